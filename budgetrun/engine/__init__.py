@@ -1,0 +1,5 @@
+"""The engine: learners over streams, a block at a time. It knows no algorithm by name."""
+
+from budgetrun.engine.group import Count, Group, run
+
+__all__ = ["Count", "Group", "run"]

@@ -1,0 +1,300 @@
+"""Many learners over one stream, a block of rounds at a time.
+
+The scores of a whole block come from one product. A learner whose condition does not hold does nothing, so only the
+rounds at which it acts are visited, and each such visit corrects the scores of the rest of the block. What comes out is
+the online algorithm, round for round.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Kernel, Rows
+from budgetrun.learners.base import Learner
+
+Watcher = Callable[[int, int], None]
+
+
+@dataclass
+class Count:
+    """What was counted of a run.
+
+    Attributes
+    ----------
+    mistakes, updates, margin_updates : int
+        Rounds with y f(x) <= 0 (see `Group` for ties); rounds on which the learner acted; those among them that were
+        no mistakes.
+    max_support : int
+        The most examples held between rounds.
+    seconds : float
+        The learner's own time, and its share of what it shared with others.
+    """
+
+    mistakes: int = 0
+    updates: int = 0
+    margin_updates: int = 0
+    max_support: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Member:
+    """A learner in a group, with its labels' row, its hypothesis and its counts."""
+
+    index: int
+    learner: Learner
+    task: int
+    hypothesis: Hypothesis
+    count: Count = field(default_factory=Count)
+
+
+@dataclass(eq=False)
+class Trunk:
+    """One Perceptron for all learners of a task that are still the Perceptron, largest budget first."""
+
+    task: int
+    hypothesis: Hypothesis
+    waiting: list[Member]
+
+
+class Group:
+    """Learners that read the same examples in the same order, each with labels of its own.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    learners : sequence of Learner
+    tasks : sequence of int
+        For each learner, the row of the labels that it reads.
+    tie : {"mistake", "positive"}
+        f(x) = 0 is a mistake, or predicts +1.
+    dtype : {"float64", "float32"}
+        Of kernel values and scores. Weights, and scores too close to call, are float64 all the same.
+    watch : callable or None
+        Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
+
+    Notes
+    -----
+    A score within rounding of the learner's threshold is computed again, example by example with an exact sum, before
+    it decides. So the outcome does not depend on the block size, and ties between equal examples are ties.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        learners: Sequence[Learner],
+        tasks: Sequence[int] | None = None,
+        *,
+        tie: str = "mistake",
+        dtype: str = "float64",
+        watch: Watcher | None = None,
+    ) -> None:
+        tasks = tasks if tasks is not None else [0] * len(learners)
+        by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
+        self.pool = Pool(kernel, np.dtype(dtype), by_round)
+        self.rounds = 0
+        self.tie = tie
+        self.watch = watch
+        self.members = [
+            Member(i, a, task, Hypothesis(self.pool, a))
+            for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
+        ]
+        self._alone, self._trunks = self._plant()
+
+    def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
+        """Run all learners over a block of rounds.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array, shape (b, d), b >= 1
+            The examples of the block.
+        Y : ndarray, shape (n_tasks, b), in {-1, +1}
+            The labels, a row a task.
+
+        Returns
+        -------
+        ndarray, shape (n_learners, b), of the group's dtype
+            f_t(x_t), the scores at prediction time.
+        """
+        began = time.perf_counter()
+        self.pool.admit(X, self.rounds)
+        Y = np.asarray(Y, dtype=self.pool.dtype)
+        trunks = [trunk for trunk in self._trunks if trunk.waiting]
+        hypotheses = [m.hypothesis for m in self._alone] + [trunk.hypothesis for trunk in trunks]
+        scores = self._scores(hypotheses)
+        if not np.isfinite(scores).all():
+            raise FloatingPointError(
+                f"scores of rounds {self.rounds} to {self.rounds + X.shape[0] - 1} are not finite: "
+                f"the {self.pool.kernel} kernel overflows on this data"
+            )
+        out = np.empty((len(self.members), X.shape[0]), dtype=self.pool.dtype)
+        share = (time.perf_counter() - began) / len(self.members)
+        for member, row in zip(list(self._alone), scores, strict=False):
+            member.hypothesis.begin_block(row)
+            self._play(member, Y[member.task], 0)
+            out[member.index] = row
+        for trunk, row in zip(trunks, scores[len(scores) - len(trunks) :], strict=True):
+            trunk.hypothesis.begin_block(row)
+            self._play_trunk(trunk, Y[trunk.task], out)
+        for member in self.members:
+            member.count.seconds += share
+        self._release()
+        self.rounds += X.shape[0]
+        return out
+
+    # -- a block --------------------------------------------------------------------------------------------------
+
+    def _scores(self, hypotheses: list[Hypothesis]) -> np.ndarray:
+        """Return every hypothesis's scores on the block, shape (len(hypotheses), b)."""
+        pool = self.pool
+        sizes = [h.size for h in hypotheses]
+        n_held = sum(sizes)
+        if n_held > _DENSE * len(hypotheses) * pool.used:
+            weights = np.zeros((len(hypotheses), pool.used), dtype=pool.dtype)
+            for row, h in zip(weights, hypotheses, strict=True):
+                row[h.slots] = h.coef
+            return weights @ pool.block
+        held = np.concatenate([h.slots for h in hypotheses])
+        coef = np.concatenate([h.coef for h in hypotheses]).astype(pool.dtype, copy=False)
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        return sp.csr_array((coef, held, ends), shape=(len(hypotheses), pool.used)) @ pool.block
+
+    def _play(self, member: Member, y: np.ndarray, t: int) -> None:
+        """Let the member act where its condition holds, from round ``t`` of the block on."""
+        began = time.perf_counter()
+        f, threshold = member.hypothesis, member.learner.margin
+        while (act := self._next_act(f, y, t, threshold)) is not None:
+            self._act(member, *act)
+            t = act[0] + 1
+        member.count.seconds += time.perf_counter() - began
+
+    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray) -> None:
+        """Do the Perceptron's rounds for all who wait; each whose budget is spent goes its own way from there."""
+        began = time.perf_counter()
+        f, t, apart = trunk.hypothesis, 0, 0.0
+        while trunk.waiting and (act := self._next_act(f, y, t, 0.0)) is not None:
+            t, label, _, mistake = act
+            branched = time.perf_counter()
+            matrix = cache(partial(self.pool.matrix, f.slots))
+            while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
+                member = trunk.waiting.pop()
+                member.hypothesis = f.fork(member.learner, matrix)
+                self._alone.append(member)
+                self._act(member, *act)
+                self._play(member, y, t + 1)
+                out[member.index] = member.hypothesis.scores
+            apart += time.perf_counter() - branched
+            if trunk.waiting:
+                f.at(t)
+                f.mistakes += 1
+                f.add(label)
+                for member in trunk.waiting:
+                    self._tally(member, mistake, t)
+            t += 1
+        if trunk.waiting:
+            share = (time.perf_counter() - began - apart) / len(trunk.waiting)
+            for member in trunk.waiting:
+                member.count.seconds += share
+                out[member.index] = f.scores
+
+    def _next_act(self, f: Hypothesis, y: np.ndarray, t: int, threshold: float) -> tuple[int, int, float, bool] | None:
+        """Return the next round, from ``t`` on, at which a learner acts: (round, label, score, whether a mistake)."""
+        scores, b = f.scores, len(y)
+        while t < b:
+            doubt = f.doubt()
+            hits = y[t:] * scores[t:] <= threshold + doubt
+            k = int(hits.argmax())
+            if not hits[k]:
+                return None
+            t += k
+            label, score = int(y[t]), scores.item(t)
+            margin = label * score
+            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
+                scores[t] = score = f.exact_score(t)
+                margin = label * score
+            mistake = margin < 0 or (margin == 0 and (label < 0 or self.tie == "mistake"))
+            if mistake or margin < threshold:
+                return t, label, score, mistake
+            t += 1
+        return None
+
+    def _act(self, member: Member, t: int, label: int, score: float, mistake: bool) -> None:
+        f = member.hypothesis
+        f.at(t)
+        f.mistakes += mistake
+        member.learner.update(f, label, score)
+        self._tally(member, mistake, t)
+
+    def _tally(self, member: Member, mistake: bool, t: int) -> None:
+        count = member.count
+        count.mistakes += mistake
+        count.updates += 1
+        count.margin_updates += not mistake
+        size = member.hypothesis.size
+        if size > count.max_support:
+            count.max_support = size
+        if self.watch is not None:
+            self.watch(member.index, self.rounds + t)
+
+    def _release(self) -> None:
+        held = np.zeros(self.pool.used, dtype=bool)
+        for member in self._alone:
+            held[member.hypothesis.slots] = True
+        for trunk in self._trunks:
+            if trunk.waiting:
+                held[trunk.hypothesis.slots] = True
+        self.pool.release(held)
+
+    # -- the plan of who shares what -------------------------------------------------------------------------------
+
+    def _plant(self) -> tuple[list[Member], list[Trunk]]:
+        """Put the learners that begin as the same Perceptron on one trunk a task; the others stand alone."""
+        alone, trunks = [], []
+        for task in sorted({m.task for m in self.members}):
+            here = [m for m in self.members if m.task == task]
+            alike = [m for m in here if m.learner.perceptron_until_full]
+            if len(alike) > 1:
+                alike.sort(key=lambda m: -(m.learner.budget or math.inf))
+                trunk = Trunk(task, Hypothesis(self.pool), alike)
+                for member in alike:
+                    member.hypothesis = trunk.hypothesis
+                trunks.append(trunk)
+            alone += [m for m in here if len(alike) < 2 or m not in alike]
+        return alone, trunks
+
+
+# Above this share of non-zero weights, one dense product beats a sparse one (measured; both give the same scores).
+_DENSE = 0.03
+
+
+def run(learner: Learner, kernel: Kernel, X: Rows, y: np.ndarray, *, block_size: int = 256, tie: str = "mistake") -> Count:
+    """Run one learner over one stream.
+
+    Parameters
+    ----------
+    learner : Learner
+    kernel : Kernel
+    X : ndarray or csr_array, shape (T, d)
+        The examples, in the order of the rounds.
+    y : array_like, shape (T,), in {-1, +1}
+    block_size : int, >= 1
+        Rounds a block; it changes the time and nothing else.
+    tie : {"mistake", "positive"}
+        f(x) = 0 is a mistake, or predicts +1.
+    """
+    if not sp.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    y = np.asarray(y)
+    group = Group(kernel, [learner], tie=tie)
+    for start in range(0, X.shape[0], block_size):
+        group.feed(X[start : start + block_size], y[None, start : start + block_size])
+    return group.members[0].count

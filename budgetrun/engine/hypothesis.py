@@ -1,0 +1,272 @@
+"""A learner's hypothesis, and what the learner may do to it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.engine.pool import Pool
+
+if TYPE_CHECKING:
+    from budgetrun.learners.base import Learner
+
+
+class Hypothesis:
+    """f = sum_i coef_i k(x_i, .), together with its scores on the rest of the block in hand.
+
+    The verbs a learner uses are `add`, `scale` and `evict`; each keeps the scores of the rounds to come right, and the
+    quantities that were asked for (`self_scores`, `norm_sq`). Support examples are counted from 0, oldest first.
+
+    Attributes
+    ----------
+    size : int
+        |I_t|, the examples held.
+    coef : ndarray of float64, shape (size,)
+        The weights, oldest example first.
+    labels : ndarray of float64, shape (size,)
+        The signs of the weights, which are the examples' labels for every learner that adds y times something positive.
+    squares : ndarray of float64, shape (size,)
+        k(x_i, x_i).
+    self_scores : ndarray of float64, shape (size,)
+        f(x_i); only for a learner with ``needs_self_scores``.
+    norm_sq : float
+        ||f||^2; only for a learner with ``needs_norm``.
+    scores : ndarray, shape (rounds of the block,)
+        f(x_t) of the rounds to come, and of the past ones as they were predicted.
+    mistakes : int
+        M_t, the mistakes so far, the round in hand included.
+
+    Notes
+    -----
+    Eviction of the oldest needs no kernel value that is not in the block: `_own` then holds for each example what it
+    and the younger ones contribute to its own score, and once it is the oldest that is its score. Eviction of any
+    other example needs the values between the support examples. They were in a block when the younger of the two came
+    in, and are kept in `_pairs`, row of the younger, column of the older.
+    """
+
+    def __init__(self, pool: Pool, learner: Learner | None = None) -> None:
+        self.mistakes = 0
+        self._pool = pool
+        self._head = self._tail = 0
+        self._slots = np.empty(16, dtype=np.intp)
+        self._coef = np.empty(16)
+        self._own: np.ndarray | None = None
+        self._place: np.ndarray | None = None
+        self._pairs: np.ndarray | None = None
+        self._free_places: list[int] = []
+        self._norm_sq: float | None = None
+        self.scores = np.empty(0, dtype=pool.dtype)
+        self._round = 0
+        self._mass = 0.0
+        self._views()
+        if learner is not None:
+            self._prepare(learner)
+
+    # -- what a learner reads ------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> np.ndarray:
+        return np.sign(self.coef)
+
+    @property
+    def squares(self) -> np.ndarray:
+        return self._pool.squares[self.slots]
+
+    @property
+    def self_scores(self) -> np.ndarray:
+        assert self._own is not None
+        return self._own[self._head : self._tail]
+
+    @property
+    def norm_sq(self) -> float:
+        assert self._norm_sq is not None
+        return self._norm_sq
+
+    def score_of(self, i: int) -> float:
+        """Return f(x_i), the score of support example ``i``: any with ``needs_self_scores``, else the oldest only."""
+        assert self._own is not None
+        assert i == 0 or self._pairs is not None
+        return self._own.item(self._head + i)
+
+    @property
+    def rounding(self) -> float:
+        """Quantities of a removal rule that differ by less than this are equal but for rounding."""
+        return 1e-9 if self._pool.dtype == np.float64 else 1e-4
+
+    def smallest(self, values: np.ndarray) -> int:
+        """Return the first index of the least value; values equal but for rounding count as equal."""
+        return int((values <= values.min() + self.rounding).argmax())
+
+    # -- what a learner does -------------------------------------------------------------------------------------
+
+    def add(self, weight: float) -> None:
+        """f += weight k(x_t, .), for the example x_t of the round in hand."""
+        pool, t = self._pool, self._round
+        slot = pool.block_slots.item(t)
+        score, square = self.scores.item(t), pool.squares.item(slot)
+        if self._norm_sq is not None:
+            self._norm_sq += weight * (2 * score + weight * square)
+        if self._tail == len(self._slots):
+            self._make_room()
+        head, tail = self._head, self._tail
+        if self._own is not None:
+            values = pool.with_round(t, self.slots)
+            self._own[head:tail] += weight * values
+            self._own[tail] = weight * square
+            if self._pairs is not None:
+                self._own[tail] += score
+                self._remember(values)
+        self._slots[tail] = slot
+        self._coef[tail] = weight
+        self._tail += 1
+        self._views()
+        self._mass += abs(weight)
+        rest = self.scores[t + 1 :]
+        if weight == 1:
+            rest += pool.block[slot, t + 1 :]
+        elif weight == -1:
+            rest -= pool.block[slot, t + 1 :]
+        else:
+            rest += weight * pool.block[slot, t + 1 :]
+
+    def scale(self, phi: float) -> None:
+        """f *= phi."""
+        if phi == 1.0:
+            return
+        self.coef *= phi
+        self.scores[self._round + 1 :] *= phi
+        if self._own is not None:
+            self._own[self._head : self._tail] *= phi
+        if self._norm_sq is not None:
+            self._norm_sq *= phi * phi
+
+    def evict(self, i: int) -> None:
+        """f -= coef_i k(x_i, .), and support example ``i`` is forgotten."""
+        pool, t = self._pool, self._round
+        slot, coef = self.slots.item(i), self.coef.item(i)
+        if self._norm_sq is not None:
+            self._norm_sq += coef * (coef * pool.squares.item(slot) - 2 * self.score_of(i))
+        if self._pairs is not None:
+            self.self_scores[:] -= coef * self._values_with(i)
+            self._free_places.append(self._place.item(self._head + i))
+        self.scores[t + 1 :] -= coef * pool.block[slot, t + 1 :]
+        if i:
+            at, tail = self._head + i, self._tail
+            for array in self._arrays():
+                array[at : tail - 1] = array[at + 1 : tail]
+            self._tail -= 1
+        else:
+            self._head += 1
+        self._views()
+
+    # -- what the engine does ------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> np.ndarray:
+        """The rounds of the support examples, from 0, oldest first; shape (size,)."""
+        return self._pool.rounds[self.slots]
+
+    def begin_block(self, scores: np.ndarray) -> None:
+        """Take the scores of the block's rounds, shape (b,), as this hypothesis stands; they are updated in place."""
+        self.scores = scores
+        self._mass = float(np.abs(self.coef).sum())
+
+    def at(self, t: int) -> None:
+        """Go to round ``t`` of the block."""
+        self._round = t
+
+    def doubt(self) -> float:
+        """Return how far a score may be off through rounding."""
+        return self._mass * self._pool.resolution
+
+    def exact_score(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block, free of the order of summation."""
+        values = self._pool.exact(self.slots, self._pool.block_slots.item(t))
+        return math.fsum((self.coef * values).tolist())
+
+    def fork(self, learner: Learner, matrix: Callable[[], np.ndarray]) -> Hypothesis:
+        """Return a copy that goes its own way from the round in hand on, keeping what ``learner`` needs.
+
+        ``matrix`` gives the kernel values between the support examples, shape (size, size), if they are needed.
+        """
+        other = copy.copy(self)
+        other._slots, other._coef = self._slots.copy(), self._coef.copy()
+        other.scores = self.scores.copy()
+        other._views()
+        other._prepare(learner, matrix)
+        return other
+
+    def _prepare(self, learner: Learner, matrix: Callable[[], np.ndarray] | None = None) -> None:
+        """Set up the quantities that ``learner`` reads, for the examples held."""
+        held = slice(self._head, self._tail)
+        if learner.needs_norm:
+            own = matrix() @ self.coef if self.size and matrix is not None else self.coef
+            self._norm_sq = float(own @ self.coef)
+        if not (learner.needs_self_scores or learner.needs_oldest_score):
+            return
+        self._own = np.empty(len(self._slots))
+        if self.size and matrix is not None:
+            K = matrix()
+            self._own[held] = K @ self.coef if learner.needs_self_scores else np.triu(K) @ self.coef
+        if learner.needs_self_scores:
+            self._place = np.empty(len(self._slots), dtype=np.intp)
+            self._place[held] = np.arange(self.size)
+            self._pairs = np.empty((self.size, self.size), dtype=self._pool.dtype)
+            self._free_places = []
+            if self.size and matrix is not None:
+                self._pairs[:] = matrix()
+
+    def _remember(self, values: np.ndarray) -> None:
+        """Keep the new example's kernel values with the older ones, in a row of `_pairs` that is free."""
+        assert self._place is not None
+        assert self._pairs is not None
+        head, tail = self._head, self._tail
+        if not self._free_places:
+            old = len(self._pairs)
+            pairs = np.empty((old + old // 2 + 16,) * 2, dtype=self._pairs.dtype)
+            pairs[:old, :old] = self._pairs
+            self._pairs = pairs
+            self._free_places = list(range(len(pairs) - 1, old - 1, -1))
+        place = self._free_places.pop()
+        self._place[tail] = place
+        self._pairs[place, self._place[head:tail]] = values
+
+    def _values_with(self, i: int) -> np.ndarray:
+        """Return k(x_i, x_j) for all support examples j, shape (size,), out of `_pairs`."""
+        assert self._place is not None
+        assert self._pairs is not None
+        places = self._place[self._head : self._tail]
+        place, width = places.item(i), len(self._pairs)
+        values = np.empty(self.size, dtype=self._pool.dtype)
+        values[:i] = self._pairs[place].take(places[:i])
+        values[i] = self._pool.squares.item(self.slots.item(i))
+        values[i + 1 :] = self._pairs.ravel().take(places[i + 1 :] * width + place)
+        return values
+
+    def _views(self) -> None:
+        self.slots = self._slots[self._head : self._tail]
+        self.coef = self._coef[self._head : self._tail]
+        self.size = self._tail - self._head
+
+    def _arrays(self) -> list[np.ndarray]:
+        return [a for a in (self._slots, self._coef, self._own, self._place) if a is not None]
+
+    def _make_room(self) -> None:
+        """Move the examples to the front of their arrays, which get twice the room if they are more than half full."""
+        head, tail, size = self._head, self._tail, self.size
+        length = len(self._slots) if size <= len(self._slots) // 2 else 2 * len(self._slots)
+
+        def moved(array: np.ndarray | None) -> np.ndarray | None:
+            if array is None:
+                return None
+            new = np.empty(length, dtype=array.dtype)
+            new[:size] = array[head:tail]
+            return new
+
+        self._slots, self._coef, self._own, self._place = map(moved, (self._slots, self._coef, self._own, self._place))
+        self._head, self._tail = 0, size
+        self._views()

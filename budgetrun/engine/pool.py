@@ -1,0 +1,140 @@
+"""The examples that any learner of a group holds, each stored once, and their kernel values with the block in hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun.kernels import Kernel, Rows, product, squares
+
+
+class Pool:
+    """Slots for examples. A block's examples are all admitted; after it, what no learner took is released.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    dtype : numpy dtype
+        float64 or float32, of the stored rows and of the kernel values.
+    by_round : bool
+        Keep the block's kernel values in the order of rounds as well (`with_round`).
+
+    Attributes
+    ----------
+    used : int
+        Every slot at or above it is free.
+    block : ndarray, shape (used, b)
+        Kernel values between every slot and the b rounds of the block in hand; rows of free slots have no meaning.
+    block_slots : ndarray of int, shape (b,)
+        Where the block's own examples are.
+    rounds : ndarray of int64, shape (capacity,)
+        The round at which a slot's example was seen, from 0.
+    squares : ndarray of float64, shape (capacity,)
+        k(x, x) of a slot's example.
+    resolution : float
+        About how far a kernel value may be off through rounding.
+    """
+
+    def __init__(self, kernel: Kernel, dtype: np.dtype, by_round: bool) -> None:
+        self.kernel = kernel
+        self.dtype = np.dtype(dtype)
+        self.capacity = 0
+        self.used = 0
+        self.rounds = np.empty(0, dtype=np.int64)
+        self.squares = np.empty(0)
+        self.resolution = 0.0
+        self.block = np.empty((0, 0), dtype=self.dtype)
+        self.block_slots = np.empty(0, dtype=np.intp)
+        self._by_round: np.ndarray | None = np.empty((0, 0), dtype=self.dtype) if by_round else None
+        self._n_features: int | None = None
+        self._free = np.empty(0, dtype=np.intp)
+        self._rows: Rows | None = None
+        self._buffer = np.empty(0, dtype=self.dtype)
+        self._largest_square = 0.0
+
+    def admit(self, X: Rows, first_round: int) -> None:
+        """Store the examples ``X``, shape (b, d), of rounds ``first_round`` onwards, and compute `block`."""
+        b = X.shape[0]
+        X = X.astype(self.dtype, copy=False)
+        slots = self._take(b)
+        self._store(self.kernel.left(X), slots)
+        self.rounds[slots] = np.arange(first_round, first_round + b)
+        self.squares[slots] = self.kernel.diagonal(X)
+        self.block_slots = slots
+        self._n_features = X.shape[1]
+        self._largest_square = max(self._largest_square, float(squares(X).max()))
+        self.resolution = self.kernel.rounding(float(np.finfo(self.dtype).eps) / 2, self._largest_square)
+        self._fill_block(self.kernel.right(X))
+        if self._by_round is not None:
+            self._by_round = np.ascontiguousarray(self.block.T)
+
+    def release(self, held: np.ndarray) -> None:
+        """Free every slot but those marked in ``held``, a bool array of shape (used,)."""
+        kept = np.flatnonzero(held)
+        self.used = int(kept[-1]) + 1 if len(kept) else 0
+        self._free = np.flatnonzero(~held[: self.used])[::-1]
+
+    def with_round(self, t: int, slots: np.ndarray) -> np.ndarray:
+        """Return k(x_t, x_i) for round ``t`` of the block and the examples in ``slots``, shape (len(slots),)."""
+        assert self._by_round is not None
+        return self._by_round[t].take(slots)
+
+    def matrix(self, slots: np.ndarray) -> np.ndarray:
+        """Return the matrix of k(x_i, x_j) over ``slots``, computed afresh, shape (len(slots), len(slots))."""
+        examples = self.examples(slots)
+        return self.kernel.between(examples, examples)
+
+    def exact(self, slots: np.ndarray, slot: int) -> np.ndarray:
+        """Return k(x_i, x) of the examples in ``slots`` with the one in ``slot``, as `Kernel.row` computes it."""
+        return self.kernel.row(self.examples(slots), self.examples(np.array([slot])))
+
+    def examples(self, slots: np.ndarray) -> Rows:
+        """Return the examples in ``slots``, shape (len(slots), d)."""
+        assert self._rows is not None
+        return self._rows[slots][:, : self._n_features]
+
+    def _take(self, b: int) -> np.ndarray:
+        """Return ``b`` free slots, growing the pool if it has fewer."""
+        missing = b - len(self._free)
+        if missing > 0:
+            self._free = np.concatenate([np.arange(self.used + missing - 1, self.used - 1, -1), self._free])
+            self.used += missing
+        slots, self._free = np.sort(self._free[-b:]), self._free[:-b]
+        if self.used > self.capacity:
+            self._grow(max(self.used, self.capacity + self.capacity // 2))
+        return slots
+
+    def _grow(self, capacity: int) -> None:
+        self.rounds = np.resize(self.rounds, capacity) if self.capacity else np.zeros(capacity, dtype=np.int64)
+        self.squares = np.resize(self.squares, capacity) if self.capacity else np.zeros(capacity)
+        if isinstance(self._rows, np.ndarray):
+            rows = np.zeros((capacity, self._rows.shape[1]), dtype=self.dtype)
+            rows[: self.capacity] = self._rows
+            self._rows = rows
+        self.capacity = capacity
+
+    def _store(self, left: Rows, slots: np.ndarray) -> None:
+        if isinstance(left, np.ndarray):
+            if self._rows is None:
+                self._rows = np.zeros((self.capacity, left.shape[1]), dtype=self.dtype)
+            self._rows[slots] = left
+            return
+        old = self._rows if self._rows is not None else sp.csr_array((0, left.shape[1]), dtype=self.dtype)
+        source = np.full(self.used, old.shape[0] + left.shape[0])  # free slots take the empty row
+        n = min(old.shape[0], self.used)
+        source[:n] = np.arange(n)
+        source[self._free] = old.shape[0] + left.shape[0]
+        source[slots] = old.shape[0] + np.arange(left.shape[0])
+        empty = sp.csr_array((1, left.shape[1]), dtype=self.dtype)
+        self._rows = sp.vstack([old, left, empty], format="csr")[source]
+
+    def _fill_block(self, right: Rows) -> None:
+        assert self._rows is not None
+        b = right.shape[0]
+        if isinstance(self._rows, np.ndarray):
+            if self._buffer.size < self.capacity * b:
+                self._buffer = np.empty(self.capacity * b, dtype=self.dtype)
+            out = self._buffer[: self.used * b].reshape(self.used, b)
+            self.block = self.kernel.finish(product(self._rows[: self.used], right, out=out))
+        else:
+            self.block = self.kernel.finish(product(self._rows, right))

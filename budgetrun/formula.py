@@ -1,0 +1,81 @@
+"""Arithmetic typed in a config, such as ``1 - 1 / (m + 1)``: numbers, names and a few functions, nothing else."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max,
+}
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow, ast.USub: operator.neg, ast.UAdd: operator.pos,
+}
+
+
+class Formula:
+    """A checked arithmetic expression.
+
+    Parameters
+    ----------
+    text : str
+        The expression: numbers, ``+ - * / **``, parentheses, ``sqrt log exp min max`` and the given names.
+    names : tuple of str
+        The variables that it may use.
+
+    Raises
+    ------
+    ValueError
+        The text is no such expression.
+
+    Examples
+    --------
+    >>> Formula("1 - 1 / (m + 1)", ("m",))(m=3)
+    0.75
+    """
+
+    def __init__(self, text: str, names: tuple[str, ...]) -> None:
+        self.text = text
+        self.names = names
+        try:
+            self._tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError:
+            raise ValueError(f"{text!r} is not a formula") from None
+        self._check(self._tree)
+
+    def __call__(self, **values: float) -> float:
+        return self._value(self._tree, values)
+
+    def _check(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return
+        if isinstance(node, ast.Name) and node.id in self.names:
+            return
+        if isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op) in _OPERATORS:
+            for child in (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,):
+                self._check(child)
+            return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
+            if node.args and not node.keywords:
+                for child in node.args:
+                    self._check(child)
+                return
+        raise ValueError(
+            f"{self.text!r} may use only numbers, + - * / **, {' '.join(_FUNCTIONS)} and {', '.join(self.names)}"
+        )
+
+    def _value(self, node: ast.AST, values: dict[str, float]) -> float:
+        if isinstance(node, ast.Constant):
+            return float(node.value)  # type: ignore[arg-type]
+        if isinstance(node, ast.Name):
+            return values[node.id]
+        if isinstance(node, ast.BinOp):
+            return _OPERATORS[type(node.op)](self._value(node.left, values), self._value(node.right, values))
+        if isinstance(node, ast.UnaryOp):
+            return _OPERATORS[type(node.op)](self._value(node.operand, values))
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        return _FUNCTIONS[node.func.id](*(self._value(child, values) for child in node.args))

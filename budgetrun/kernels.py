@@ -1,0 +1,242 @@
+"""Kernels, on dense or CSR rows.
+
+A kernel is a function of inner products. `left` and `right` put whatever else it needs (norms, offsets) into extra
+columns, so that one matrix product and one pass in place, `finish`, give a whole block of kernel values.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from pydantic import Field
+
+Rows = np.ndarray | sp.csr_array
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Degree = Annotated[int, Field(ge=1)]
+
+
+class Kernel(ABC):
+    """A positive semidefinite kernel k(a, b) = g(<left(a), right(b)>)."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def left(self, X: Rows) -> Rows:
+        """Return the rows to be stored for examples ``X``, shape (n, d): they begin with ``X`` itself."""
+
+    @abstractmethod
+    def right(self, X: Rows) -> Rows:
+        """Return the rows to be multiplied with stored ones, for examples ``X``, shape (n, d)."""
+
+    @abstractmethod
+    def finish(self, products: np.ndarray) -> np.ndarray:
+        """Turn inner products of left and right rows into kernel values, in place."""
+
+    @abstractmethod
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """Return k(x, x) for each row of ``X``, shape (n,), float64."""
+
+    @abstractmethod
+    def row(self, X: Rows, x: Rows) -> np.ndarray:
+        """Return k(a, x) for each row a of ``X``, shape (n,), float64, for one example ``x``, shape (1, d).
+
+        Each value depends on its own row alone, to the last bit, so that equal examples have equal values: a matrix
+        product does not promise that. It is what decides a round whose score is too close to call.
+        """
+
+    @abstractmethod
+    def rounding(self, eps: float, largest_square: float) -> float:
+        """Return about how far `finish` may be off through rounding.
+
+        Parameters
+        ----------
+        eps : float
+            The unit roundoff of the arithmetic.
+        largest_square : float
+            The largest ||x||^2 among the examples.
+        """
+
+    def between(self, A: Rows, B: Rows) -> np.ndarray:
+        """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
+        return self.finish(product(self.left(A), self.right(B)))
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{key}={value:g}" for key, value in self.__dict__.items() if value is not None)
+        return f"{self.name}({given})" if given else self.name
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+class Gaussian(Kernel):
+    """k(a, b) = exp(-gamma ||a - b||^2); give gamma > 0, or sigma > 0 for gamma = 1 / (2 sigma^2)."""
+
+    name = "gaussian"
+
+    def __init__(self, *, gamma: Positive | None = None, sigma: Positive | None = None) -> None:
+        if (gamma is None) == (sigma is None):
+            raise ValueError("the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))")
+        self.gamma = gamma
+        self.sigma = sigma
+
+    @property
+    def rate(self) -> float:
+        """The number that multiplies ||a - b||^2, whichever way it was given."""
+        if self.gamma is not None:
+            return self.gamma
+        assert self.sigma is not None
+        return 1.0 / (2.0 * self.sigma**2)
+
+    def left(self, X: Rows) -> Rows:
+        return _with_columns(X, -self.rate * squares(X), np.ones(X.shape[0]))
+
+    def right(self, X: Rows) -> Rows:
+        return _with_columns(X * X.dtype.type(2 * self.rate), np.ones(X.shape[0]), -self.rate * squares(X))
+
+    def finish(self, products: np.ndarray) -> np.ndarray:
+        return np.exp(products, out=products)
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        return np.ones(X.shape[0])
+
+    def row(self, X: Rows, x: Rows) -> np.ndarray:
+        if isinstance(X, np.ndarray):
+            distances = np.square(X.astype(np.float64) - x).sum(axis=1)
+        else:
+            X, x = X.astype(np.float64), x.astype(np.float64)
+            distances = squares(X) + squares(x) - 2 * _dots(X, x)
+        return np.exp(-self.rate * distances)
+
+    def rounding(self, eps: float, largest_square: float) -> float:
+        return eps * (1 + 4 * self.rate * largest_square)
+
+
+class Polynomial(Kernel):
+    """k(a, b) = (gamma <a, b> + coef0)^degree, with degree >= 1, gamma > 0, coef0 >= 0."""
+
+    name = "polynomial"
+
+    def __init__(self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: NotNegative = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def left(self, X: Rows) -> Rows:
+        return _with_columns(X, np.ones(X.shape[0]))
+
+    def right(self, X: Rows) -> Rows:
+        return _with_columns(X * X.dtype.type(self.gamma), np.full(X.shape[0], self.coef0))
+
+    def finish(self, products: np.ndarray) -> np.ndarray:
+        base = products.copy()
+        for _ in range(self.degree - 1):
+            np.multiply(products, base, out=products)
+        return products
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        return (self.gamma * squares(X) + self.coef0) ** self.degree
+
+    def row(self, X: Rows, x: Rows) -> np.ndarray:
+        return (self.gamma * _dots(X, x) + self.coef0) ** self.degree
+
+    def rounding(self, eps: float, largest_square: float) -> float:
+        return 4 * eps * self.degree * (self.gamma * largest_square + self.coef0) ** self.degree
+
+
+class Linear(Kernel):
+    """k(a, b) = <a, b>."""
+
+    name = "linear"
+
+    def __init__(self) -> None:
+        pass
+
+    def left(self, X: Rows) -> Rows:
+        return X
+
+    def right(self, X: Rows) -> Rows:
+        return X
+
+    def finish(self, products: np.ndarray) -> np.ndarray:
+        return products
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        return squares(X)
+
+    def row(self, X: Rows, x: Rows) -> np.ndarray:
+        return _dots(X, x)
+
+    def rounding(self, eps: float, largest_square: float) -> float:
+        return 4 * eps * largest_square
+
+
+def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarray:
+    """Return the dense matrix of inner products of rows, shape (rows of left, rows of right).
+
+    ``out`` is used where both are dense; a product of sparse rows makes its own result.
+    """
+    if isinstance(left, np.ndarray):
+        return np.matmul(left, right.T, out=out)
+    # A dense right side is several times faster as long as it stays small beside the result.
+    if right.shape[1] <= _DENSE_COLUMNS:
+        return left @ np.ascontiguousarray(right.toarray().T)
+    return (left @ right.T.tocsr()).toarray()
+
+
+def squares(X: Rows) -> np.ndarray:
+    """Return ||x||^2 for each row of ``X``, shape (n,), float64."""
+    if isinstance(X, np.ndarray):
+        return np.square(X, dtype=np.float64).sum(axis=1)
+    square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
+    return np.asarray(square @ np.ones(X.shape[1]))
+
+
+def registry() -> dict[str, type[Kernel]]:
+    """Return every kernel of this module by its name."""
+    classes = inspect.getmembers(sys.modules[__name__], inspect.isclass)
+    return {c.name: c for _, c in classes if issubclass(c, Kernel) and not inspect.isabstract(c)}
+
+
+def make(name: str, **parameters: Any) -> Kernel:
+    """Return the kernel of that name (`registry`) with these parameters."""
+    return registry()[name](**parameters)
+
+
+# d x block of float64 stays below about 16 MB for a block of 256 rounds.
+_DENSE_COLUMNS = 8192
+
+
+def _dots(X: Rows, x: Rows) -> np.ndarray:
+    if isinstance(X, np.ndarray):
+        return (X.astype(np.float64) * x).sum(axis=1)
+    # The rows of a CSR product are summed one after the other, in the order of the columns.
+    return np.asarray(X.astype(np.float64) @ x.toarray().ravel().astype(np.float64))
+
+
+def _with_columns(X: Rows, *columns: np.ndarray) -> Rows:
+    if isinstance(X, np.ndarray):
+        out = np.empty((X.shape[0], X.shape[1] + len(columns)), dtype=X.dtype)
+        out[:, : X.shape[1]] = X
+        for i, column in enumerate(columns, start=X.shape[1]):
+            out[:, i] = column
+        return out
+    extra = sp.csr_array(np.stack(columns, axis=1).astype(X.dtype))
+    return sp.hstack([X, extra], format="csr")
+
+
+def is_finite(value: float) -> bool:
+    """Tell whether a score is a number; a kernel that overflows gives none."""
+    return math.isfinite(value)

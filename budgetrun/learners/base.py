@@ -1,0 +1,73 @@
+"""What every learner is: a rule for the rounds on which it acts, told to a hypothesis."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from budgetrun.engine.hypothesis import Hypothesis
+
+Budget = Annotated[int, Field(ge=1, strict=True)]
+Seed = Annotated[int, Field(ge=0, strict=True)]
+
+
+class Learner(ABC):
+    """An online learner, as its paper's pseudo-code writes it: what to do when the condition holds, and nothing else.
+
+    The engine predicts, counts mistakes and calls `update` on the rounds where the learner acts. A learner never
+    reads data, counts mistakes or looks at the stream. Its parameters are the keyword-only arguments of ``__init__``,
+    annotated with the types that configs are checked against; `create` in this package builds it from a config entry.
+
+    Attributes
+    ----------
+    name : str
+        The name in configs, e.g. ``forgetron``.
+    variant : str or None
+        The variant in configs, e.g. ``self_tuned``, where several learners share a name.
+    margin : float
+        The learner acts on rounds with y f(x) below it, hinge loss and all; 0 means on mistakes only.
+    default_variant : bool
+        Of the variants of a name, the one that a config gets which names none.
+    budget : int or None
+        B, the most examples held between rounds; None for a learner that has no budget.
+    perceptron_until_full : bool
+        Until a mistake finds ``budget`` examples held, this learner is the Perceptron, round for round. Learners that
+        say so share one hypothesis until then, which changes nothing but the time.
+    needs_oldest_score : bool
+        The rule reads f(x_i) of the oldest support example, ``f.score_of(0)``, and evicts no other.
+    needs_self_scores : bool
+        The rule reads `Hypothesis.self_scores`: f(x_i) for every support example, kept up to date.
+    needs_norm : bool
+        The rule reads `Hypothesis.norm_sq`.
+    draws : bool
+        The rule draws random numbers; such a learner takes a parameter ``seed``.
+    """
+
+    name: ClassVar[str]
+    variant: ClassVar[str | None] = None
+    perceptron_until_full: ClassVar[bool] = False
+    needs_oldest_score: ClassVar[bool] = False
+    needs_self_scores: ClassVar[bool] = False
+    needs_norm: ClassVar[bool] = False
+    draws: ClassVar[bool] = False
+
+    margin: ClassVar[float] = 0.0
+    default_variant: ClassVar[bool] = False
+
+    budget: int | None = None
+
+    @abstractmethod
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        """Act on the round in hand: its example is (x, y), and f(x) was ``score`` when it was predicted.
+
+        Parameters
+        ----------
+        f : Hypothesis
+            f_t on entry, f_{t+1} on return.
+        y : int
+            The label, -1 or +1.
+        score : float
+            f_t(x_t).
+        """

@@ -1,0 +1,52 @@
+"""The budget Perceptron of Crammer, Kandola and Singer, as the Forgetron paper describes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.learners.base import Budget, Learner
+
+
+class CKS(Learner):
+    """The Perceptron; past the budget, the example leaves that is best classified without itself.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds.
+    candidates : {"old", "all"}
+        Which examples may leave: those held before the round (default), or the new one as well. The source's
+        description says "each active example" and leaves this open.
+
+    Notes
+    -----
+    O(B d + B) a round. Of several candidates with the same margin the oldest leaves. No mistake bound is known.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 8; after Crammer, Kandola & Singer (2004),
+    "Online classification on a budget", NIPS 16.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(CKS(budget=1), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "cks"
+    perceptron_until_full = True
+    needs_self_scores = True
+
+    def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:
+        self.budget = budget
+        self.candidates = candidates
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        if f.size > self.budget:
+            margins = f.labels * (f.self_scores - f.coef * f.squares)
+            n = f.size if self.candidates == "all" else f.size - 1
+            f.evict(f.smallest(-margins[:n]))

@@ -1,0 +1,225 @@
+"""The Forgetrons: basic, self-tuned and greedy."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.learners.base import Budget, Learner
+
+# The share of the mistakes that the damage of removals may add up to, in eqs. (41)-(52).
+_ALLOWED = 15 / 32
+
+
+def damage(sigma: float, mu: float) -> float:
+    """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15).
+
+    What removing an example costs the mistake bound.
+
+    Parameters
+    ----------
+    sigma : float in [0, 1]
+        lambda, the weight of the removed example.
+    mu : float
+        Its margin before the removal.
+    """
+    return sigma * sigma + 2 * sigma - 2 * sigma * mu
+
+
+def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
+    """Return the largest phi in (0, 1] with Psi(phi sigma, phi mu) + Q <= 15/32 M: eqs. (42)-(44), every branch.
+
+    Parameters
+    ----------
+    sigma : float in [0, 1]
+        sigma_{r,t}, the weight of the example to be removed.
+    mu : float
+        y_r f'_t(x_r), its margin after the Perceptron's update.
+    Q : float, <= 15/32 (M - 1)
+        The damage of the earlier removals.
+    M : int, >= 1
+        The mistakes up to and including this round's.
+    """
+    a = sigma * sigma - 2 * sigma * mu
+    b = 2 * sigma
+    c = Q - _ALLOWED * M
+    d = b * b - 4 * a * c
+    if a > 0 or (a < 0 and d > 0 and (-b - math.sqrt(d)) / (2 * a) > 1):
+        # (-b + sqrt(d)) / 2a, written without the difference of nearly equal numbers.
+        return min(1.0, -2 * c / (b + math.sqrt(d)))
+    if a == 0 and b > 0:
+        return min(1.0, -c / b)
+    return 1.0
+
+
+class BasicForgetron(Learner):
+    """Shrink every weight by a fixed factor at every mistake, and drop the oldest example past the budget.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds. The mistake bound needs B >= 83.
+    cap : {"every_mistake", "when_full"}
+        When ||f|| is cut to U: at every mistake, as eq. (25) says (default), or only at mistakes that find the budget
+        spent, which Lemmas 7 and 8 allow.
+    logarithm : {"natural", "base2"}
+        The logarithm in U, eq. (26): natural (default), as the proofs need it, or base 2.
+
+    Notes
+    -----
+    O(B d) a round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are readings that
+    fit the source's Table 8.1 better than its text does.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 2; phi: eqs. (25)-(26).
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(BasicForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "forgetron"
+    variant = "basic"
+    needs_oldest_score = True
+    needs_norm = True
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        cap: Literal["every_mistake", "when_full"] = "every_mistake",
+        logarithm: Literal["natural", "base2"] = "natural",
+    ) -> None:
+        self.budget = budget
+        self.cap = cap
+        self.logarithm = logarithm
+        log = math.log if logarithm == "natural" else math.log2
+        self.U = math.sqrt((budget + 1) / log(budget + 1)) / 4
+        self.factor = (budget + 1) ** (-1 / (2 * (budget + 1)))
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        phi = self.factor
+        if (self.cap == "every_mistake" or f.size > self.budget) and f.norm_sq > 0:
+            phi = min(phi, self.U / math.sqrt(f.norm_sq))
+        f.scale(phi)
+        if f.size > self.budget:
+            f.evict(0)
+
+
+class SelfTunedForgetron(Learner):
+    """Past the budget, shrink every weight just enough, then drop the oldest example.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds. The mistake bound needs B >= 83.
+
+    Attributes
+    ----------
+    Q : float
+        The damage of the removals so far, at most 15/32 of the mistakes.
+    phi : float in (0, 1]
+        The last shrinking coefficient.
+
+    Notes
+    -----
+    O(B d) a round. Departures from the source: none.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 3; phi: eqs. (42)-(44).
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(SelfTunedForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "forgetron"
+    variant = "self_tuned"
+    default_variant = True
+    perceptron_until_full = True
+    needs_oldest_score = True
+
+    def __init__(self, *, budget: Budget) -> None:
+        self.budget = budget
+        self.Q = 0.0
+        self.phi = 1.0
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        if f.size > self.budget:
+            self.remove(f, 0)
+
+    def remove(self, f: Hypothesis, r: int) -> None:
+        """Shrink the hypothesis as far as removing its example ``r`` needs, and remove it."""
+        coef, score = f.coef.item(r), f.score_of(r)
+        sigma, mu = abs(coef), score if coef > 0 else -score
+        self.phi = gentlest_shrinking(sigma, mu, self.Q, f.mistakes)
+        self.Q += damage(self.phi * sigma, self.phi * mu)
+        f.scale(self.phi)
+        f.evict(r)
+
+
+class GreedyForgetron(SelfTunedForgetron):
+    """Past the budget, drop the example whose removal does least damage if that is harmless; else as the self-tuned.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds. The mistake bound needs B >= 83.
+    test : {"per_round", "cumulative"}
+        What harmless means for the least damage Psi: Psi <= 15/32, eq. (52) (default), or Psi + Q_t <= 15/32 M_t, which
+        keeps the proof and lets a removal spend what earlier ones left.
+
+    Attributes
+    ----------
+    Q : float
+        The damage of the removals so far, at most 15/32 of the mistakes.
+    phi : float in (0, 1]
+        The last shrinking coefficient.
+
+    Notes
+    -----
+    O(B d + B) a round. Of several examples with the same damage the oldest leaves. Departures from the source: none by
+    default; ``test="cumulative"`` is a reading that fits its Table 8.1 better than its text does.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 7, eqs. (51)-(52).
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(GreedyForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    variant = "greedy"
+    default_variant = False
+    needs_self_scores = True
+
+    def __init__(self, *, budget: Budget, test: Literal["per_round", "cumulative"] = "per_round") -> None:
+        super().__init__(budget=budget)
+        self.test = test
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        if f.size > self.budget:
+            held = slice(0, f.size - 1)
+            sigma, margins = np.abs(f.coef[held]), (f.labels * f.self_scores)[held]
+            Psi = sigma * (sigma + 2 - 2 * margins)
+            j = f.smallest(Psi)
+            allowed = _ALLOWED if self.test == "per_round" else _ALLOWED * f.mistakes - self.Q
+            self.remove(f, j if Psi[j] <= allowed + f.rounding else 0)

@@ -1,0 +1,42 @@
+"""The Remove-Oldest Perceptron."""
+
+from __future__ import annotations
+
+from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.learners.base import Budget, Learner
+
+
+class RemoveOldest(Learner):
+    """The Perceptron; past the budget, the oldest example leaves.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds.
+
+    Notes
+    -----
+    O(B d) a round. It has no mistake bound (Corollary 1 of the source depends on the run).
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 3, eqs. (7)-(9).
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(RemoveOldest(budget=1), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "remove_oldest"
+    perceptron_until_full = True
+
+    def __init__(self, *, budget: Budget) -> None:
+        self.budget = budget
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        if f.size > self.budget:
+            f.evict(0)

@@ -1,0 +1,73 @@
+"""The Shrinking Perceptron."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.formula import Formula
+from budgetrun.learners.base import Learner
+
+_NAMES = ("m", "norm")
+
+
+def _formula(text: str) -> str:
+    Formula(text, _NAMES)
+    return text
+
+
+Phi = Annotated[float, Field(gt=0, le=1)] | Annotated[str, AfterValidator(_formula)]
+
+
+class ShrinkingPerceptron(Learner):
+    """The Perceptron, whose whole hypothesis is multiplied by phi_t after each update.
+
+    Parameters
+    ----------
+    phi : float in (0, 1], or str
+        The shrinking coefficient: a constant, or a formula of m, the mistakes up to and including this round's, and
+        norm, which is ||f'_t||; e.g. ``"(m / (m + 1)) ** 0.1"`` or ``"min(0.99, 5 / norm)"``. Values are cut to (0, 1].
+
+    Attributes
+    ----------
+    budget : None
+        Nothing is removed.
+
+    Notes
+    -----
+    O(M_t d) a round. M <= ||g||^2 (1 - log prod Phi_t) + 2 sum of g's hinge losses, for ||g|| <= U (section 4).
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 4.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(ShrinkingPerceptron(phi=0.5), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "shrinking_perceptron"
+    needs_norm = True
+
+    def __init__(self, *, phi: Phi) -> None:
+        self.phi = phi
+        self._formula = Formula(phi, _NAMES) if isinstance(phi, str) else None
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y)
+        f.scale(self._coefficient(f))
+
+    def _coefficient(self, f: Hypothesis) -> float:
+        if self._formula is None:
+            return self.phi  # type: ignore[return-value]
+        norm = math.sqrt(max(f.norm_sq, _TINY))
+        return min(1.0, max(_TINY, self._formula(m=f.mistakes, norm=norm)))
+
+
+_TINY = 1e-300

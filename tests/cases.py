@@ -1,0 +1,44 @@
+"""Every algorithm with its reference, found by file, and streams to run them on."""
+
+import importlib
+import pkgutil
+
+import numpy as np
+import reference
+
+
+def all_cases():
+    """Yield (id, name, variant, parameters, reference function) for whatever stands in tests/reference."""
+    for info in pkgutil.iter_modules(reference.__path__):
+        module = importlib.import_module(f"reference.{info.name}")
+        for variant, parameters, function in getattr(module, "CASES", ()):
+            given = "-".join(f"{key}={value}" for key, value in parameters.items())
+            yield f"{info.name}{f'({variant})' if variant else ''}-{given}", info.name, variant, parameters, function
+
+
+def random_stream(T=220, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1, 1], T)
+    return rng.normal(size=(T, d)) + 0.7 * y[:, None], y
+
+
+def duplicated_stream(T=220, seed=1):
+    """Few distinct examples, each seen with both labels."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(12, 3))
+    return points[rng.integers(12, size=T)], rng.choice([-1, 1], T)
+
+
+def tied_stream(T=200, seed=2):
+    """Points of a small grid: equal distances, equal products, scores that cancel."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(-1, 2, size=(T, 2)).astype(float), rng.choice([-1, 1], T)
+
+
+def far_stream(T=160, seed=3):
+    """Points so far apart that kernel values underflow towards zero, and scores with them."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(T, 2)) * 12, rng.choice([-1, 1], T)
+
+
+STREAMS = {"random": random_stream, "duplicated": duplicated_stream, "tied": tied_stream, "far": far_stream}

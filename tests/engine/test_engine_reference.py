@@ -1,0 +1,120 @@
+"""The engine and the transliterations agree, round by round."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import STREAMS, all_cases, random_stream
+from reference import kernel_expansion
+
+from budgetrun import kernels
+from budgetrun.engine import Group
+from budgetrun.learners import find
+
+CASES = {case_id: rest for case_id, *rest in all_cases()}
+KERNELS = {
+    "gaussian": (kernels.Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)),
+    "linear": (kernels.Linear(), kernel_expansion.linear()),
+    "polynomial": (kernels.Polynomial(degree=2, gamma=0.5, coef0=1.0), kernel_expansion.polynomial(2, 0.5, 1.0)),
+}
+
+
+class Recorder:
+    """A group fed block by block, and what each of its learners did."""
+
+    def __init__(self, kernel, learners, block_size, **options):
+        self.group = Group(kernel, learners, watch=self.watch, **options)
+        self.block_size = block_size
+        self.changes = [{} for _ in learners]
+        self.scores = []
+
+    def watch(self, i, t):
+        f = self.group.members[i].hypothesis
+        self.changes[i][t] = (f.rounds.tolist(), f.coef.copy())
+
+    def feed(self, X, Y):
+        for start in range(0, X.shape[0], self.block_size):
+            block = slice(start, start + self.block_size)
+            self.scores.append(self.group.feed(X[block], Y[:, block]))
+        return self
+
+    def check(self, i, trace, y):
+        scores = np.concatenate([s[i] for s in self.scores])
+        np.testing.assert_allclose(scores, trace.scores, rtol=1e-9, atol=1e-10)
+        active, alpha = [], np.empty(0)
+        count = self.group.members[i].count
+        for t in range(len(y)):
+            active, alpha = self.changes[i].get(t, (active, alpha))
+            assert active == trace.active[t], f"support sets differ after round {t}"
+            np.testing.assert_allclose(alpha, trace.alpha[t], rtol=1e-9, atol=1e-12)
+        assert count.mistakes == sum(trace.mistakes)
+        assert count.max_support == max(map(len, trace.active))
+
+
+@pytest.fixture(scope="session")
+def traces():
+    """Reference traces, computed once for all block sizes."""
+    known = {}
+
+    def get(case_id, stream, kernel, tie="mistake"):
+        key = case_id, stream, kernel, tie
+        if key not in known:
+            X, y = STREAMS[stream]()
+            known[key] = CASES[case_id][-1](X, y, KERNELS[kernel][1], tie=tie)
+        return known[key]
+
+    return get
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 256, 10_000])
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("case_id", CASES)
+def test_same_trace(traces, case_id, stream, block_size):
+    name, variant, parameters, _ = CASES[case_id]
+    X, y = STREAMS[stream]()
+    learner = find(name, variant)(**parameters)
+    Recorder(KERNELS["gaussian"][0], [learner], block_size).feed(X, y[None]).check(
+        0, traces(case_id, stream, "gaussian"), y
+    )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+@pytest.mark.parametrize("stream", ["random", "tied"])
+@pytest.mark.parametrize("case_id", CASES)
+def test_same_trace_with_other_kernels(traces, case_id, stream, kernel):
+    name, variant, parameters, _ = CASES[case_id]
+    X, y = STREAMS[stream]()
+    learner = find(name, variant)(**parameters)
+    Recorder(KERNELS[kernel][0], [learner], 64).feed(X, y[None]).check(0, traces(case_id, stream, kernel), y)
+
+
+@pytest.mark.parametrize("stream", ["duplicated", "tied", "far"])
+def test_ties_can_predict_positive(traces, stream):
+    X, y = STREAMS[stream]()
+    for case_id, (name, variant, parameters, _) in CASES.items():
+        learner = find(name, variant)(**parameters)
+        Recorder(KERNELS["gaussian"][0], [learner], 64, tie="positive").feed(X, y[None]).check(
+            0, traces(case_id, stream, "gaussian", "positive"), y
+        )
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_shared_pool_is_each_learner_alone(traces, stream, sparse):
+    X, y = STREAMS[stream]()
+    learners = [find(name, variant)(**parameters) for name, variant, parameters, _ in CASES.values()]
+    recorder = Recorder(KERNELS["gaussian"][0], learners, 50)
+    recorder.feed(sp.csr_array(X) if sparse else X, y[None])
+    for i, case_id in enumerate(CASES):
+        recorder.check(i, traces(case_id, stream, "gaussian"), y)
+
+
+def test_tasks_do_not_mix():
+    X, _ = random_stream()
+    Y = np.array([random_stream(seed=s)[1] for s in range(3)])
+    kernel, k = KERNELS["gaussian"]
+    for case_id, (name, variant, parameters, function) in CASES.items():
+        learners = [find(name, variant)(**parameters) for _ in range(3)]
+        recorder = Recorder(kernel, learners, 32, tasks=[2, 0, 1]).feed(X, Y)
+        for i, task in enumerate([2, 0, 1]):
+            trace = function(X, Y[task], k)
+            assert recorder.group.members[i].count.mistakes == sum(trace.mistakes), case_id

@@ -1,0 +1,22 @@
+"""Dekel, Shalev-Shwartz & Singer (2008), section 3: the Remove-Oldest Perceptron."""
+
+from functools import partial
+
+from reference.kernel_expansion import Trace, is_mistake, record, stream, value
+
+
+def remove_oldest(X, y, k, budget, tie="mistake"):
+    trace = Trace()
+    alpha = {}
+    for t, x_t, y_t in stream(X, y):
+        score = value(alpha, X, x_t, k)
+        mistake = is_mistake(y_t, score, tie)
+        if mistake:
+            alpha[t] = y_t  # I'_t = I_t + {t}, eq. (7)
+            if len(alpha) == budget + 1:  # |I'_t| = B + 1, eq. (9)
+                del alpha[min(alpha)]  # r_t = min I'_t
+        record(trace, score, mistake, alpha)
+    return trace
+
+
+CASES = [(None, {"budget": B}, partial(remove_oldest, budget=B)) for B in (1, 7, 30)]
