@@ -58,11 +58,11 @@ class Formula:
             for child in (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,):
                 self._check(child)
             return
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-            if node.args and not node.keywords:
-                for child in node.args:
-                    self._check(child)
-                return
+        called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        if isinstance(node, ast.Call) and called in _FUNCTIONS and node.args and not node.keywords:
+            for child in node.args:
+                self._check(child)
+            return
         raise ValueError(
             f"{self.text!r} may use only numbers, + - * / **, {' '.join(_FUNCTIONS)} and {', '.join(self.names)}"
         )

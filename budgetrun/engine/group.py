@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -48,13 +49,14 @@ class Count:
 
 @dataclass(eq=False)
 class Member:
-    """A learner in a group, with its labels' row, its hypothesis and its counts."""
+    """A learner in a group, with its labels' row, its hypothesis and its counts; ``error`` once it has failed."""
 
     index: int
     learner: Learner
     task: int
     hypothesis: Hypothesis
     count: Count = field(default_factory=Count)
+    error: Exception | None = None
 
 
 @dataclass(eq=False)
@@ -79,6 +81,8 @@ class Group:
         f(x) = 0 is a mistake, or predicts +1.
     dtype : {"float64", "float32"}
         Of kernel values and scores. Weights, and scores too close to call, are float64 all the same.
+    isolate : bool
+        A learner that fails is taken out, with its ``error``, and the others go on; otherwise `feed` raises.
     watch : callable or None
         Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
 
@@ -96,6 +100,7 @@ class Group:
         *,
         tie: str = "mistake",
         dtype: str = "float64",
+        isolate: bool = False,
         watch: Watcher | None = None,
     ) -> None:
         tasks = tasks if tasks is not None else [0] * len(learners)
@@ -103,6 +108,7 @@ class Group:
         self.pool = Pool(kernel, np.dtype(dtype), by_round)
         self.rounds = 0
         self.tie = tie
+        self.isolate = isolate
         self.watch = watch
         self.members = [
             Member(i, a, task, Hypothesis(self.pool, a))
@@ -128,23 +134,19 @@ class Group:
         began = time.perf_counter()
         self.pool.admit(X, self.rounds)
         Y = np.asarray(Y, dtype=self.pool.dtype)
-        trunks = [trunk for trunk in self._trunks if trunk.waiting]
-        hypotheses = [m.hypothesis for m in self._alone] + [trunk.hypothesis for trunk in trunks]
-        scores = self._scores(hypotheses)
-        if not np.isfinite(scores).all():
-            raise FloatingPointError(
-                f"scores of rounds {self.rounds} to {self.rounds + X.shape[0] - 1} are not finite: "
-                f"the {self.pool.kernel} kernel overflows on this data"
-            )
-        out = np.empty((len(self.members), X.shape[0]), dtype=self.pool.dtype)
+        alone, trunks = list(self._alone), list(self._trunks)
+        scores = self._scores([m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks])
+        out = np.full((len(self.members), X.shape[0]), np.nan, dtype=self.pool.dtype)
         share = (time.perf_counter() - began) / len(self.members)
-        for member, row in zip(list(self._alone), scores, strict=False):
-            member.hypothesis.begin_block(row)
-            self._play(member, Y[member.task], 0)
+        for member, row in zip(alone, scores, strict=False):
+            with self._failing([member]):
+                self._begin(member.hypothesis, row)
+                self._play(member, Y[member.task], 0)
             out[member.index] = row
-        for trunk, row in zip(trunks, scores[len(scores) - len(trunks) :], strict=True):
-            trunk.hypothesis.begin_block(row)
-            self._play_trunk(trunk, Y[trunk.task], out)
+        for trunk, row in zip(trunks, scores[len(alone) :], strict=True):
+            with self._failing(trunk.waiting):
+                self._begin(trunk.hypothesis, row)
+                self._play_trunk(trunk, Y[trunk.task], out)
         for member in self.members:
             member.count.seconds += share
         self._release()
@@ -153,9 +155,37 @@ class Group:
 
     # -- a block --------------------------------------------------------------------------------------------------
 
+    def _begin(self, f: Hypothesis, scores: np.ndarray) -> None:
+        if not np.isfinite(scores).all():
+            raise FloatingPointError(
+                f"scores after round {self.rounds} are not finite: the {self.pool.kernel} kernel overflows on this data"
+            )
+        f.begin_block(scores)
+
+    @contextmanager
+    def _failing(self, members: list[Member]) -> Iterator[None]:
+        """Take members out of the group if what follows fails, or let the error through."""
+        try:
+            yield
+        except Exception as error:
+            if not self.isolate:
+                raise
+            for member in list(members):
+                member.error = error
+                self._remove(member)
+
+    def _remove(self, member: Member) -> None:
+        if member in self._alone:
+            self._alone.remove(member)
+        for trunk in self._trunks:
+            if member in trunk.waiting:
+                trunk.waiting.remove(member)
+
     def _scores(self, hypotheses: list[Hypothesis]) -> np.ndarray:
         """Return every hypothesis's scores on the block, shape (len(hypotheses), b)."""
         pool = self.pool
+        if not hypotheses:
+            return np.empty((0, pool.block.shape[1]), dtype=pool.dtype)
         sizes = [h.size for h in hypotheses]
         n_held = sum(sizes)
         if n_held > _DENSE * len(hypotheses) * pool.used:
@@ -187,11 +217,12 @@ class Group:
             matrix = cache(partial(self.pool.matrix, f.slots))
             while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
                 member = trunk.waiting.pop()
-                member.hypothesis = f.fork(member.learner, matrix)
                 self._alone.append(member)
-                self._act(member, *act)
-                self._play(member, y, t + 1)
-                out[member.index] = member.hypothesis.scores
+                with self._failing([member]):
+                    member.hypothesis = f.fork(member.learner, matrix)
+                    self._act(member, *act)
+                    self._play(member, y, t + 1)
+                    out[member.index] = member.hypothesis.scores
             apart += time.perf_counter() - branched
             if trunk.waiting:
                 f.at(t)
@@ -249,9 +280,9 @@ class Group:
         held = np.zeros(self.pool.used, dtype=bool)
         for member in self._alone:
             held[member.hypothesis.slots] = True
+        self._trunks = [trunk for trunk in self._trunks if trunk.waiting]
         for trunk in self._trunks:
-            if trunk.waiting:
-                held[trunk.hypothesis.slots] = True
+            held[trunk.hypothesis.slots] = True
         self.pool.release(held)
 
     # -- the plan of who shares what -------------------------------------------------------------------------------
@@ -273,10 +304,12 @@ class Group:
 
 
 # Above this share of non-zero weights, one dense product beats a sparse one (measured; both give the same scores).
-_DENSE = 0.03
+_DENSE = 0.08
 
 
-def run(learner: Learner, kernel: Kernel, X: Rows, y: np.ndarray, *, block_size: int = 256, tie: str = "mistake") -> Count:
+def run(
+    learner: Learner, kernel: Kernel, X: Rows, y: np.ndarray, *, block_size: int = 256, tie: str = "mistake"
+) -> Count:
     """Run one learner over one stream.
 
     Parameters

@@ -12,6 +12,7 @@ import numpy as np
 from budgetrun.engine.pool import Pool
 
 if TYPE_CHECKING:
+    from budgetrun.kernels import Rows
     from budgetrun.learners.base import Learner
 
 
@@ -58,6 +59,7 @@ class Hypothesis:
         self._place: np.ndarray | None = None
         self._pairs: np.ndarray | None = None
         self._free_places: list[int] = []
+        self._most: int | None = None
         self._norm_sq: float | None = None
         self.scores = np.empty(0, dtype=pool.dtype)
         self._round = 0
@@ -170,6 +172,18 @@ class Hypothesis:
         """The rounds of the support examples, from 0, oldest first; shape (size,)."""
         return self._pool.rounds[self.slots]
 
+    @property
+    def support_set(self) -> Rows:
+        """The support examples, oldest first; shape (size, d)."""
+        return self._pool.examples(self.slots)
+
+    def score(self, X: Rows) -> np.ndarray:
+        """Return f(x) for examples outside the stream, shape (n, d); shape (n,), float64."""
+        if not self.size:
+            return np.zeros(X.shape[0])
+        kernel, dtype = self._pool.kernel, self._pool.dtype
+        return self.coef @ kernel.between(self.support_set, X.astype(dtype, copy=False))
+
     def begin_block(self, scores: np.ndarray) -> None:
         """Take the scores of the block's rounds, shape (b,), as this hypothesis stands; they are updated in place."""
         self.scores = scores
@@ -215,10 +229,13 @@ class Hypothesis:
         if learner.needs_self_scores:
             self._place = np.empty(len(self._slots), dtype=np.intp)
             self._place[held] = np.arange(self.size)
-            self._pairs = np.empty((self.size, self.size), dtype=self._pool.dtype)
+            self._most = learner.budget + 1 if learner.budget is not None else None
+            self._pairs = np.empty((0, 0), dtype=self._pool.dtype)
             self._free_places = []
             if self.size and matrix is not None:
-                self._pairs[:] = matrix()
+                self._grow_pairs(self.size + 1)
+                self._pairs[: self.size, : self.size] = matrix()
+                del self._free_places[-self.size :]
 
     def _remember(self, values: np.ndarray) -> None:
         """Keep the new example's kernel values with the older ones, in a row of `_pairs` that is free."""
@@ -226,14 +243,20 @@ class Hypothesis:
         assert self._pairs is not None
         head, tail = self._head, self._tail
         if not self._free_places:
-            old = len(self._pairs)
-            pairs = np.empty((old + old // 2 + 16,) * 2, dtype=self._pairs.dtype)
-            pairs[:old, :old] = self._pairs
-            self._pairs = pairs
-            self._free_places = list(range(len(pairs) - 1, old - 1, -1))
+            self._grow_pairs(len(self._pairs) * 3 // 2 + 16)
         place = self._free_places.pop()
         self._place[tail] = place
         self._pairs[place, self._place[head:tail]] = values
+
+    def _grow_pairs(self, wanted: int) -> None:
+        """Make room for ``wanted`` examples in `_pairs`, and no more than the learner may ever hold."""
+        assert self._pairs is not None
+        old = len(self._pairs)
+        room = wanted if self._most is None else min(wanted, self._most)
+        pairs = np.empty((room, room), dtype=self._pairs.dtype)
+        pairs[:old, :old] = self._pairs
+        self._pairs = pairs
+        self._free_places += range(room - 1, old - 1, -1)
 
     def _values_with(self, i: int) -> np.ndarray:
         """Return k(x_i, x_j) for all support examples j, shape (size,), out of `_pairs`."""

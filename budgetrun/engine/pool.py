@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -92,6 +94,12 @@ class Pool:
         """Return the examples in ``slots``, shape (len(slots), d)."""
         assert self._rows is not None
         return self._rows[slots][:, : self._n_features]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        empty = np.empty((0, 0), dtype=self.dtype)
+        by_round = None if self._by_round is None else empty
+        return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
 
     def _take(self, b: int) -> np.ndarray:
         """Return ``b`` free slots, growing the pool if it has fewer."""

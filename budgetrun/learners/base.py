@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from budgetrun.engine.hypothesis import Hypothesis
+if TYPE_CHECKING:
+    from budgetrun.engine.hypothesis import Hypothesis
 
 Budget = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]

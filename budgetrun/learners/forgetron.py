@@ -70,8 +70,8 @@ class BasicForgetron(Learner):
 
     Notes
     -----
-    O(B d) a round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are readings that
-    fit the source's Table 8.1 better than its text does.
+    O(B d) a round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are
+    readings that fit the source's Table 8.1 better than its text does.
 
     References
     ----------

@@ -1,7 +1,8 @@
 """Cesa-Bianchi & Gentile (2006): the Randomized Budget Perceptron ("CG")."""
 
-import numpy as np
 from functools import partial
+
+import numpy as np
 
 from reference.kernel_expansion import Trace, is_mistake, record, stream, value
 

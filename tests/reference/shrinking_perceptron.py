@@ -1,7 +1,6 @@
 """Dekel, Shalev-Shwartz & Singer (2008), section 4: the Shrinking Perceptron."""
 
 import math
-
 from functools import partial
 
 from reference.kernel_expansion import Trace, is_mistake, record, stream, value

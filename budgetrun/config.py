@@ -1,0 +1,427 @@
+"""Configs: one YAML file a table or figure, checked as a whole before anything runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from budgetrun import resources
+from budgetrun.errors import InputError
+from budgetrun.fields import nearest
+from budgetrun.strict_yaml import parse
+
+if TYPE_CHECKING:
+    from budgetrun.kernels import Kernel
+
+Text = Annotated[str, Field(min_length=1)]
+FileName = Annotated[
+    str, Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'")
+]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+Label = int | float | str
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KernelSpec(_Spec):
+    """A kernel by name: ``{name: gaussian, gamma: 0.78}``.
+
+    Attributes
+    ----------
+    name : str
+    parameters : dict
+        What its class takes, as given.
+    """
+
+    name: str
+    parameters: dict[str, Any] = {}
+
+    def build(self) -> Kernel:
+        """Return the kernel itself."""
+        # kernels.py needs scipy, which `budgetrun --help` does without.
+        from budgetrun import kernels
+
+        return kernels.make(self.name, **self.parameters)
+
+
+class DatasetSpec(_Spec):
+    """One stream, or a family of them.
+
+    Attributes
+    ----------
+    name : str
+        Of a card in ``datasets/``; any name for a file of the user's own.
+    label : str
+        What results call it, unique in a config; the name by default.
+    path : Path or None
+        The user's own file.
+    task : {"binary", "equal_splits"}
+    parts : tuple of str or None
+        Which parts of a card, in order; None for the card's own choice.
+    scale : {"none", "unit_norm", "minmax", "standard"}
+    order : {"permuted", "file"}
+    balanced : bool
+        A random subset with as many of the larger class as there are of the smaller.
+    noise : float in [0, 0.5]
+        Labels are flipped independently with this probability.
+    positive : label, tuple of labels or None
+        The labels that become +1; None for the larger of two, or the card's own choice.
+    n_examples : int, >= 1, or None
+        At most so many: the first after balancing and permuting.
+    options : dict
+        Of a generated dataset.
+    repetitions : int, >= 1, or None
+        None for the config's; `load` fills it in.
+    kernel : KernelSpec or None
+        None for the config's; `load` fills it in.
+    typed_path : str or None
+        ``path`` as the config has it; it may be relative to the config's folder.
+    """
+
+    name: Text
+    label: Text = Field(default="", validate_default=True)
+    path: Path | None = None
+    task: Literal["binary", "equal_splits"] = "binary"
+    parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    scale: Literal["none", "unit_norm", "minmax", "standard"] = "none"
+    order: Literal["permuted", "file"] = "permuted"
+    balanced: bool = False
+    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    positive: Label | tuple[Label, ...] | None = None
+    n_examples: Count | None = None
+    options: dict[str, Any] = {}
+    repetitions: Count | None = None
+    kernel: KernelSpec | None = None
+    typed_path: str | None = Field(default=None, exclude=True)
+
+    @field_validator("label", mode="before")
+    @classmethod
+    def _default_label(cls, label: Any, info: Any) -> Any:
+        return label or info.data.get("name", "")
+
+
+class FractionBudget(_Spec):
+    """Budgets as fractions of another learner's mistakes on the same stream.
+
+    Attributes
+    ----------
+    of : "perceptron"
+    fractions : tuple of float, > 0
+    """
+
+    of: Literal["perceptron"]
+    fractions: Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One learner with one setting.
+
+    Attributes
+    ----------
+    label, name : str
+    variant : str or None
+    parameters : dict
+        What the learner is built with, defaults included, but for ``budget`` and ``seed``.
+    budget : int, >= 1, or None
+        B; None for a learner without one, or where it is a fraction.
+    budget_fraction : float, > 0, or None
+        B as a fraction of the Perceptron's mistakes.
+    seed : int, >= 0
+        The learner's own; 0 for one that does not draw.
+    """
+
+    label: str
+    name: str
+    variant: str | None
+    parameters: dict[str, Any]
+    budget: int | None
+    budget_fraction: float | None
+    seed: int
+
+
+class AlgorithmSpec(_Spec):
+    """A learner and the settings to sweep over.
+
+    Attributes
+    ----------
+    name : str
+    variant : str or None
+        Filled in where the name has variants.
+    label : str
+        Unique in a config; by default the name, or ``name(variant)``.
+    seeds : int, >= 1
+        How many seeds: 0, 1, ...
+    budget : tuple of int, FractionBudget or None
+    parameters : dict of str to tuple
+        The values to sweep over, of every parameter but ``budget`` and ``seed``, in the order of the learner's page.
+    """
+
+    name: str
+    variant: str | None = None
+    label: str
+    seeds: int = 1
+    budget: FractionBudget | tuple[int | None, ...] | None = None
+    parameters: dict[str, tuple[Any, ...]] = {}
+
+    def expand(self) -> Iterator[RunSpec]:
+        """Yield every combination of values: parameters vary slowest, then the budget, seeds fastest."""
+        budgets: list[tuple[int | None, float | None]]
+        if isinstance(self.budget, FractionBudget):
+            budgets = [(None, fraction) for fraction in self.budget.fractions]
+        else:
+            budgets = [(budget, None) for budget in self.budget or (None,)]
+        for values in itertools.product(*self.parameters.values()):
+            for (budget, fraction), seed in itertools.product(budgets, range(self.seeds)):
+                parameters = dict(zip(self.parameters, values, strict=True))
+                yield RunSpec(self.label, self.name, self.variant, parameters, budget, fraction, seed)
+
+
+class TableSpec(_Spec):
+    """A table of the report.
+
+    Attributes
+    ----------
+    name : str
+    caption : str or None
+    expected : str or None
+        The file of the printed numbers, as typed: relative to the config's folder.
+    columns, rows : tuple of str or None
+        Labels of algorithms and of datasets, in order; None for all.
+    relative_to : str or None
+        The algorithm by whose ratio, ours / printed, the others' are also divided.
+    tolerance : float, > 0
+        The relative difference from the print above which a cell is listed.
+    aliases : dict of str to str
+        Label or dataset -> the one in ``expected`` to compare it with.
+    expected_rows : tuple of dict
+        ``dataset``, ``label``, ``budget`` (int or None), ``budget_fraction`` (float or None) and
+        ``online_error_percent`` (float) of each printed number.
+    """
+
+    name: FileName
+    caption: Text | None = None
+    expected: Text | None = None
+    columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    relative_to: str | None = None
+    tolerance: Positive = 0.05
+    aliases: dict[str, str] = {}
+    expected_rows: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
+
+
+class FigureSpec(_Spec):
+    """A figure of the report: online error against the budget, on one dataset.
+
+    Attributes
+    ----------
+    name : str
+    title : str or None
+    dataset : str
+        Its label.
+    lines : tuple of str
+        Labels of algorithms, a line each.
+    point : str or None
+        The algorithm shown as a single point.
+    band : tuple of str
+        Algorithms whose range over seeds is shaded.
+    x : {"budget", "budget_fraction"}
+    """
+
+    name: FileName
+    title: Text | None = None
+    dataset: str
+    lines: Annotated[tuple[str, ...], Field(min_length=1)]
+    point: str | None = None
+    band: tuple[str, ...] = ()
+    x: Literal["budget", "budget_fraction"] = "budget"
+
+
+class FindingSpec(_Spec):
+    """What is known of some cells; a selector left out chooses all.
+
+    Attributes
+    ----------
+    dataset, label : str, tuple of str or None
+    budget : int, tuple of int or None
+    budget_fraction : float, tuple of float or None
+    text : str
+    """
+
+    dataset: str | tuple[str, ...] | None = None
+    label: str | tuple[str, ...] | None = None
+    budget: Count | tuple[Count, ...] | None = None
+    budget_fraction: Positive | tuple[Positive, ...] | None = None
+    text: Text
+
+
+class ReportSpec(_Spec):
+    """What the report shows beside the runs themselves."""
+
+    tables: tuple[TableSpec, ...] = ()
+    figures: tuple[FigureSpec, ...] = ()
+    choices: tuple[Text, ...] = ()
+    findings: tuple[FindingSpec, ...] = ()
+
+
+class Profile(_Spec):
+    """Caps for a shorter run: at most so many of each; None for no cap."""
+
+    n_examples: Count | None = None
+    tasks: Count | None = None
+    repetitions: Count | None = None
+    seeds: Count | None = None
+
+
+class Config(_Spec):
+    """A checked config.
+
+    Attributes
+    ----------
+    name : str
+        The results folder.
+    source, description : str
+    seed : int, >= 0
+        Everything random about the streams depends on it.
+    datasets : tuple of DatasetSpec
+        Each with its own ``kernel`` and ``repetitions``, the config's filled in.
+    kernel : KernelSpec or None
+    tie : {"mistake", "positive"}
+        What a score of exactly 0 is.
+    dtype : {"float64", "float32"}
+    repetitions : int, >= 1
+    algorithms : tuple of AlgorithmSpec
+    report : ReportSpec
+    profiles : dict of str to Profile
+        As typed; the chosen one has been applied.
+    profile : str
+        The chosen one; ``full`` is the whole config.
+    tasks : int, >= 1, or None
+        The profile's cap on the tasks of a dataset.
+    file, text : str
+        Where the config was read, as typed, and what it says; empty in one read back from a manifest.
+    """
+
+    name: FileName
+    source: str = ""
+    description: str = ""
+    seed: Annotated[int, Field(ge=0)] = 0
+    datasets: tuple[DatasetSpec, ...]
+    kernel: KernelSpec | None = None
+    tie: Literal["mistake", "positive"] = "mistake"
+    dtype: Literal["float64", "float32"] = "float64"
+    repetitions: Count = 1
+    algorithms: tuple[AlgorithmSpec, ...]
+    report: ReportSpec = ReportSpec()
+    profiles: dict[str, Profile] = {}
+    profile: str = "full"
+    tasks: int | None = None
+    file: str = Field(default="", exclude=True)
+    text: str = Field(default="", exclude=True)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the config as plain JSON, defaults filled in, paths as typed; printed numbers are not part of it."""
+        data = self.model_dump(mode="json")
+        for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
+            entry["path"] = dataset.typed_path or entry["path"]
+        return data
+
+    @classmethod
+    def from_resolved(cls, data: dict[str, Any]) -> Config:
+        """Return the config that `resolved` gave; its files are not looked for."""
+        return cls.model_validate_json(json.dumps(data))
+
+    def apply_profile(self, name: str) -> Config:
+        """Return the config under the caps of one of its profiles.
+
+        Raises
+        ------
+        InputError
+            The config has no such profile.
+        """
+        if name == "full":
+            return self
+        if name not in self.profiles:
+            known = ["full", *self.profiles]
+            listed = f"  (allowed: {', '.join(known)})"
+            raise InputError(f"{self.file}: unknown profile {name!r}{nearest(name, known)}{listed}")
+        caps = self.profiles[name]
+
+        def capped(dataset: DatasetSpec) -> DatasetSpec:
+            n_examples = _at_most(dataset.n_examples, caps.n_examples)
+            repetitions = _at_most(dataset.repetitions, caps.repetitions)
+            return dataset.model_copy(update={"n_examples": n_examples, "repetitions": repetitions})
+
+        algorithms = tuple(a.model_copy(update={"seeds": _at_most(a.seeds, caps.seeds)}) for a in self.algorithms)
+        return self.model_copy(
+            update={
+                "profile": name,
+                "tasks": caps.tasks,
+                "repetitions": _at_most(self.repetitions, caps.repetitions),
+                "datasets": tuple(map(capped, self.datasets)),
+                "algorithms": algorithms,
+            }
+        )
+
+
+def load(path_or_name: str | Path, profile: str = "full") -> Config:
+    """Read and check a config.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        A file, or the bare name of a config that comes with budgetrun, such as ``quickstart``.
+    profile : str
+        Which of the config's profiles to apply; ``full`` for none.
+
+    Raises
+    ------
+    InputError
+        No such config or profile, or something in it is wrong: one line for each thing, in the order of the file.
+    """
+    # The reader makes the models of this module.
+    from budgetrun.config_reader import read
+
+    path = _find(str(path_or_name))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return read(text, path).apply_profile(profile)
+
+
+def list_configs() -> list[tuple[str, str]]:
+    """Return the name and the source of every config that comes with budgetrun."""
+    listed = []
+    for path in sorted(resources.folder("configs").glob("*.yaml")):
+        data = parse(path.read_text(encoding="utf-8-sig")).data
+        listed.append((path.stem, str(data.get("source") or "") if isinstance(data, dict) else ""))
+    return listed
+
+
+def _find(typed: str) -> Path:
+    path = Path(typed)
+    if path.is_file():
+        return path
+    names = [name for name, _ in list_configs()]
+    if typed in names:
+        packaged = resources.folder("configs") / f"{typed}.yaml"
+        return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
+    raise InputError(f"{typed}: no such file or config{nearest(path.stem, names)}  (budgetrun list configs)")
+
+
+def _at_most(value: int | None, cap: int | None) -> int | None:
+    known = [number for number in (value, cap) if number is not None]
+    return min(known, default=None)

@@ -1,0 +1,458 @@
+"""YAML to `Config`: everything that is wrong in a file is found in one go and told in the order of the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field as Limits
+
+from budgetrun import resources
+from budgetrun.config import (
+    AlgorithmSpec,
+    Config,
+    DatasetSpec,
+    FigureSpec,
+    FindingSpec,
+    FractionBudget,
+    KernelSpec,
+    Profile,
+    ReportSpec,
+    TableSpec,
+    Text,
+)
+from budgetrun.errors import InputError
+from budgetrun.expected import read_expected
+from budgetrun.fields import Field, fields_of, nearest, show, unknown, unknown_key
+from budgetrun.strict_yaml import Document, KeyPath, Problem, parse
+
+if TYPE_CHECKING:
+    from budgetrun.learners import Learner
+
+_Mapping = dict[str, Any]
+_Some = Annotated[list[Any], Limits(min_length=1)]
+
+_KERNEL = Field(dict[str, Any] | None, required=False)
+_LIST = Field(list[Any] | None, required=False)
+_MAPPING = Field(dict[str, Any] | None, required=False)
+
+
+def read(text: str, path: Path) -> Config:
+    """Return the config that a YAML text holds.
+
+    Parameters
+    ----------
+    text : str
+    path : Path
+        The file, as typed: for messages, and to find the files that it names.
+
+    Raises
+    ------
+    InputError
+        One line for each thing that is wrong.
+    """
+    document = parse(text)
+    reader = _Reader(document, path.parent)
+    if document.lines:
+        values = reader.config(document.data)
+    if reader.problems:
+        # Sorting is stable: on one line, in the order in which they were found.
+        lines = dict.fromkeys(f"{path}:{problem}" for problem in sorted(reader.problems, key=lambda p: p.line))
+        raise InputError("\n".join(lines))
+    return Config(**values, file=str(path), text=text)
+
+
+class _Reader:
+    """Walks the data of one document and collects what is wrong."""
+
+    def __init__(self, document: Document, folder: Path) -> None:
+        self._document = document
+        self._folder = folder
+        self.problems = list(document.problems)
+
+    def config(self, data: Any) -> _Mapping:
+        given = self._values(data, (), _top_fields())
+        kernel = self._kernel(given.get("kernel"), ("kernel",))
+        repetitions = given.get("repetitions", 1)
+        # A kernel that is there but wrong is told as that, not as missing from every dataset.
+        with_kernel = kernel is not None or (isinstance(data, dict) and data.get("kernel") is not None)
+        datasets = [
+            self._dataset(entry, ("datasets", i), kernel, with_kernel, repetitions)
+            for i, entry in enumerate(given.get("datasets", []))
+        ]
+        algorithms = given.get("algorithms", [])
+        specs = [self._algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
+        labels = self._unique([self._algorithm_label(entry) for entry in algorithms], "algorithms", "label")
+        dataset_labels = self._unique([_dataset_label(e) for e in given.get("datasets", [])], "datasets", "label")
+        report = self._report(given.get("report"), _Names("algorithm", labels), _Names("dataset", dataset_labels))
+        profiles = self._profiles(given.get("profiles"))
+        return {
+            **given,
+            "kernel": kernel,
+            "datasets": datasets,
+            "algorithms": specs,
+            "report": report,
+            "profiles": profiles,
+        }
+
+    # Steps that every part takes.
+
+    def _add(self, path: KeyPath, text: str) -> None:
+        self.problems.append(Problem(self._document.line(path), path, text))
+
+    def _values(self, data: Any, path: KeyPath, fields: Mapping[str, Field]) -> _Mapping:
+        """Return the good values of a mapping; tell keys that are unknown, missing or have bad values."""
+        if not isinstance(data, dict):
+            self._add(path, f"must be a mapping (key: value), got {show(data)}")
+            return {}
+        for key in data:
+            if key not in fields:
+                self._add((*path, key), unknown_key(key, fields))
+        values = {}
+        for key, field in fields.items():
+            if key in data:
+                value, problems = field.check(data[key])
+                for inner, text in problems.items():
+                    self._add((*path, key, *inner), text)
+                if not problems:
+                    values[key] = value
+            elif field.required:
+                self._add((*path, key), f"missing; must be {field.wanted}")
+        return values
+
+    def _unique(self, names: list[str | None], section: str, key: str) -> list[str] | None:
+        """Tell names given twice; return the names, or None if one of them cannot be told."""
+        first: dict[str, int] = {}
+        for i, name in enumerate(names):
+            if name is not None and first.setdefault(name, i) != i:
+                advice = f"give this entry a {key} of its own"
+                text = f"{key} {name!r} is already used by {section}[{first[name]}]; {advice}"
+                self._add((*section.split("."), i, key), text)
+        return None if None in names else list(first)
+
+    def _refer(self, path: KeyPath, given: Any, names: _Names) -> None:
+        """Tell labels that no entry has; one label or a list of them."""
+        for i, name in enumerate(given if isinstance(given, list) else [given]):
+            here = (*path, i) if isinstance(given, list) else path
+            if name is not None and names.known is not None and name not in names.known:
+                self._add(here, f"no {names.kind} has the label {name!r}{nearest(name, names.known)}{names.listed}")
+
+    # Kernels and datasets.
+
+    def _kernel(self, data: Any, path: KeyPath) -> KernelSpec | None:
+        if data is None:
+            return None
+        from budgetrun import kernels
+
+        known = kernels.registry()
+        name = data.get("name")
+        if name is None:
+            self._add((*path, "name"), f"missing; must be one of {', '.join(known)}")
+            return None
+        if not isinstance(name, str) or name not in known:
+            self._add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
+            return None
+        before = len(self.problems)
+        values = self._values(data, path, {"name": Field(str), **_parameters(known[name])})
+        if len(self.problems) > before:
+            return None
+        spec = KernelSpec(name=values.pop("name"), parameters=values)
+        try:
+            spec.build()
+        except ValueError as error:
+            self._add(path, str(error))
+        return spec
+
+    def _dataset(
+        self, data: Any, path: KeyPath, kernel: KernelSpec | None, with_kernel: bool, repetitions: int
+    ) -> DatasetSpec | None:
+        before = len(self.problems)
+        values = self._values(data, path, {**fields_of(DatasetSpec), "kernel": _KERNEL})
+        if not isinstance(data, dict):
+            return None
+        values["repetitions"] = values.get("repetitions") or repetitions
+        if values.get("kernel") is not None:
+            values["kernel"] = self._kernel(values["kernel"], (*path, "kernel"))
+        elif "kernel" not in data or data["kernel"] is None:
+            values["kernel"] = kernel
+            if not with_kernel:
+                self._add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
+        typed = values.get("path")
+        if typed is not None:
+            own = Path(typed).expanduser()
+            places = list(dict.fromkeys([self._folder / own, own]))
+            found = [place for place in places if place.is_file()]
+            if found:
+                values.update(path=found[0], typed_path=typed)
+            else:
+                self._add((*path, "path"), f"no such file: {' or '.join(str(place) for place in places)}")
+        generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
+        every_repetition_same = (
+            values.get("order") == "file"
+            and values["repetitions"] > 1
+            and not generated
+            and not values.get("balanced")
+            and not values.get("noise")
+        )
+        if every_repetition_same:
+            text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
+            self._add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
+        return DatasetSpec(**values) if len(self.problems) == before else None
+
+    def _is_generated(self, name: str, path: KeyPath) -> bool:
+        """Tell whether a card makes its points anew in every repetition; tell a card that does not exist."""
+        cards = {file.stem: file for file in resources.folder("datasets").glob("*.yaml")}
+        if name in cards:
+            card = parse(cards[name].read_text(encoding="utf-8")).data
+            return isinstance(card, dict) and card.get("format") == "generated"
+        text = f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
+        self._add((*path, "name"), text)
+        return False
+
+    # Algorithms.
+
+    def _algorithm(self, data: Any, path: KeyPath, entries: list[Any]) -> AlgorithmSpec | None:
+        if not isinstance(data, dict):
+            self._add(path, f"must be a mapping (key: value), got {show(data)}")
+            return None
+        learner = self._learner(data, path)
+        if learner is None:
+            return None
+        before = len(self.problems)
+        fields = {
+            "name": Field(str),
+            "variant": Field(str | None, required=False),
+            "label": Field(Text, required=False),
+        }
+        if learner.draws:
+            fields["seeds"] = Field(Annotated[int, Limits(ge=1)], required=False)
+        own = _parameters(learner)
+        for key in ("seed", "seeds"):
+            if key in data and key not in fields:
+                no_draws = f"{learner.name} draws nothing at random"
+                advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
+                self._add((*path, key), f"cannot be given here; {advice}")
+        told = {"seed", "seeds"} - fields.keys()
+        for key in data:
+            if key not in fields and key not in own and key not in told:
+                self._add((*path, key), unknown_key(key, [*fields, *own]))
+        common = self._values({key: data[key] for key in fields if key in data}, path, fields)
+        swept: dict[str, Any] = {}
+        for key, field in own.items():
+            here = (*path, key)
+            if key not in data:
+                if field.required:
+                    self._add(here, f"missing; must be {field.wanted}")
+                swept[key] = (_default(learner, key),)
+            elif key == "budget" and isinstance(data[key], dict):
+                swept[key] = self._fraction_budget(data[key], here, entries)
+            else:
+                swept[key] = self._sweep(data[key], here, field)
+        if len(self.problems) > before:
+            return None
+        budget = swept.pop("budget", None)
+        spec = AlgorithmSpec(
+            name=learner.name,
+            variant=learner.variant,
+            label=common.get("label") or _default_label(learner),
+            seeds=common.get("seeds", 1),
+            budget=None if budget == (None,) else budget,
+            parameters=swept,
+        )
+        self._try(spec, learner, path)
+        return spec
+
+    def _learner(self, data: _Mapping, path: KeyPath) -> type[Learner] | None:
+        from budgetrun import learners
+
+        known = learners.registry()
+        name, variant = data.get("name"), data.get("variant")
+        if name is None:
+            self._add((*path, "name"), "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+        elif not isinstance(name, str) or name not in known:
+            self._add((*path, "name"), f"{unknown(name, known)}  (budgetrun list algorithms)")
+        elif variant is not None and not (isinstance(variant, str) and variant in known[name]):
+            variants = [key for key in known[name] if key is not None]
+            listed = f"  (allowed: {', '.join(variants)})" if variants else f"; {name} has no variants"
+            self._add((*path, "variant"), f"{unknown(variant, variants)}{listed}")
+        else:
+            return learners.find(name, variant)
+        return None
+
+    def _algorithm_label(self, data: Any) -> str | None:
+        """Return an entry's label, None where it cannot be told."""
+        from budgetrun import learners
+
+        if not isinstance(data, dict):
+            return None
+        if data.get("label") is not None:
+            return str(data["label"])
+        try:
+            return _default_label(learners.find(data.get("name", ""), data.get("variant")))
+        except (KeyError, TypeError):
+            return None
+
+    def _sweep(self, value: Any, path: KeyPath, field: Field) -> tuple[Any, ...]:
+        """Check a value, or each of a list of them; return the good ones."""
+        if not isinstance(value, list) or field.takes_lists:
+            return tuple(self._checked(value, path, field))
+        if not value:
+            self._add(path, f"must be {field.wanted}, or a list with at least one such value, got an empty list")
+        found: list[Any] = []
+        for i, item in enumerate(value):
+            for good in self._checked(item, (*path, i), field):
+                if json.dumps(good) in map(json.dumps, found):
+                    self._add((*path, i), f"{show(good)} is in this list twice")
+                found.append(good)
+        return tuple(found)
+
+    def _checked(self, value: Any, path: KeyPath, field: Field) -> list[Any]:
+        good, problems = field.check(value)
+        for inner, text in problems.items():
+            self._add((*path, *inner), text)
+        return [] if problems else [good]
+
+    def _fraction_budget(self, data: _Mapping, path: KeyPath, entries: list[Any]) -> FractionBudget | None:
+        values = self._values(data, path, fields_of(FractionBudget))
+        fractions = values.get("fractions", [])
+        for i, fraction in enumerate(fractions):
+            if fraction in fractions[:i]:
+                self._add((*path, "fractions", i), f"{show(fraction)} is in this list twice")
+        if "of" in values and not any(isinstance(e, dict) and e.get("name") == values["of"] for e in entries):
+            self._add((*path, "of"), f"needs an algorithm entry {{name: {values['of']}}}, whose mistakes are counted")
+        return FractionBudget(**values) if len(values) == 2 else None
+
+    def _try(self, spec: AlgorithmSpec, learner: type[Learner], path: KeyPath) -> None:
+        """Build the learner once for each setting: what its parameters may not be together only it knows."""
+        if isinstance(spec.budget, FractionBudget):
+            return
+        for run in spec.model_copy(update={"seeds": 1}).expand():
+            extra: _Mapping = {} if run.budget is None else {"budget": run.budget}
+            if learner.draws:
+                extra["seed"] = 0
+            try:
+                learner(**run.parameters, **extra)
+            except ValueError as error:
+                self._add(path, str(error))
+
+    # The report and the profiles.
+
+    def _report(self, data: Any, labels: _Names, datasets: _Names) -> ReportSpec:
+        if data is None:
+            return ReportSpec()
+        path = ("report",)
+        fields = {**fields_of(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
+        given = self._values(data, path, fields)
+        tables = []
+        for i, entry in enumerate(given.get("tables") or []):
+            tables.append(self._table(entry, (*path, "tables", i), labels, datasets))
+        figures = []
+        for i, entry in enumerate(given.get("figures") or []):
+            here = (*path, "figures", i)
+            values = self._values(entry, here, fields_of(FigureSpec))
+            self._refer((*here, "dataset"), values.get("dataset"), datasets)
+            for key in ("lines", "point", "band"):
+                self._refer((*here, key), values.get(key), labels)
+            figures.append(values)
+        findings = []
+        for i, entry in enumerate(given.get("findings") or []):
+            here = (*path, "findings", i)
+            values = self._values(entry, here, fields_of(FindingSpec))
+            self._refer((*here, "dataset"), values.get("dataset"), datasets)
+            self._refer((*here, "label"), values.get("label"), labels)
+            findings.append(values)
+        for key, entries in (("tables", tables), ("figures", figures)):
+            self._unique([entry.get("name") for entry in entries], f"report.{key}", "name")
+        if self.problems:
+            return ReportSpec()
+        return ReportSpec(
+            tables=tuple(TableSpec(**values) for values in tables),
+            figures=tuple(FigureSpec(**values) for values in figures),
+            choices=tuple(given.get("choices", ())),
+            findings=tuple(FindingSpec(**values) for values in findings),
+        )
+
+    def _table(self, data: Any, path: KeyPath, labels: _Names, datasets: _Names) -> _Mapping:
+        values = self._values(data, path, fields_of(TableSpec))
+        self._refer((*path, "columns"), values.get("columns"), labels)
+        self._refer((*path, "relative_to"), values.get("relative_to"), labels)
+        self._refer((*path, "rows"), values.get("rows"), datasets)
+        if labels.known is not None and datasets.known is not None:
+            either = _Names("algorithm or dataset", [*labels.known, *datasets.known])
+            for key in values.get("aliases", {}):
+                self._refer((*path, "aliases", key), key, either)
+        if values.get("expected") is not None:
+            rows, problems = read_expected(self._folder / values["expected"], values["expected"])
+            for text in problems:
+                self._add((*path, "expected"), text)
+            printed = list(dict.fromkeys(row[key] for row in rows for key in ("dataset", "label")))
+            for key, name in values.get("aliases", {}).items():
+                if not problems and name not in printed:
+                    text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, printed)}"
+                    self._add((*path, "aliases", key), text)
+            values["expected_rows"] = rows
+        return values
+
+    def _profiles(self, data: Any) -> dict[str, Profile]:
+        profiles = {}
+        for name, caps in (data or {}).items():
+            here = ("profiles", name)
+            if name == "full":
+                self._add(here, "is the name of the whole config; choose another")
+            values = self._values({} if caps is None else caps, here, fields_of(Profile))
+            profiles[name] = Profile(**values)
+        return profiles
+
+
+class _Names:
+    """The labels that a report may name; ``known`` is None where an entry is too wrong to have one."""
+
+    def __init__(self, kind: str, known: list[str] | None) -> None:
+        self.kind = kind
+        self.known = known
+
+    @property
+    def listed(self) -> str:
+        return f"  (allowed: {', '.join(self.known)})" if self.known else ""
+
+
+@cache
+def _top_fields() -> dict[str, Field]:
+    chosen_elsewhere = ("profile", "tasks")
+    own = {key: field for key, field in fields_of(Config).items() if key not in chosen_elsewhere}
+    return {
+        **own,
+        "datasets": Field(_Some),
+        "kernel": _KERNEL,
+        "algorithms": Field(_Some),
+        "report": _MAPPING,
+        "profiles": _MAPPING,
+    }
+
+
+@cache
+def _parameters(cls: type) -> dict[str, Field]:
+    """Return what a learner or kernel takes; a learner's seed is not for configs to give."""
+    from budgetrun import learners
+
+    signature: Iterable[tuple[str, Any]] = learners.parameters(cls).items()
+    return {name: Field(p.annotation, p.default is p.empty) for name, p in signature if name != "seed"}
+
+
+def _default(learner: type[Learner], name: str) -> Any:
+    from budgetrun import learners
+
+    default = learners.parameters(learner)[name].default
+    return list(default) if isinstance(default, tuple) else default
+
+
+def _default_label(learner: type[Learner]) -> str:
+    return learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+
+
+def _dataset_label(data: Any) -> str | None:
+    label = (data.get("label") or data.get("name")) if isinstance(data, dict) else None
+    return label if isinstance(label, str) else None

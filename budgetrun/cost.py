@@ -1,0 +1,121 @@
+"""What runs will cost, before they are made: memory by counting, time by this machine's own rates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from budgetrun.learners import find
+from budgetrun.work import BLOCK_SIZE
+
+if TYPE_CHECKING:
+    from budgetrun.data import StreamInfo
+    from budgetrun.plan import Run
+
+# A guess for learners whose mistakes are not known yet, as a share of the rounds.
+_ERROR_GUESS = 0.1
+# Interpreter, libraries and the odds and ends of a worker, in bytes.
+_BASE = 350e6
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What one core of this machine does in a second.
+
+    Attributes
+    ----------
+    products : float
+        Multiplications and additions of a matrix product.
+    exponentials : float
+    gathers : float
+        Weighted kernel values added up over scattered examples.
+    updates : float
+        Updates of a learner.
+    """
+
+    products: float
+    exponentials: float
+    gathers: float
+    updates: float
+
+
+@cache
+def machine_rates(dtype: str) -> Rates:
+    """Measure this machine, in about a tenth of a second."""
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(0)
+    A = rng.random((2000, 400)).astype(dtype)
+    K = A[:, :256] * -1
+    held = sp.random_array((50, 2000), density=0.2, rng=rng, dtype=np.dtype(dtype), format="csr")
+    row = K[0].copy()
+
+    def update() -> None:
+        for _ in range(100):
+            (row[1:] * row[1:] <= -1.0).argmax()
+            row[5:] += 0.5 * K[7, 5:]
+
+    with threadpool_limits(1):
+        products = 2 * A.shape[0] * 256 * A.shape[1] / _fastest(lambda: A @ A[:256].T)
+        exponentials = K.size / _fastest(lambda: np.exp(K))
+        gathers = held.nnz * 256 / _fastest(lambda: held @ K)
+    # An update is about three such visits to a row: finding the round, adding, evicting.
+    return Rates(products, exponentials, gathers, 100 / (3 * _fastest(update)))
+
+
+def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
+    """Return the most memory, in bytes, that a job of these runs takes, its stream included.
+
+    Budgets that are fractions of mistakes not yet known are guessed.
+    """
+    size = np.dtype(dtype).itemsize
+    T, d = info.n_examples, info.n_features
+    values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
+    budgets = [_budget(run, T) for run in runs]
+    pool = min(T, sum(budgets)) + BLOCK_SIZE
+    learners = [find(run.spec.name, run.spec.variant) for run in runs]
+    by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
+    rows = 1.5 * pool * (values + 2) * size
+    block = (1.5 + by_round) * pool * BLOCK_SIZE * size
+    pairs = sum((B + 1) ** 2 * size for B, a in zip(budgets, learners, strict=True) if a.needs_self_scores)
+    held = sum(budgets) * 48
+    return _BASE + 3 * T * values * 8 + rows + block + pairs + held
+
+
+def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
+    """Return about how long a job of these runs takes on one core of this machine, in seconds."""
+    rates = machine_rates(dtype)
+    T, d = info.n_examples, info.n_features
+    budgets = [_budget(run, T) for run in runs]
+    pool = 0.6 * min(T, sum(budgets))
+    values = d if info.nnz_per_row is None else 3 * info.nnz_per_row
+    kernel = T * pool * (2 * values / rates.products + 1 / rates.exponentials)
+    scores = updates = 0.0
+    for run, budget in zip(runs, budgets, strict=True):
+        # A learner that begins as the Perceptron costs nothing of its own until its budget is spent.
+        alike = find(run.spec.name, run.spec.variant).perceptron_until_full
+        alone = max(0.0, 1 - budget / (_ERROR_GUESS * T)) if alike else 0.8
+        scores += alone * T * budget / rates.gathers
+        updates += alone * 1.5 * _ERROR_GUESS * T / rates.updates
+    return kernel + scores + updates
+
+
+def _budget(run: Run, n_rounds: int) -> int:
+    if run.spec.budget is not None:
+        return min(run.spec.budget, n_rounds)
+    return int(_ERROR_GUESS * n_rounds * (run.spec.budget_fraction or 1)) + 1
+
+
+def _fastest(function: object) -> float:
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        function()  # type: ignore[operator]
+        times.append(time.perf_counter() - began)
+    return min(times)

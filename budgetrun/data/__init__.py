@@ -1,0 +1,18 @@
+"""Cards to arrays: find and verify files, read them, and lay out the rounds of each repetition."""
+
+from budgetrun.data.cards import Card, CardFile, card, list_cards
+from budgetrun.data.files import fetch, verify
+from budgetrun.data.streams import Stream, StreamInfo, open_stream, stream_info
+
+__all__ = [
+    "Card",
+    "CardFile",
+    "Stream",
+    "StreamInfo",
+    "card",
+    "fetch",
+    "list_cards",
+    "open_stream",
+    "stream_info",
+    "verify",
+]

@@ -1,0 +1,139 @@
+"""A dataset in memory, before any order or task: read once, kept while the process works on it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.data import files
+from budgetrun.data.cards import Card, CardFile, Label
+from budgetrun.data.cards import card as card_named
+from budgetrun.data.content import Stamp, bare_name, read_content
+from budgetrun.data.idx import parse_idx
+from budgetrun.data.libsvm import parse_libsvm
+from budgetrun.data.npz import parse_npz
+from budgetrun.data.table import parse_table
+from budgetrun.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+# LIBSVM text of no more features than this is cheaper dense: a row of a product costs less than the bookkeeping.
+DENSE_FEATURES = 64
+DENSE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Examples and labels in file order.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d), float64 or uint8; or csr_array, shape (n, d), float64
+        Shared between callers: never change it.
+    codes : ndarray, shape (n,), int
+        Each example's position in ``classes``.
+    classes : tuple of labels, ascending
+        The labels found; whole numbers as int.
+    sha256s : dict of file name to str
+        Of the decompressed contents.
+    """
+
+    X: np.ndarray | csr_array
+    codes: np.ndarray
+    classes: tuple[Label, ...]
+    sha256s: dict[str, str]
+
+    @classmethod
+    def of(cls, X: np.ndarray | csr_array, y: np.ndarray, sha256s: dict[str, str]) -> Dataset:
+        """Return a dataset from examples and labels as read."""
+        found, codes = np.unique(y, return_inverse=True)
+        labels = found.tolist()
+        whole = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in labels)
+        return cls(X, codes.astype(np.int32), whole, sha256s)
+
+
+def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None) -> Dataset:
+    """Return some parts of a card's dataset, one after the other, from files that are found or fetched and verified."""
+    stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir))
+    return _load_card(card.name, parts, stamps)
+
+
+def load_own(path: Path, where: str) -> Dataset:
+    """Return a user's own file: .npz, .csv, .tsv, .libsvm, .svm, else by its looks; through .gz, .bz2, .xz.
+
+    Any other name is read as LIBSVM text if a colon stands in its first 64 KB, else as a table.
+
+    Raises
+    ------
+    InputError
+        No such file, or it is at fault.
+    """
+    if not path.is_file():
+        raise InputError(f"{where}: path: no file {path}; give a path from the config's folder, or an absolute one")
+    return _load_own(Stamp.of(path))
+
+
+@lru_cache(maxsize=2)
+def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
+    card = card_named(name)
+    wanted = card.files_of(parts)
+    contents = [_read_verified(card, file, stamp.path) for file, stamp in zip(wanted, stamps, strict=True)]
+    X, y = _parse_card(card, contents, [file.file for file in wanted])
+    return Dataset.of(X, y, {file.file: file.sha256 for file in wanted})
+
+
+@lru_cache(maxsize=2)
+def _load_own(stamp: Stamp) -> Dataset:
+    content = read_content(stamp.path)
+    where = str(stamp.path)
+    kind = Path(bare_name(stamp.path.name)).suffix.lower()
+    X: np.ndarray | csr_array
+    if kind == ".npz":
+        X, y = parse_npz(content, where)
+    elif kind in (".libsvm", ".svm") or (kind not in (".csv", ".tsv") and b":" in content[: 1 << 16]):
+        sparse, y = parse_libsvm(content, where)
+        X = _denser(sparse)
+    else:
+        X, y = parse_table(content, where)
+    return Dataset.of(X, y, {stamp.path.name: hashlib.sha256(content).hexdigest()})
+
+
+def _read_verified(card: Card, file: CardFile, path: Path) -> bytes:
+    """Read a file; the very bytes that are parsed are those that were hashed."""
+    content = read_content(path)
+    files.check_sha256(card, file, path, hashlib.sha256(content).hexdigest())
+    return content
+
+
+def _parse_card(card: Card, contents: list[bytes], names: list[str]) -> tuple[np.ndarray | csr_array, np.ndarray]:
+    if card.format == "census_income":
+        from budgetrun.data.census import parse_census
+
+        # All parts at once, so that they share categories and ranges.
+        return parse_census(b"".join(contents))
+    if card.format == "idx":
+        arrays = [parse_idx(content, name) for content, name in zip(contents, names, strict=True)]
+        images = np.concatenate([part.reshape(len(part), -1) for part in arrays[0::2]])
+        return images, np.concatenate(arrays[1::2])
+    if card.format == "libsvm":
+        pairs = [parse_libsvm(*named, card.n_features) for named in zip(contents, names, strict=True)]
+        from scipy.sparse import vstack
+
+        return _denser(vstack([X for X, _ in pairs], format="csr")), np.concatenate([y for _, y in pairs])
+    tables = [parse_table(*named, card.label_column) for named in zip(contents, names, strict=True)]
+    X = np.concatenate([X for X, _ in tables])
+    if card.format == "zip_digits":
+        X = (X + 1.0) / 2.0  # grey values are in [-1, 1] in the file
+    return X, np.concatenate([y for _, y in tables])
+
+
+def _denser(X: csr_array) -> np.ndarray | csr_array:
+    """Return a sparse matrix as a dense one where that is cheaper: few features, or at least half of the values."""
+    n, d = X.shape
+    return X.toarray() if d <= DENSE_FEATURES or X.nnz >= DENSE_SHARE * n * d else X

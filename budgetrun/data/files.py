@@ -1,0 +1,201 @@
+"""Where a dataset's files are: found, fetched, and held against the card's checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from budgetrun import resources
+from budgetrun.data.cards import Card, CardFile
+from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
+from budgetrun.errors import DataMissingError, InputError
+
+ENVIRONMENT = "BUDGETRUN_DATA"
+RETRIES = 2
+TIMEOUT_SECONDS = 30.0
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
+
+
+def cache_folder() -> Path:
+    """Return where downloads go: ``datasets/cache`` of a checkout, else the platform's cache folder."""
+    top = resources.checkout()
+    if top is not None:
+        return top / "datasets" / "cache"
+    import pooch
+
+    return Path(pooch.os_cache("budgetrun"))
+
+
+def search_folders(data_dir: Path | None = None) -> list[Path]:
+    """Return the folders that files are looked for in, in order: ``data_dir``, $BUDGETRUN_DATA, the cache.
+
+    Raises
+    ------
+    InputError
+        ``data_dir`` or $BUDGETRUN_DATA is given and is no folder.
+    """
+    folders = []
+    for origin, given in (("--data", data_dir), (f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT))):
+        if given:
+            folder = Path(given)
+            if not folder.is_dir():
+                raise InputError(f"{origin}: no folder {folder}; give the folder that holds the data files")
+            folders.append(folder.resolve())
+    return [*folders, cache_folder()]
+
+
+def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
+    """Return where a card's file is on this machine, or None.
+
+    In each folder its name is tried with and without the sub-folder, first as the card writes it, then plain and with
+    the suffixes .gz, .bz2, .xz. The first file found is the one: a wrong one is an error, not passed over.
+    """
+    for folder in search_folders(data_dir):
+        for name in (file.file, Path(file.file).name):
+            for candidate in (name, bare_name(name), *(bare_name(name) + suffix for suffix in DECOMPRESS)):
+                if (folder / candidate).is_file():
+                    return folder / candidate
+    return None
+
+
+def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
+    """Raise an InputError unless ``found`` is the sha256 that the card gives for the file's content."""
+    if found != file.sha256:
+        raise InputError(
+            f"{path}: not the {file.file} of dataset '{card.name}': the sha256 of its content is {found}, expected "
+            f"{file.sha256}; replace it by the original, or remove it and type 'budgetrun data fetch {card.name}'"
+        )
+
+
+def fetch(card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None) -> list[Path]:
+    """Return the files of a dataset, verified; those not on this machine are downloaded into the cache folder.
+
+    Parameters
+    ----------
+    card : Card
+    data_dir : Path or None
+        A folder to look in first; nothing is ever written there.
+    parts : sequence of str or None
+        Which parts; None takes all of the card.
+
+    Raises
+    ------
+    InputError
+        A file is not what the card says.
+    DataMissingError
+        Files are neither here nor to be had; names each, and where to put it.
+    """
+    chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
+    paths = locate(card, chosen, data_dir)
+    for file, path in zip(card.files_of(chosen), paths, strict=True):
+        check_sha256(card, file, path, content_sha256(Stamp.of(path)))
+    return paths
+
+
+def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None) -> list[Path]:
+    """Return where the files of some parts are, as `fetch` does, but take those found on this machine unverified."""
+    files = card.files_of(parts)
+    paths = {file.file: find(file, data_dir) for file in files}
+    missing: dict[str, _Failure] = {}
+    for file in files:
+        if paths[file.file] is None and not any(reason.offline for reason in missing.values()):
+            outcome = _download(card, file)
+            if isinstance(outcome, Path):
+                paths[file.file] = outcome
+            else:
+                missing[file.file] = outcome
+    absent = [file for file in files if paths[file.file] is None]
+    if absent:
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values()))
+        places = "".join(f"\n  put {file.file} at {cache_folder() / file.file}" for file in absent)
+        raise DataMissingError(
+            f"dataset '{card.name}': {len(absent)} of {len(files)} files are not on this machine ({reasons}){places}\n"
+            f"  or name a folder that holds them with --data or ${ENVIRONMENT}"
+        )
+    return [path for path in paths.values() if path is not None]
+
+
+def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
+    """Return each file of a card with its path and ``ok``, ``missing``, ``wrong checksum`` or ``unreadable``.
+
+    Nothing is downloaded.
+    """
+    states: list[tuple[CardFile, Path | None, str]] = []
+    for file in card.files_of(tuple(card.files)):
+        path = find(file, data_dir)
+        if path is None:
+            states.append((file, None, "missing"))
+            continue
+        try:
+            found = content_sha256(Stamp.of(path))
+        except InputError:
+            states.append((file, path, "unreadable"))
+        else:
+            states.append((file, path, "ok" if found == file.sha256 else "wrong checksum"))
+    return states
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """Why a file could not be had; ``offline`` if trying further files would be in vain."""
+
+    text: str
+    offline: bool = False
+
+
+def _download(card: Card, file: CardFile) -> Path | _Failure:
+    """Return the cached path of a file fetched from the first of its addresses that has it.
+
+    The file appears under its name whole and verified, or not at all.
+    """
+    import requests
+
+    if not file.urls:
+        return _Failure(f"{file.file} has no public address; datasets/{card.name}.yaml says how it was made")
+    failure = _Failure("")
+    for url in file.urls:
+        target = cache_folder() / Path(file.file).parent
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as partial:
+            try:
+                arrived = _retrieve(url, Path(partial))
+            except requests.exceptions.RequestException as error:
+                offline = isinstance(error, requests.exceptions.ConnectionError)
+                failure = _Failure(f"{url} cannot be had: {_short(error)}", offline)
+                continue
+            try:
+                found = hashlib.sha256(read_content(arrived)).hexdigest()
+            except InputError:
+                failure = _Failure(f"{url} sent a damaged file, not kept")
+                continue
+            if found != file.sha256:
+                failure = _Failure(f"{url} sent another file, not kept: sha256 {found}, expected {file.sha256}")
+                continue
+            final = target / (bare_name(Path(file.file).name) + compression(arrived.name))
+            os.replace(arrived, final)
+        return final
+    return failure
+
+
+def _retrieve(url: str, folder: Path) -> Path:
+    """Download into an empty folder; the file's suffix is that of its content, whatever the server called it."""
+    import pooch
+
+    name = Path(url).name
+    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=TIMEOUT_SECONDS)
+    source = pooch.create(folder, base_url="", registry={name: None}, urls={name: url}, retry_if_failed=RETRIES)
+    arrived = Path(source.fetch(name, downloader=downloader))
+    with arrived.open("rb") as opened:
+        head = opened.read(6)
+    suffix = next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), "")
+    return arrived.rename(folder / (bare_name(name) + suffix))
+
+
+def _short(error: Exception) -> str:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return f"HTTP {status}" if status else type(error).__name__

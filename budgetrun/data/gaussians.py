@@ -1,0 +1,52 @@
+"""The two Gaussian clouds of the Forgetron paper's synthetic experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from budgetrun.errors import InputError
+
+SPREADS = ("variance", "standard_deviation")
+_AXES = np.array([0.2, 2.0])
+
+
+def check_options(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the options completed by their defaults: n_per_class (int, >= 1) and spread (one of `SPREADS`).
+
+    Raises
+    ------
+    InputError
+        An unknown option, or a value out of range.
+    """
+    for name in options:
+        if name not in defaults:
+            raise InputError(f"{where}: options: unknown '{name}'; allowed: {' '.join(defaults)}")
+    chosen = {**defaults, **options}
+    n = chosen["n_per_class"]
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InputError(f"{where}: options.n_per_class: must be an integer >= 1, got {n!r}")
+    if chosen["spread"] not in SPREADS:
+        raise InputError(f"{where}: options.spread: must be one of {' '.join(SPREADS)}, got {chosen['spread']!r}")
+    return chosen
+
+
+def noisy_gaussians(rng: np.random.Generator, n_per_class: int, spread: str) -> tuple[np.ndarray, np.ndarray]:
+    """Draw points around (1, 1), labelled +1, and as many around (-1, -1), labelled -1.
+
+    Parameters
+    ----------
+    rng : Generator
+    n_per_class : int, >= 1
+    spread : 'variance' or 'standard_deviation'
+        What the 0.2 and 2 of the two axes are: ``variance`` as the paper prints them, covariance diag(0.2, 2).
+
+    Returns
+    -------
+    X : ndarray, shape (2 n_per_class, 2), float64, the positive points first
+    y : ndarray, shape (2 n_per_class,), int, -1 or +1
+    """
+    deviation = np.sqrt(_AXES) if spread == "variance" else _AXES
+    y = np.repeat([1, -1], n_per_class)
+    return y[:, None] + rng.standard_normal((2 * n_per_class, 2)) * deviation, y

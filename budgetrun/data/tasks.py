@@ -1,0 +1,103 @@
+"""Labels to tasks: which labels of a dataset become +1 and which -1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from budgetrun.data.cards import Label
+from budgetrun.errors import InputError
+
+MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would make 1,716
+
+
+def task_signs(
+    classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
+) -> dict[str, np.ndarray]:
+    """Return each task's sign of every label.
+
+    Parameters
+    ----------
+    classes : sequence of labels, shape (k,)
+        The labels that the data hold, ascending.
+    task : 'binary' or 'equal_splits'
+        ``binary``: one task, ``-``. ``equal_splits``: every way to divide the labels into two halves, named like
+        ``01234|56789``; the half that holds the first label stands first and is +1; in lexicographic order.
+    positive : label, list of labels or None
+        For ``binary``: these become +1, all others -1.
+    default_positive : sequence of labels or None
+        The same, where ``positive`` is None and there is a card's choice. Where both are None, the smaller of two
+        labels becomes -1 and the larger +1.
+    where : str
+        The dataset, for messages.
+
+    Returns
+    -------
+    dict of task name to ndarray, shape (k,), int8, -1 or +1
+    """
+    if task == "equal_splits":
+        if positive is not None:
+            raise InputError(f"{where}: 'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'")
+        return _equal_splits(classes, where)
+    chosen = default_positive if positive is None else positive
+    if chosen is not None:
+        return {"-": _chosen(classes, chosen if isinstance(chosen, list | tuple) else [chosen], where)}
+    if len(classes) != 2:
+        splits = ", or use 'task: equal_splits'" if len(classes) % 2 == 0 and len(classes) else ""
+        advice = (
+            f"name those that become +1, e.g. 'positive: {listed(classes[-1:])}'{splits}"
+            if len(classes) > 1
+            else "nothing can be learned from a single label"
+        )
+        raise InputError(
+            f"{where}: 'task: binary' needs exactly two labels, found {len(classes)}: {listed(classes)}; {advice}"
+        )
+    return {"-": np.array([-1, 1], dtype=np.int8)}
+
+
+def listed(labels: Sequence[Label]) -> str:
+    """Return labels for a message, at most 20 of them."""
+    shown = " ".join(str(label) for label in labels[:20])
+    return shown + (" ..." if len(labels) > 20 else "")
+
+
+def _chosen(classes: Sequence[Label], positive: Sequence[Any], where: str) -> np.ndarray:
+    signs = np.full(len(classes), -1, dtype=np.int8)
+    for label in positive:
+        matches = [k for k, known in enumerate(classes) if _same(label, known)]
+        if not matches:
+            raise InputError(f"{where}: positive: no example is labelled {label!r}; the labels are: {listed(classes)}")
+        signs[matches] = 1
+    if (signs == 1).all():
+        raise InputError(f"{where}: positive: leaves no label for -1; the labels are: {listed(classes)}")
+    return signs
+
+
+def _same(label: Any, known: Label) -> bool:
+    if isinstance(known, str):
+        return str(label).strip() == known
+    try:
+        return float(label) == known
+    except (TypeError, ValueError):
+        return False
+
+
+def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:
+    k = len(classes)
+    if k % 2 or not 2 <= k <= MAX_SPLIT_LABELS:
+        raise InputError(
+            f"{where}: 'task: equal_splits' needs an even number of labels, 2 to {MAX_SPLIT_LABELS}, "
+            f"found {k}: {listed(classes)}; use 'task: binary' with 'positive'"
+        )
+    names = [str(label) for label in classes]
+    joint = "" if all(len(name) == 1 for name in names) else ","
+    tasks = {}
+    for rest in combinations(range(1, k), k // 2 - 1):
+        signs = np.full(k, -1, dtype=np.int8)
+        signs[[0, *rest]] = 1
+        halves = (joint.join(names[i] for i in range(k) if signs[i] == side) for side in (1, -1))
+        tasks["|".join(halves)] = signs
+    return tasks

@@ -1,0 +1,53 @@
+"""What the text readers share: bytes made uniform, numbers parsed in one call, a number told from a word."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+
+import numpy as np
+
+NUMERIC_BYTES = b"0123456789+-.eE"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+
+
+def uniform(content: bytes) -> bytes:
+    """Return text without a byte order mark, with ``\\n`` line ends, and with one at the very end."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n")
+    return content if content.endswith(b"\n") else content + b"\n"
+
+
+def parse_numbers(content: bytes, n_numbers: int) -> np.ndarray | None:
+    """Parse blank-separated numbers, correctly rounded.
+
+    Returns
+    -------
+    ndarray, shape (n_numbers,), float64, or None
+        None if the text does not hold exactly ``n_numbers`` finite numbers.
+    """
+    with warnings.catch_warnings():
+        # Text that is not a number is a ValueError in newer numpy, and was a DeprecationWarning before.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            numbers = np.fromstring(content, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+    return numbers if len(numbers) == n_numbers and np.isfinite(numbers).all() else None
+
+
+def number_fault(token: str) -> str | None:
+    """Say why a token is not a finite decimal number, or return None if it is one."""
+    if _NUMBER.fullmatch(token):
+        return None if math.isfinite(float(token)) else f"{token} is too large for a float64"
+    if _NOT_FINITE.fullmatch(token):
+        return f"{token} is not a finite number"
+    return f"{shown(token)} is not a number"
+
+
+def shown(token: str) -> str:
+    """Return a token quoted for a message, cut where it is long."""
+    return repr(token if len(token) <= 40 else token[:37] + "...")

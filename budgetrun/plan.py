@@ -1,0 +1,216 @@
+"""What a config amounts to: its runs, which of them share a stream, and what they will cost."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from budgetrun.resources import PACKAGE
+
+if TYPE_CHECKING:
+    from budgetrun.config import Config, DatasetSpec, RunSpec
+    from budgetrun.data import StreamInfo
+
+
+@dataclass(frozen=True)
+class Run:
+    """One learner on one task of one repetition of a stream.
+
+    Attributes
+    ----------
+    run_id : str
+        A hash of all that determines the outcome: parameters, stream, data and code.
+    spec : RunSpec
+    dataset : str
+        The dataset's label.
+    task : str
+    repetition : int
+    """
+
+    run_id: str
+    spec: RunSpec
+    dataset: str
+    task: str
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs that read one stream together, on one worker.
+
+    Attributes
+    ----------
+    job_id : str
+    dataset : DatasetSpec
+    repetition : int
+    runs : tuple of Run
+    """
+
+    job_id: str
+    dataset: DatasetSpec
+    repetition: int
+    runs: tuple[Run, ...]
+
+
+@dataclass
+class Plan:
+    """All runs of a config.
+
+    Attributes
+    ----------
+    runs : list of Run
+    infos : dict of label to StreamInfo
+    missing : dict of label to str
+        Datasets whose files are not to be had, and the sentence that says where to put them.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    infos: dict[str, StreamInfo] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+# Runs that share a job. More of them share more kernel values; fewer lose less when a job is cut short.
+RUNS_A_JOB = 900
+
+
+@cache
+def code_version() -> str:
+    """Return a hash of the code that determines outcomes: engine, learners, kernels and data; comments do not count."""
+    paths = [PACKAGE / "kernels.py", PACKAGE / "formula.py", PACKAGE / "work.py"]
+    for folder in ("engine", "learners", "data"):
+        paths += (PACKAGE / folder).glob("*.py")
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, False):
+                node.body = node.body[1:]
+        digest.update(f"{path.name} {ast.dump(tree)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def make_plan(config: Config, data_dir: Path | None = None) -> Plan:
+    """Return the runs of a config; datasets that are not to be had are named, and their runs left out.
+
+    Raises
+    ------
+    InputError
+        A dataset does not fit what the config asks of it.
+    """
+    from budgetrun.data import stream_info
+    from budgetrun.errors import DataMissingError
+
+    plan = Plan()
+    specs = [spec for algorithm in config.algorithms for spec in algorithm.expand()]
+    for dataset in config.datasets:
+        try:
+            info = plan.infos[dataset.label] = stream_info(dataset, data_dir)
+        except DataMissingError as error:
+            plan.missing[dataset.label] = str(error)
+            continue
+        for repetition in range(dataset.repetitions or 1):
+            for task in info.task_names[: config.tasks]:
+                for spec in specs:
+                    run_id = _run_id(config, dataset, info.sha256, repetition, task, spec)
+                    plan.runs.append(Run(run_id, spec, dataset.label, task, repetition))
+    return plan
+
+
+def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
+    """Put runs that read the same stream together, task by task, as long as ``fits`` agrees.
+
+    Returns
+    -------
+    list of Job
+        In the order of the config.
+    """
+    streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        streams[run.dataset, run.repetition][run.task].append(run)
+    specs = {dataset.label: dataset for dataset in config.datasets}
+    jobs = []
+    for (label, repetition), tasks in streams.items():
+        together: list[Run] = []
+        for of_task in tasks.values():
+            more = [*together, *of_task]
+            if together and (len(more) > RUNS_A_JOB or not fits(specs[label], more)):
+                jobs.append(_job(specs[label], repetition, together))
+                more = of_task
+            together = more
+        jobs.append(_job(specs[label], repetition, together))
+    return jobs
+
+
+def perceptrons_first(plan: Plan, runs: Iterable[Run]) -> list[Run]:
+    """Return the Perceptron runs that the budgets of ``runs`` are fractions of."""
+    asked = {(r.dataset, r.repetition, r.task) for r in runs if r.spec.budget_fraction is not None}
+    return [r for r in plan.runs if r.spec.name == "perceptron" and (r.dataset, r.repetition, r.task) in asked]
+
+
+def with_budgets(runs: Iterable[Run], mistakes: dict[tuple[str, int, str], int]) -> list[Run]:
+    """Return the runs with every fraction turned into a budget, at least 1.
+
+    ``mistakes`` has the Perceptron's of a (dataset, repetition, task); runs for which it has none are left out.
+    """
+    resolved = []
+    for run in runs:
+        fraction = run.spec.budget_fraction
+        if fraction is not None:
+            p = mistakes.get((run.dataset, run.repetition, run.task))
+            if p is None:
+                continue
+            run = replace(run, spec=replace(run.spec, budget=max(1, math.floor(fraction * p + 0.5))))
+        resolved.append(run)
+    return resolved
+
+
+def select(runs: Iterable[Run], only: dict[str, list[str]]) -> list[Run]:
+    """Return the runs that every ``--only`` key agrees with.
+
+    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label. Several values of a key are alternatives.
+    """
+    fields: dict[str, Callable[[Run], set[str]]] = {
+        "dataset": lambda r: {r.dataset},
+        "task": lambda r: {r.task},
+        "repetition": lambda r: {str(r.repetition)},
+        "algorithm": lambda r: {r.spec.name, r.spec.label},
+        "budget": lambda r: {str(r.spec.budget), f"{r.spec.budget_fraction}"},
+        "seed": lambda r: {str(r.spec.seed)},
+    }
+    return [r for r in runs if all(fields[key](r) & set(values) for key, values in only.items())]
+
+
+ONLY_KEYS = ("dataset", "task", "repetition", "algorithm", "budget", "seed")
+
+
+def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
+    digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
+    return Job(digest[:16], dataset, repetition, tuple(runs))
+
+
+def _run_id(config: Config, dataset: DatasetSpec, sha256: str, repetition: int, task: str, spec: RunSpec) -> str:
+    assert dataset.kernel is not None
+    stream = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
+    what: dict[str, Any] = {
+        "code": code_version(),
+        "data": sha256,
+        "stream": dataset.model_dump(mode="json", include=stream),
+        "dataset": dataset.label,
+        "seed": config.seed,
+        "repetition": repetition,
+        "split": task,
+        "kernel": str(dataset.kernel.build()),
+        "tie": config.tie,
+        "dtype": config.dtype,
+        "label": spec.label,
+        "learner": [spec.name, spec.variant, spec.parameters, spec.seed, spec.budget, spec.budget_fraction],
+    }
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,72 @@
+"""Finished runs and the time left: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, such as ``4 min`` or ``1 h 20 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+class Progress:
+    """Counts finished runs.
+
+    Parameters
+    ----------
+    n_runs : int
+    seconds : float
+        The estimate for all of them, on one core; corrected by what finished runs took.
+    jobs : int
+        Workers.
+    """
+
+    def __init__(self, n_runs: int, seconds: float, jobs: int) -> None:
+        self._n_runs, self._jobs = n_runs, jobs
+        self._left = seconds
+        self._estimated = self._taken = 0.0
+        self._finished = 0
+        self._began = self._printed = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        from tqdm import tqdm
+
+        form = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
+        shown = sys.stderr.isatty() and self._n_runs > 0
+        self._bar = tqdm(total=self._n_runs, bar_format=form, disable=not shown, file=sys.stderr)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._bar.close()
+
+    def expect(self, seconds: float) -> None:
+        """Replace the estimate of what is left."""
+        self._left = seconds
+
+    def advance(self, n_runs: int, estimated: float, taken: float, what: str) -> None:
+        """Note that ``n_runs`` more are finished, which took ``taken`` seconds where ``estimated`` were thought."""
+        self._finished += n_runs
+        self._left -= estimated
+        self._estimated += estimated
+        self._taken += taken
+        factor = self._taken / self._estimated if self._estimated else 1.0
+        left = f"about {duration(max(0.0, self._left) * factor / self._jobs)} left"
+        self._bar.set_postfix_str(left, refresh=False)
+        self._bar.update(n_runs)
+        now = time.monotonic()
+        last = self._finished == self._n_runs
+        if self._bar.disable and (last or now - self._printed > 20):
+            self._printed = now
+            elapsed = duration(now - self._began)
+            text = f"{self._finished:,}/{self._n_runs:,} runs, {elapsed}"
+            print(text if last else f"{text}, {left} ({what})", file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        """Print a line without spoiling the bar."""
+        self._bar.write(text, file=sys.stderr)

@@ -1,0 +1,119 @@
+"""The tables as files: the long form as CSV, the paper's layout as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+from budgetrun.report import formats
+from budgetrun.report.results import Results
+from budgetrun.report.tables import Listing, Table
+
+LONG_FORM = (
+    "dataset",
+    "label",
+    "budget_fraction",
+    "budget",
+    "budget_mean",
+    "n_runs",
+    "n_streams",
+    "n_seeds",
+    "n_failed",
+    "online_error_percent",
+    "sd_percent",
+    "sd_over_seeds",
+    "min",
+    "max",
+    "support_size_mean",
+    "printed_percent",
+    "printed_dataset",
+    "printed_label",
+    "difference_points",
+    "difference_percent",
+    "relative_to_reference",
+    "outside_tolerance",
+)
+
+
+def write(results: Results, made: list[Table], costs: list[Listing]) -> list[Path]:
+    """Write ``tables/<name>.csv``, ``.md`` and ``.tex`` of every table and return their paths."""
+    folder = results.folder / "tables"
+    folder.mkdir(exist_ok=True)
+    paths: list[Path] = []
+    for table in made:
+        texts = {"csv": long_form(table), "md": formats.markdown(table), "tex": formats.latex(table)}
+        paths += _write_all(folder / table.file_name, texts)
+    for listing in costs:
+        texts = {
+            "csv": _csv([listing.header, *listing.rows]),
+            "md": formats.markdown_listing(listing),
+            "tex": formats.latex_listing(listing),
+        }
+        # A config's own table keeps its name.
+        taken = listing.name in {table.file_name for table in made}
+        paths += _write_all(folder / (f"{listing.name}_of_sweep" if taken else listing.name), texts)
+    return paths
+
+
+def _write_all(stem: Path, texts: dict[str, str]) -> list[Path]:
+    paths = []
+    for suffix, text in texts.items():
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        path.write_text(text, encoding="utf-8", newline="\n")
+        paths.append(path)
+    return paths
+
+
+def long_form(table: Table) -> str:
+    """Return the table as CSV, one row a cell; errors and their spreads in percent, empty where there is none."""
+    rows: list[list[Any]] = [list(LONG_FORM)]
+    for cell in table.cells:
+        m = cell.measured
+        if m is None and cell.printed is None:
+            continue
+        values = {
+            "dataset": cell.dataset,
+            "label": cell.label,
+            "budget_fraction": cell.budget.value if cell.budget.kind == "fraction" else None,
+            "budget": cell.budget.value if cell.budget.kind == "budget" else None,
+            "printed_percent": cell.printed,
+            "difference_points": cell.points,
+            "difference_percent": cell.percent,
+            "relative_to_reference": cell.relative,
+        }
+        if cell.printed is not None:
+            values |= {"printed_dataset": cell.source[0], "printed_label": cell.source[1]}
+        if cell.percent is not None:
+            values["outside_tolerance"] = "yes" if cell.is_outside(table.tolerance) else "no"
+        if m is not None:
+            values |= {
+                "budget_mean": m.budget,
+                "n_runs": m.n_runs,
+                "n_streams": m.n_streams,
+                "n_seeds": m.n_seeds,
+                "n_failed": m.n_failed,
+                "online_error_percent": m.error,
+                "sd_percent": m.sd,
+                "sd_over_seeds": m.sd_over_seeds,
+                "min": m.minimum,
+                "max": m.maximum,
+                "support_size_mean": m.support_size,
+            }
+        rows.append([values.get(column) for column in LONG_FORM])
+    return _csv(rows)
+
+
+def _csv(rows: list[list[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([[_exact(value) for value in row] for row in rows])
+    return text.getvalue()
+
+
+def _exact(value: Any) -> Any:
+    """Eight digits after the point at most, whole numbers without one, nothing for None and NaN."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.8f}".rstrip("0").rstrip(".")
+    return "" if value is None else value

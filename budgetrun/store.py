@@ -1,0 +1,184 @@
+"""The results folder: runs that survive whatever ends the process that made them.
+
+Finished runs are first written to ``parts/``, a file a job, each line with a checksum of its own; ``runs.csv`` is
+rewritten from them whenever a job is finished. Every file is written beside its place and renamed into it. A torn line
+counts as a run that was not made.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from budgetrun.errors import InputError
+
+COLUMNS = (
+    "run_id", "dataset", "task", "repetition", "seed", "algorithm", "parameters", "kernel", "budget", "n_examples",
+    "mistakes", "online_error", "updates", "margin_updates", "support_size", "max_support_size", "seconds",
+    "peak_memory_mb", "status", "error", "label", "budget_fraction",
+)  # fmt: skip
+
+Row = dict[str, str]
+
+
+class Store:
+    """One results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/<name>``; it need not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.parts = folder / "parts"
+        self.curves = folder / "curves"
+        self._seen: dict[str, int] = {}
+        self._rows: dict[str, Row] = {}
+        self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
+
+    def open(self, manifest: dict[str, Any], force: bool = False) -> None:
+        """Make the folder ready for the runs of a config, and write its manifest.
+
+        With ``force`` an older folder is moved aside, to ``<name>.old-<time>``.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written, or another config made it.
+        """
+        if force and self.folder.exists():
+            aside = self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}")
+            self.folder.rename(aside)
+        try:
+            self.parts.mkdir(parents=True, exist_ok=True)
+            self.curves.mkdir(exist_ok=True)
+            with self._lock():
+                self._check_config(manifest["config"])
+                self.write_manifest(manifest)
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: the results folder cannot be written ({error.strerror}); "
+                f"name another with --results DIR"
+            ) from None
+
+    def manifest(self) -> dict[str, Any] | None:
+        """Return the manifest, or None if there is none that can be read."""
+        try:
+            return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Replace the manifest."""
+        _replace(self.folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    def save(self, job_id: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Keep the runs of a finished job; nothing that happens afterwards loses them."""
+        lines = []
+        for row in rows:
+            text = json.dumps({column: _text(row[column]) for column in COLUMNS}, ensure_ascii=False)
+            lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
+        _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
+
+    def rows(self) -> dict[str, Row]:
+        """Return every run that is kept here, by run id: from `runs.csv` and from whatever finished after it."""
+        if not self._rows and (self.folder / "runs.csv").is_file():
+            self._rows = self._read_table()
+        for path in sorted(self.parts.glob("*.jsonl")):
+            stamp = path.stat().st_mtime_ns
+            if self._seen.get(path.name) != stamp:
+                self._seen[path.name] = stamp
+                for row in _read_part(path):
+                    known = self._rows.get(row["run_id"])
+                    if known is None or known["status"] != "done":
+                        self._rows[row["run_id"]] = row
+        return self._rows
+
+    def write_table(self, wanted: set[str] | None = None) -> None:
+        """Rewrite ``runs.csv``, sorted; with ``wanted``, only runs of these ids stay."""
+        with self._lock():
+            rows = self.rows()
+            if wanted is not None:
+                self._rows = rows = {key: row for key, row in rows.items() if key in wanted}
+            known = self._lines
+            # In the order of last time, so that little is left to sort.
+            lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
+            lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
+            self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
+            text = "".join([_line({c: c for c in COLUMNS}), *(line for _, line, _ in self._lines.values())])
+            _replace(self.folder / "runs.csv", text)
+
+    def _check_config(self, config: dict[str, Any]) -> None:
+        old = self.manifest()
+        if old is None or old.get("config") == config:
+            return
+        # How results are shown may change; what they are may not.
+        shown = {"source", "description", "report"}
+        differing = sorted(k for k in {*config, *old["config"]} - shown if config.get(k) != old["config"].get(k))
+        if not differing:
+            return
+        raise InputError(
+            f"{self.folder}: these results were made by another config (it differs in: {', '.join(differing)}); "
+            f"give the config another name, another folder with --results DIR, or move them aside with --force"
+        )
+
+    def _read_table(self) -> dict[str, Row]:
+        with (self.folder / "runs.csv").open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            whole = [row for row in reader if None not in row and None not in row.values()]
+        return {row["run_id"]: {c: row[c] for c in COLUMNS} for row in whole if set(COLUMNS) <= set(row)}
+
+    def _lock(self) -> FileLock:
+        return FileLock(self.folder / "store.lock")
+
+
+def _read_part(path: Path) -> list[Row]:
+    rows = []
+    for line in path.read_bytes().split(b"\n"):
+        checksum, _, text = line.partition(b" ")
+        if checksum == b"%08x" % zlib.crc32(text) and text:
+            rows.append(json.loads(text))
+    return rows
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _line(row: Row) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([row[c] for c in COLUMNS])
+    return text.getvalue()
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    budget = (int(row["budget"]) if row["budget"] else -1, float(row["budget_fraction"] or 0))
+    stream = (row["dataset"], row["task"], int(row["repetition"]))
+    return *stream, row["label"], *budget, row["parameters"], int(row["seed"])
+
+

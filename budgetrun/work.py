@@ -1,0 +1,193 @@
+"""One job on one worker: a stream, and all the learners that read it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from budgetrun.data import open_stream
+from budgetrun.engine import Group
+from budgetrun.engine.group import Member
+from budgetrun.learners import find
+from budgetrun.plan import Job, Run
+from budgetrun.store import Store
+
+BLOCK_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a worker needs to know beside its job.
+
+    Attributes
+    ----------
+    seed : int
+    tie, dtype : str
+        As in the config.
+    data_dir : Path or None
+        Where to look for data first.
+    folder : Path
+        The results folder.
+    parent : int
+        The process that sweeps.
+    """
+
+    seed: int
+    tie: str
+    dtype: str
+    data_dir: Path | None
+    folder: Path
+    parent: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished job: its rows for `runs.csv`, how long it took, and whether the results folder has them already."""
+
+    job_id: str
+    rows: list[dict[str, Any]]
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    kept: bool = False
+
+
+def run_job(job: Job, settings: Settings) -> Outcome:
+    """Run a job, keep its runs and curves in the results folder, and return them.
+
+    A learner that fails gives a row of status ``failed``; so does every run of a job whose stream cannot be opened.
+    """
+    _leave_interrupts_to(settings.parent)
+    store = Store(settings.folder)
+    mark = store.parts / f"{job.job_id}.running"
+    # A worker elsewhere may not see the results folder: then the process that asked for the job keeps its runs.
+    here = store.parts.is_dir()
+    if here:
+        mark.touch()
+    wall, cpu = time.perf_counter(), time.process_time()
+    with threadpool_limits(1):
+        try:
+            rows, curves = _run(job, settings)
+        except Exception as error:
+            rows, curves = [row_of(run, job, failure=error) for run in job.runs], None
+    outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, here)
+    if here:
+        if curves is not None:
+            np.savez_compressed(store.curves / f"{job.job_id}.npz", **curves)
+        store.save(job.job_id, rows)
+        mark.unlink(missing_ok=True)
+    return outcome
+
+
+def checkpoints(n_rounds: int) -> np.ndarray:
+    """Return the rounds at which curves are recorded: eight a decade, and the last."""
+    grid = np.logspace(0, np.log10(n_rounds), int(8 * np.log10(n_rounds)) + 2)
+    return np.unique(np.rint(grid).astype(int))
+
+
+def _leave_interrupts_to(parent: int) -> None:
+    """Ctrl-C reaches every process of a terminal; only the one that sweeps is to act on it."""
+    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    tasks = list(dict.fromkeys(run.task for run in job.runs))
+    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    Y = np.stack([stream.tasks[task] for task in tasks])
+    assert job.dataset.kernel is not None
+    group = Group(
+        job.dataset.kernel.build(),
+        [make_learner(run) for run in job.runs],
+        [tasks.index(run.task) for run in job.runs],
+        tie=settings.tie,
+        dtype=settings.dtype,
+        isolate=True,
+    )
+    T = stream.n_examples
+    grid = checkpoints(T)
+    ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), grid]))
+    mistakes = np.zeros((len(job.runs), len(grid)), dtype=np.int32)
+    support = np.zeros_like(mistakes)
+    start = 0
+    for end in ends.tolist():
+        group.feed(stream.X[start:end], Y[:, start:end])
+        start = end
+        at = int(np.searchsorted(grid, end))
+        if grid[at] == end:
+            mistakes[:, at] = [m.count.mistakes for m in group.members]
+            support[:, at] = [m.hypothesis.size for m in group.members]
+    rows = [row_of(run, job, T, member) for run, member in zip(job.runs, group.members, strict=True)]
+    ids = np.array([run.run_id for run in job.runs])
+    return rows, {"run_id": ids, "rounds": grid, "mistakes": mistakes, "support_size": support}
+
+
+def make_learner(run: Run) -> Any:
+    """Return the learner of a run, ready for its first round."""
+    spec = run.spec
+    learner = find(spec.name, spec.variant)
+    parameters = dict(spec.parameters)
+    if spec.budget is not None:
+        parameters["budget"] = spec.budget
+    if learner.draws:
+        parameters["seed"] = spec.seed
+    return learner(**parameters)
+
+
+def row_of(
+    run: Run, job: Job, n_examples: int | None = None, member: Member | None = None, failure: Exception | None = None
+) -> dict[str, Any]:
+    """Return a run's row of `runs.csv`; without a member, or with a failure, the row of a run that failed."""
+    spec = run.spec
+    parameters = {"variant": spec.variant} if spec.variant else {}
+    parameters |= spec.parameters
+    if spec.budget_fraction is not None:
+        parameters["budget"] = {"of": "perceptron", "fraction": spec.budget_fraction}
+    row: dict[str, Any] = {
+        "run_id": run.run_id,
+        "dataset": run.dataset,
+        "task": run.task,
+        "repetition": run.repetition,
+        "seed": spec.seed,
+        "algorithm": spec.name,
+        "parameters": json.dumps(parameters),
+        "kernel": str(job.dataset.kernel.build()) if job.dataset.kernel else "",
+        "budget": spec.budget,
+        "n_examples": n_examples,
+        "mistakes": None,
+        "online_error": None,
+        "updates": None,
+        "margin_updates": None,
+        "support_size": None,
+        "max_support_size": None,
+        "seconds": None,
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "status": "failed",
+        "error": "",
+        "label": spec.label,
+        "budget_fraction": spec.budget_fraction,
+    }
+    failure = failure or (member.error if member else None)
+    if failure is not None or member is None:
+        return row | {"error": f"{type(failure).__name__}: {failure}" if failure else "did not run"}
+    count = member.count
+    assert n_examples is not None
+    return row | {
+        "mistakes": count.mistakes,
+        "online_error": count.mistakes / n_examples,
+        "updates": count.updates,
+        "margin_updates": count.margin_updates,
+        "support_size": member.hypothesis.size,
+        "max_support_size": count.max_support,
+        "seconds": round(count.seconds, 6),
+        "status": "done",
+    }

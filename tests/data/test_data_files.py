@@ -1,0 +1,271 @@
+"""Cards, the search for files, checksums and downloads."""
+
+import bz2
+import gzip
+import hashlib
+import http.server
+import lzma
+import threading
+
+import pytest
+
+from budgetrun.data import card, fetch, files, list_cards, verify
+from budgetrun.errors import DataMissingError, InputError
+
+CONTENT = b"1 1:2\n-1 1:3\n"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+def message(call, *args, kind=InputError, **kwargs):
+    with pytest.raises(kind) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+def small_card(made, urls=(), file="f/small.gz"):
+    made.write(
+        {
+            "name": "small", "title": "small", "description": "made", "source": "made", "licence": "none",
+            "homepage": "none", "format": "libsvm", "n_features": 1, "default_parts": ["all"],
+            "files": {"all": [{"file": file, "urls": list(urls), "sha256": SHA256, "sha256_stored": SHA256}]},
+            "n_examples": {"all": 2}, "labels": {"all": {-1: 1, 1: 1}},
+        }
+    )  # fmt: skip
+    return card("small")
+
+
+# Cards
+
+
+def test_every_card_of_the_project_is_sound():
+    found = {c.name: c for c in list_cards()}
+    assert list(found) == sorted(found)
+    assert set(found) >= {"mnist", "usps", "census_income", "noisy_gaussians", "a9a", "ijcnn1", "cod_rna", "w8a"}
+    assert set(found) >= {"phishing", "susy_30000", "covtype_92962"}
+    for c in found.values():
+        assert c.notes
+        assert c.licence
+        for file in c.files_of(tuple(c.files)):
+            assert all(url.startswith(("https://", "http://yann.lecun.com")) for url in file.urls)
+
+
+def test_unknown_card_names_the_nearest():
+    tail = "  (budgetrun list datasets; your own file needs 'path')"
+    assert message(card, "mnits") == f"unknown dataset 'mnits'; did you mean 'mnist'?{tail}"
+    assert message(card, "zzz").startswith("unknown dataset 'zzz'; known: a9a census_income cod_rna ")
+    assert message(card, "../datasets/a9a").startswith("unknown dataset '../datasets/a9a'; ")
+
+
+def test_parts_are_checked():
+    a9a = card("a9a")
+    assert a9a.chosen_parts(None) == ("train",)
+    assert a9a.chosen_parts(["test", "train"]) == ("test", "train")
+    told = "dataset 'a9a': parts: unknown part 'tset'; its parts are: train test"
+    assert message(a9a.chosen_parts, ["tset"]) == told
+    told = "dataset 'a9a': parts: name each part once; its parts are: train test"
+    assert message(a9a.chosen_parts, ["test", "test"]) == told
+
+
+@pytest.mark.parametrize(
+    "change", [{"n_examples": {"all": 3}}, {"labels": {}}, {"default_parts": ["x"]}, {"surprise": 1}, {"version": "x"}]
+)
+def test_a_faulty_card_names_its_file(made, change):
+    made.write({**small_card(made).model_dump(), "name": "other", **change})
+    assert message(card, "other").startswith(f"{made.cards / 'other.yaml'}: not a dataset card: ")
+
+
+def test_a_card_is_named_after_its_file(made):
+    small_card(made)
+    (made.cards / "other.yaml").write_text((made.cards / "small.yaml").read_text())
+    assert message(card, "other") == f"{made.cards / 'other.yaml'}: a card is named after its file, got name 'small'"
+
+
+# The search
+
+
+@pytest.mark.parametrize(
+    "name", ["f/small.gz", "small.gz", "f/small", "small", "f/small.bz2", "small.bz2", "f/small.xz", "small.xz"]
+)
+def test_a_file_is_found_under_any_of_its_names(made, name):
+    path = made.data / name
+    path.parent.mkdir(exist_ok=True)
+    compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(compress(CONTENT))
+    assert fetch(small_card(made), made.data) == [path]
+
+
+def test_search_order_is_argument_environment_cache(made, monkeypatch, tmp_path):
+    small = small_card(made)
+    folders = [made.data, tmp_path / "environment", made.cache]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        (folder / "small").write_bytes(CONTENT)
+    monkeypatch.setenv("BUDGETRUN_DATA", str(folders[1]))
+    for folder in folders:
+        assert fetch(small, made.data) == [folder / "small"]
+        (folder / "small").unlink()
+    with pytest.raises(DataMissingError):
+        fetch(small, made.data)
+
+
+def test_a_folder_that_is_not_there(made, monkeypatch, tmp_path):
+    small = small_card(made)
+    gone = tmp_path / "gone"
+    told = f"--data: no folder {gone}; give the folder that holds the data files"
+    assert message(fetch, small, gone) == told
+    monkeypatch.setenv("BUDGETRUN_DATA", str(gone))
+    told = f"$BUDGETRUN_DATA: no folder {gone}; give the folder that holds the data files"
+    assert message(fetch, small) == told
+
+
+def test_wrong_checksum(made):
+    small = small_card(made)
+    path = made.data / "small"
+    path.write_bytes(CONTENT + b" ")
+    found = hashlib.sha256(CONTENT + b" ").hexdigest()
+    assert message(fetch, small, made.data) == (
+        f"{path}: not the f/small.gz of dataset 'small': the sha256 of its content is {found}, expected {SHA256}; "
+        "replace it by the original, or remove it and type 'budgetrun data fetch small'"
+    )
+    assert verify(small, made.data) == [(small.files["all"][0], path, "wrong checksum")]
+
+
+def test_verify_tells_each_state_and_downloads_nothing(made):
+    small = small_card(made, ["http://127.0.0.1:9/small"])
+    file = small.files["all"][0]
+    assert verify(small, made.data) == [(file, None, "missing")]
+    path = made.data / "small.gz"
+    path.write_bytes(gzip.compress(CONTENT)[:-5])
+    assert verify(small, made.data) == [(file, path, "unreadable")]
+    path.write_bytes(gzip.compress(CONTENT, 1))  # otherwise compressed, the same content
+    assert verify(small, made.data) == [(file, path, "ok")]
+
+
+def test_missing_without_an_address_says_where_to_put_it(made):
+    assert message(fetch, small_card(made), kind=DataMissingError) == (
+        "dataset 'small': 1 of 1 files are not on this machine (f/small.gz has no public address; "
+        "datasets/small.yaml says how it was made)\n"
+        f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
+        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+    )
+
+
+def test_the_cache_of_a_checkout_is_in_it():
+    assert files.cache_folder().parts[-2:] == ("datasets", "cache")
+
+
+def test_the_cache_of_an_installation_is_the_platforms(monkeypatch):
+    monkeypatch.setattr(files.resources, "checkout", lambda: None)
+    assert files.cache_folder().name == "budgetrun"
+
+
+# Downloads
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves ``answers[path]``: (status, bytes, length to announce)."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        status, data, length = self.server.answers.get(self.path, (404, b"", 0))
+        self.send_response(status)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.answers, server.asked = {}, []
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def answer(data, length=None):
+    return (200, data, len(data) if length is None else length)
+
+
+def kept(made):
+    return [path.name for path in made.cache.rglob("*") if path.is_file() or ".partial" in path.name]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+def test_download_keeps_the_file_as_it_is_compressed(made, server, suffix):
+    compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+    server.answers["/some.name.gz"] = answer(compress(CONTENT))
+    small = small_card(made, [f"{server.url}/some.name.gz"])
+    assert fetch(small) == [made.cache / "f" / f"small{suffix}"]
+    assert fetch(small) == [made.cache / "f" / f"small{suffix}"]
+    assert server.asked == ["/some.name.gz"]
+    assert kept(made) == [f"small{suffix}"]
+
+
+def test_download_tries_the_next_address(made, server):
+    server.answers["/wrong"] = answer(b"not it")
+    server.answers["/torn.gz"] = answer(gzip.compress(CONTENT)[:-4])
+    server.answers["/right"] = answer(CONTENT)
+    names = ["none", "wrong", "torn.gz", "right"]
+    assert fetch(small_card(made, [f"{server.url}/{name}" for name in names])) == [made.cache / "f" / "small"]
+    assert server.asked == [f"/{name}" for name in names]
+
+
+@pytest.mark.parametrize("case", ["truncated", "torn", "wrong", "404"])
+def test_a_download_that_fails_leaves_nothing_behind(made, server, case):
+    stored = gzip.compress(CONTENT)
+    url = f"{server.url}/small.gz"
+    wrong = hashlib.sha256(b"other").hexdigest()
+    answers = {
+        "truncated": (answer(stored[:20], len(stored)), f"{url} cannot be had: ChunkedEncodingError"),
+        "torn": (answer(stored[:20]), f"{url} sent a damaged file, not kept"),
+        "wrong": (answer(b"other"), f"{url} sent another file, not kept: sha256 {wrong}, expected {SHA256}"),
+        "404": ((404, b"", 0), f"{url} cannot be had: HTTP 404"),
+    }
+    server.answers["/small.gz"], reason = answers[case]
+    assert message(fetch, small_card(made, [url]), kind=DataMissingError) == (
+        f"dataset 'small': 1 of 1 files are not on this machine ({reason})\n"
+        f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
+        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+    )
+    assert kept(made) == []
+
+
+def test_download_is_tried_again(made, server, monkeypatch):
+    import pooch.core
+
+    waits = []
+    monkeypatch.setattr(pooch.core.time, "sleep", waits.append)
+    monkeypatch.setattr(files, "RETRIES", 2)
+    with pytest.raises(DataMissingError):
+        fetch(small_card(made, [f"{server.url}/small"]))
+    assert len(server.asked) == 3
+    assert len(waits) == 2
+
+
+def test_without_network_all_files_are_named_and_one_is_tried(made, monkeypatch):
+    tried = []
+
+    def refuse(url, folder):
+        import requests
+
+        tried.append(url)
+        raise requests.exceptions.ConnectionError(url)
+
+    monkeypatch.setattr(files, "_retrieve", refuse)
+    fields = small_card(made, ["http://far/small"]).model_dump()
+    second = {**fields["files"]["all"][0], "file": "f/second", "urls": ["http://far/second"]}
+    made.write({**fields, "name": "two", "files": {"all": [*fields["files"]["all"], second]}})
+    assert message(fetch, card("two"), kind=DataMissingError) == (
+        "dataset 'two': 2 of 2 files are not on this machine (http://far/small cannot be had: ConnectionError)\n"
+        f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
+        f"  put f/second at {made.cache / 'f/second'}\n"
+        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+    )
+    assert tried == ["http://far/small"]

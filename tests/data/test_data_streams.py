@@ -1,0 +1,287 @@
+"""Streams: order, balance, noise, caps, scaling, and what is told of them beforehand."""
+
+import hashlib
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from budgetrun.config import DatasetSpec
+from budgetrun.data import dataset as datasets
+from budgetrun.data import open_stream, stream_info
+from budgetrun.errors import InputError
+
+
+def spec(name, **fields):
+    return DatasetSpec(name=name, **fields)
+
+
+def fault(call, *args, **kwargs):
+    with pytest.raises(InputError) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A user's table of 200 rows: feature 1 is the row's number, labels are 1 for every fifth row and 2 else."""
+    path = tmp_path / "own.csv"
+    path.write_text("".join(f"{1 if i % 5 == 0 else 2},{i},{i % 7}\n" for i in range(200)))
+    return path
+
+
+def test_file_order_is_the_files(own):
+    stream = open_stream(spec("own", path=own, order="file"), 0, 0)
+    assert stream.X[:, 0].tolist() == list(range(200))
+    assert stream.tasks["-"].tolist() == [-1 if i % 5 == 0 else 1 for i in range(200)]
+    assert stream.tasks["-"].dtype == np.int8
+    assert (stream.n_examples, stream.n_features) == (200, 2)
+
+
+def test_permutation_carries_the_labels_along(own):
+    stream = open_stream(spec("own", path=own), 0, 0)
+    rows = stream.X[:, 0].astype(int)
+    assert sorted(rows) == list(range(200))
+    assert rows.tolist() != list(range(200))
+    assert (stream.tasks["-"] == np.where(rows % 5 == 0, -1, 1)).all()
+
+
+def test_a_repetition_depends_on_seed_name_and_number_alone(own):
+    def order(seed=0, repetition=0, name="own", **fields):
+        return open_stream(spec(name, path=own, **fields), seed, repetition).X[:, 0].tolist()
+
+    assert order() == order()
+    assert order() == order(label="another", noise=0.2)
+    assert order(n_examples=50) == order()[:50]
+    assert len({tuple(o) for o in (order(), order(seed=1), order(repetition=1), order(name="o2"))}) == 4
+    scaled = open_stream(spec("own", path=own, label="scaled", scale="minmax"), 0, 0).X[:, 0] * 199
+    np.testing.assert_allclose(scaled, order())
+
+
+def test_the_randomness_is_pinned(own):
+    """A change here changes every published number."""
+    stream = open_stream(spec("own", path=own, balanced=True, noise=0.3), 7, 2)
+    assert stream.X[:6, 0].tolist() == [23, 145, 20, 98, 75, 110]
+    assert stream.tasks["-"][:6].tolist() == [1, -1, -1, 1, -1, -1]
+    points = open_stream(spec("noisy_gaussians"), 0, 0)
+    np.testing.assert_allclose(points.X[0], [1.4573317652442292, -0.06442173427292386], rtol=1e-14)
+
+
+def test_balanced_takes_as_many_of_the_larger_class(own):
+    stream = open_stream(spec("own", path=own, balanced=True), 0, 0)
+    assert np.unique(stream.tasks["-"], return_counts=True)[1].tolist() == [40, 40]
+    rows = stream.X[:, 0]
+    assert set(rows[stream.tasks["-"] == -1]) == set(range(0, 200, 5))
+    assert len(set(rows)) == 80
+    other = open_stream(spec("own", path=own, balanced=True), 0, 1)
+    assert set(rows) != set(other.X[:, 0])
+    in_order = open_stream(spec("own", path=own, balanced=True, order="file"), 0, 0)
+    assert in_order.X[:, 0].tolist() == sorted(rows)
+    assert stream_info(spec("own", path=own, balanced=True)).n_examples == 80
+
+
+def test_noise_flips_at_its_rate_and_grows_by_inclusion():
+    clean = open_stream(spec("noisy_gaussians"), 0, 0).tasks["-"]
+    flipped = {p: open_stream(spec("noisy_gaussians", noise=p), 0, 0).tasks["-"] != clean for p in (0.05, 0.1)}
+    for rate, flips in flipped.items():
+        assert abs(flips.mean() - rate) < 4 * np.sqrt(rate * (1 - rate) / 10_000)
+    assert (flipped[0.1] | ~flipped[0.05]).all()
+
+
+def test_equal_splits_share_examples_and_flips(digits):
+    stream = open_stream(spec("digits", task="equal_splits", noise=0.3), 0, 0, digits.data)
+    assert len(stream.tasks) == 126
+    rows = (stream.X[:, 0] / 6).astype(int)
+    digit = rows % 10
+    clean = {name: np.isin(digit, [int(c) for c in name.split("|")[0]]) * 2 - 1 for name in stream.tasks}
+    flips = {(stream.tasks[name] * clean[name]).tobytes() for name in stream.tasks}
+    assert len(flips) == 1
+    assert stream.X.dtype == np.float64
+    assert stream.X[:, 5].tolist() == (rows * 6 + 5).tolist()
+    some = open_stream(spec("digits", task="equal_splits", noise=0.3), 0, 0, digits.data, tasks=["02468|13579"])
+    assert list(some.tasks) == ["02468|13579"]
+    assert (some.tasks["02468|13579"] == stream.tasks["02468|13579"]).all()
+
+
+def test_scale_statistics_are_of_the_rows_used(own):
+    stream = open_stream(spec("own", path=own, order="file", n_examples=11, scale="minmax"), 0, 0)
+    assert stream.X[:, 0].tolist() == [i / 10 for i in range(11)]
+
+
+def test_sparse_streams(pair):
+    stream = open_stream(spec("pair", parts=("train", "test"), scale="unit_norm"), 0, 0, pair.data)
+    X = stream.X
+    assert scipy.sparse.issparse(X)
+    assert X.shape == (42, 100)
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert X.has_sorted_indices
+    norms = np.sqrt((X.toarray() ** 2).sum(axis=1))
+    np.testing.assert_allclose(np.sort(norms), [0] + [1] * 41)
+    dense = open_stream(spec("pair", order="file", n_examples=3), 0, 0, pair.data)
+    assert dense.X.toarray()[:, [0, 1, 2, 79]].tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 0, 1, 0.5]]
+    assert dense.tasks["-"].tolist() == [1, -1, -1]
+
+
+def test_a_stream_is_the_callers_own(own):
+    for order in ("file", "permuted"):
+        first = open_stream(spec("own", path=own, order=order), 0, 0)
+        before = first.X.copy()
+        first.X[:] = 0
+        assert (before == open_stream(spec("own", path=own, order=order), 0, 0).X).all()
+
+
+def test_a_file_is_parsed_once(own, monkeypatch):
+    calls = []
+    parse = datasets.parse_table
+    monkeypatch.setattr(datasets, "parse_table", lambda *args: calls.append(1) or parse(*args))
+    for repetition in range(3):
+        open_stream(spec("own", path=own), 0, repetition)
+    assert len(calls) <= 1
+    own.write_text(own.read_text() + "1,2,3\n")
+    assert open_stream(spec("own", path=own), 0, 0).n_examples == 201
+
+
+# Zip digits: the card's own transformation
+
+
+def test_zip_digits_are_read_as_zero_to_one(made):
+    contents = {"train": {"z.gz": b"3.0000 -1.0000 0.5000 \n7.0000 1.0 -0.25 \n"}}
+    made.place(made.add("zip", contents, {"train": {3: 1, 7: 1}}, format="zip_digits", n_features=2))
+    stream = open_stream(spec("zip", order="file"), 0, 0, made.data)
+    assert stream.X.tolist() == [[0, 0.75], [1, 0.375]]
+    assert stream.tasks["-"].tolist() == [-1, 1]
+
+
+# Generated points
+
+
+@pytest.mark.parametrize(("spread", "deviation"), [("variance", np.sqrt([0.2, 2])), ("standard_deviation", [0.2, 2])])
+def test_gaussians_have_the_means_and_spreads_asked_for(spread, deviation):
+    stream = open_stream(spec("noisy_gaussians", options={"spread": spread, "n_per_class": 20_000}), 0, 0)
+    for sign in (1, -1):
+        points = stream.X[stream.tasks["-"] == sign]
+        assert len(points) == 20_000
+        np.testing.assert_allclose(points.mean(axis=0), [sign, sign], atol=0.05)
+        np.testing.assert_allclose(points.std(axis=0), deviation, rtol=0.03)
+
+
+def test_gaussians_differ_by_repetition_but_not_by_label():
+    first = open_stream(spec("noisy_gaussians", label="a"), 0, 0).X
+    assert (first == open_stream(spec("noisy_gaussians", label="b", noise=0.1), 0, 0).X).all()
+    assert not np.isin(first, open_stream(spec("noisy_gaussians"), 0, 1).X).any()
+
+
+def test_gaussians_default_to_the_papers_words():
+    default = stream_info(spec("noisy_gaussians"))
+    literal = stream_info(spec("noisy_gaussians", options={"spread": "variance", "n_per_class": 5000}))
+    other = stream_info(spec("noisy_gaussians", options={"spread": "standard_deviation"}))
+    assert default == literal
+    assert default.sha256 != other.sha256
+    assert (default.n_examples, default.n_features, default.task_names) == (10_000, 2, ["-"])
+    text = b"noisy_gaussians version=1 n_per_class=5000 spread=variance"
+    assert default.sha256 == hashlib.sha256(text).hexdigest()
+
+
+# What is told beforehand
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"balanced": True},
+        {"balanced": True, "n_examples": 7},
+        {"parts": ("test", "train")},
+        {"positive": 0},
+        {"n_examples": 1000},
+    ],
+)
+def test_info_agrees_with_the_stream(pair, fields):
+    info = stream_info(spec("pair", **fields), pair.data)
+    stream = open_stream(spec("pair", **fields), 0, 0, pair.data)
+    assert (info.n_examples, info.n_features) == (stream.n_examples, stream.n_features)
+    assert info.task_names == list(stream.tasks)
+
+
+def test_info_of_a_card(pair, digits):
+    info = stream_info(spec("pair"), pair.data)
+    (sha256,) = info.files.values()
+    assert info.sha256 == sha256
+    assert info.nnz_per_row == 2.0
+    both = stream_info(spec("pair", parts=("train", "test")), pair.data)
+    assert both.sha256 == hashlib.sha256("\n".join(both.files.values()).encode()).hexdigest()
+    assert both.nnz_per_row == 81 / 42
+    splits = stream_info(spec("digits", task="equal_splits"), digits.data)
+    assert (splits.n_examples, splits.n_features, splits.nnz_per_row) == (30, 6, None)
+    assert splits.task_names[0] == "01234|56789"
+    assert len(splits.task_names) == 126
+
+
+def test_info_of_a_card_parses_nothing(digits, monkeypatch):
+    monkeypatch.setattr(datasets, "parse_idx", None)
+    assert stream_info(spec("digits", positive=3), digits.data).n_examples == 30
+
+
+def test_info_of_an_own_file(own, tmp_path):
+    info = stream_info(spec("own", path=own, n_examples=90))
+    assert (info.n_examples, info.n_features, info.nnz_per_row, info.task_names) == (90, 2, None, ["-"])
+    assert info.files == {"own.csv": hashlib.sha256(own.read_bytes()).hexdigest()}
+    assert info.sha256 == info.files["own.csv"]
+    sparse = tmp_path / "s.libsvm"
+    sparse.write_text("1 1:1 99:2\n-1\n")
+    assert stream_info(spec("s", path=sparse)).nnz_per_row == 1.0
+
+
+# What does not go together
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            {"name": "own", "parts": ("train",)},
+            "dataset 'own': 'parts' belongs to a dataset with a card, not to one with 'path'; remove it",
+        ),
+        (
+            {"name": "own", "options": {"a": 1}},
+            "dataset 'own': 'options' belongs to a generated dataset such as noisy_gaussians; remove it",
+        ),
+        (
+            {"name": "a9a", "path": None, "options": {"a": 1}},
+            "dataset 'a9a': 'options' belongs to a generated dataset such as noisy_gaussians; remove it",
+        ),
+        (
+            {"name": "noisy_gaussians", "path": None, "parts": ("train",)},
+            "dataset 'noisy_gaussians': a generated dataset has no parts; remove 'parts'",
+        ),
+        (
+            {"name": "noisy_gaussians", "path": None, "label": "x", "options": {"n": 1}},
+            "dataset 'x': options: unknown 'n'; allowed: n_per_class spread",
+        ),
+        (
+            {"name": "noisy_gaussians", "path": None, "options": {"n_per_class": 0}},
+            "dataset 'noisy_gaussians': options.n_per_class: must be an integer >= 1, got 0",
+        ),
+        (
+            {"name": "noisy_gaussians", "path": None, "options": {"spread": "std"}},
+            "dataset 'noisy_gaussians': options.spread: must be one of variance standard_deviation, got 'std'",
+        ),
+        (
+            {"name": "own", "task": "equal_splits", "balanced": True},
+            "dataset 'own': 'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'",
+        ),
+        (
+            {"name": "own", "positive": 3},
+            "dataset 'own': positive: no example is labelled 3; the labels are: 1 2",
+        ),
+    ],
+)
+def test_faults_are_told_before_and_by_the_stream(own, fields, told):
+    wrong = spec(**{"path": own, **fields})
+    assert fault(stream_info, wrong) == told
+    assert fault(open_stream, wrong, 0, 0) == told
+
+
+def test_unknown_task(own):
+    told = fault(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
+    assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"

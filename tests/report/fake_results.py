@@ -1,0 +1,188 @@
+"""Results folders with known numbers, as a sweep would leave them."""
+
+import csv
+import gzip
+import io
+import json
+
+COLUMNS = [
+    "run_id",
+    "dataset",
+    "task",
+    "repetition",
+    "seed",
+    "algorithm",
+    "parameters",
+    "kernel",
+    "budget",
+    "n_examples",
+    "mistakes",
+    "online_error",
+    "updates",
+    "margin_updates",
+    "support_size",
+    "max_support_size",
+    "seconds",
+    "peak_memory_mb",
+    "status",
+    "error",
+    "label",
+    "budget_fraction",
+]
+
+EXPECTED = [
+    {"dataset": "one", "label": "perceptron", "budget_fraction": 0.5, "budget": None, "online_error_percent": 8.0},
+    {"dataset": "one", "label": "perceptron", "budget_fraction": 1.0, "budget": None, "online_error_percent": 8.0},
+    {"dataset": "one", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 16.0},
+    {"dataset": "one", "label": "rbp", "budget_fraction": 1.0, "budget": None, "online_error_percent": 9.0},
+    {"dataset": "two", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 20.0},
+]
+REPORT = {
+    "tables": [
+        {
+            "name": "table1",
+            "caption": "A table of two learners.",
+            "expected": "expected/table1.csv",
+            "columns": ["perceptron", "rbp", "rbp(read otherwise)"],
+            "rows": ["one", "two"],
+            "relative_to": "perceptron",
+            "tolerance": 0.05,
+            "aliases": {"rbp(read otherwise)": "rbp"},
+        }
+    ],
+    "figures": [
+        {
+            "name": "fig1",
+            "title": "Figure 1: the first dataset",
+            "dataset": "one",
+            "lines": ["rbp"],
+            "point": "perceptron",
+            "band": ["rbp"],
+            "x": "budget",
+        },
+    ],
+    "choices": ["The order of examples was drawn once."],
+    "findings": [
+        {"dataset": "one", "label": ["rbp"], "budget_fraction": 0.5, "budget": None, "text": "It draws badly at p/2."},
+        {"dataset": "two", "label": None, "budget_fraction": None, "budget": None, "text": "Nothing is outside here."},
+    ],
+}
+
+
+def run(dataset, label, percent, **others):
+    """Return one row of runs.csv: a finished run of 10,000 examples with this online error."""
+    mistakes = round(100 * percent)
+    row = {
+        "dataset": dataset,
+        "task": "-",
+        "repetition": 0,
+        "seed": 0,
+        "algorithm": label.partition("(")[0],
+        "parameters": {},
+        "kernel": "gaussian(gamma=0.78)",
+        "budget": "",
+        "n_examples": 10000,
+        "mistakes": mistakes,
+        "online_error": mistakes / 10000,
+        "updates": mistakes,
+        "margin_updates": 0,
+        "support_size": mistakes,
+        "max_support_size": mistakes,
+        "seconds": 0.5,
+        "peak_memory_mb": 80.0,
+        "status": "done",
+        "error": "",
+        "label": label,
+        "budget_fraction": "",
+    } | others
+    row["parameters"] = json.dumps(row["parameters"])
+    return row
+
+
+def failed(dataset, label, error, **others):
+    """Return one row of runs.csv for a run that did not finish."""
+    empty = dict.fromkeys(("mistakes", "online_error", "updates", "margin_updates", "support_size", "seconds"), "")
+    return run(dataset, label, 0, **others) | empty | {"status": "failed", "error": error}
+
+
+def runs_csv(rows, columns=COLUMNS):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({"run_id": f"{i:016x}"} | row for i, row in enumerate(rows))
+    return text.getvalue()
+
+
+def manifest(rows, report=None, expected=None, **others):
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    config = {
+        "name": "fake",
+        "seed": 0,
+        "tie": "mistake",
+        "dtype": "float64",
+        "datasets": [{"name": name, "label": name} for name in datasets],
+        "algorithms": [{"name": label, "label": label, "budget": None} for label in labels],
+        "report": report or {"tables": [], "figures": [], "choices": [], "findings": []},
+        "profiles": {"ci": {"n_examples": 2000, "tasks": 3, "repetitions": None, "seeds": 2}},
+    }
+    return {
+        "name": "fake",
+        "source": "Somebody (2001), Table 1",
+        "description": "Numbers made up for a test.",
+        "config": config,
+        "config_text": "name: fake\nseed: 0\n",
+        "expected": expected or {},
+        "profile": "full",
+        "seed": 0,
+        "versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"},
+        "code": "c0de" * 16,
+        "git": {"commit": "a" * 40, "dirty": True},
+        "datasets": {
+            name: {
+                "sha256": "5a" * 32,
+                "files": {f"{name}.gz": "f1" * 32},
+                "n_examples": 10000,
+                "n_features": 784,
+                "notes": [f"a note about {name}"],
+            }
+            for name in datasets
+        },
+        "start": "2024-05-06T07:08:09+00:00",
+        "end": "2024-05-06T08:10:00+00:00",
+        "seconds": 3711.0,
+        "jobs": 2,
+        "parts": [
+            {"dataset": name, "algorithms": labels, "wall_seconds": 12.5, "cpu_seconds": 20.25, "runs": len(rows)}
+            for name in datasets
+        ],
+        "failures": [],
+    } | others
+
+
+def build(folder, rows, *, compressed=False, **others):
+    """Write manifest.json and runs.csv, or runs.csv.gz, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest(rows, **others)), encoding="utf-8")
+    text = runs_csv(rows)
+    if compressed:
+        with gzip.open(folder / "runs.csv.gz", "wt", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        (folder / "runs.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+def paper_rows():
+    """Two tasks of `one` (three seeds of rbp each) and one of `two`; every mean and spread is easy to say."""
+    rows = []
+    for task, shift in (("01|23", 0.0), ("02|13", 2.0)):
+        p = int(1000 + 100 * shift)
+        rows.append(run("one", "perceptron", 10 + shift, task=task, support_size=p))
+        for fraction, middle in ((0.5, 20), (1.0, 10)):
+            asked = {"task": task, "budget": int(fraction * p), "budget_fraction": fraction}
+            rows += [run("one", "rbp", middle + shift + seed - 1, seed=seed, **asked) for seed in range(3)]
+            rows.append(run("one", "rbp(read otherwise)", 9.1 + shift / 2, **asked))
+    rows.append(run("two", "perceptron", 5))
+    rows.append(run("two", "rbp", 20.1, budget=250, budget_fraction=0.5))
+    return rows
