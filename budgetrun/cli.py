@@ -141,7 +141,7 @@ def status(results: Path) -> None:
             raise InputError(f"{folder}: no manifest.json; it is not a results folder")
         states = Counter(row["status"] for row in store.rows().values())
         try:
-            plan = make_plan(Config.from_resolved(manifest["config"]))
+            plan = make_plan(Config.from_resolved(manifest["config"]), download=False)
             ids = {run.run_id for run in plan.runs}
             done = sum(row["status"] == "done" for key, row in store.rows().items() if key in ids)
             planned = f"{done:,} of {len(ids):,} runs done by the code as it stands"

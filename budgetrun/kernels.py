@@ -52,13 +52,13 @@ class Kernel(ABC):
         """
 
     @abstractmethod
-    def rounding(self, eps: float, largest_square: float) -> float:
-        """Return about how far `finish` may be off through rounding.
+    def magnitude(self, largest_square: float) -> float:
+        """Return how large the numbers may be that a kernel value is computed from.
+
+        Times four unit roundoffs, it is about how far a value may be off.
 
         Parameters
         ----------
-        eps : float
-            The unit roundoff of the arithmetic.
         largest_square : float
             The largest ||x||^2 among the examples.
         """
@@ -120,8 +120,8 @@ class Gaussian(Kernel):
             distances = squares(X) + squares(x) - 2 * _dots(X, x)
         return np.exp(-self.rate * distances)
 
-    def rounding(self, eps: float, largest_square: float) -> float:
-        return eps * (1 + 4 * self.rate * largest_square)
+    def magnitude(self, largest_square: float) -> float:
+        return 0.25 + self.rate * largest_square
 
 
 class Polynomial(Kernel):
@@ -152,8 +152,11 @@ class Polynomial(Kernel):
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         return (self.gamma * _dots(X, x) + self.coef0) ** self.degree
 
-    def rounding(self, eps: float, largest_square: float) -> float:
-        return 4 * eps * self.degree * (self.gamma * largest_square + self.coef0) ** self.degree
+    def magnitude(self, largest_square: float) -> float:
+        try:
+            return self.degree * (self.gamma * largest_square + self.coef0) ** self.degree
+        except OverflowError:
+            return math.inf
 
 
 class Linear(Kernel):
@@ -179,8 +182,8 @@ class Linear(Kernel):
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         return _dots(X, x)
 
-    def rounding(self, eps: float, largest_square: float) -> float:
-        return 4 * eps * largest_square
+    def magnitude(self, largest_square: float) -> float:
+        return largest_square
 
 
 def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarray:
@@ -235,8 +238,3 @@ def _with_columns(X: Rows, *columns: np.ndarray) -> Rows:
         return out
     extra = sp.csr_array(np.stack(columns, axis=1).astype(X.dtype))
     return sp.hstack([X, extra], format="csr")
-
-
-def is_finite(value: float) -> bool:
-    """Tell whether a score is a number; a kernel that overflows gives none."""
-    return math.isfinite(value)

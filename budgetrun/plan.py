@@ -97,8 +97,10 @@ def code_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def make_plan(config: Config, data_dir: Path | None = None) -> Plan:
+def make_plan(config: Config, data_dir: Path | None = None, download: bool = True) -> Plan:
     """Return the runs of a config; datasets that are not to be had are named, and their runs left out.
+
+    Without ``download``, data sets that are not on this machine are not to be had.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def make_plan(config: Config, data_dir: Path | None = None) -> Plan:
     specs = [spec for algorithm in config.algorithms for spec in algorithm.expand()]
     for dataset in config.datasets:
         try:
-            info = plan.infos[dataset.label] = stream_info(dataset, data_dir)
+            info = plan.infos[dataset.label] = stream_info(dataset, data_dir, download)
         except DataMissingError as error:
             plan.missing[dataset.label] = str(error)
             continue

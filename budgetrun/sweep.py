@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -65,7 +66,7 @@ def results_folder(config: Config, results: Path) -> Path:
 
 def describe(config: Config, options: Options) -> str:
     """Return what a sweep would do: runs, how many are done, and their estimated time and memory."""
-    plan = make_plan(config, options.data_dir)
+    plan = make_plan(config, options.data_dir, download=False)
     store = Store(results_folder(config, options.results))
     done = _done(store, plan)
     selected = select(plan.runs, options.only)
@@ -139,12 +140,13 @@ def sweep(config: Config, options: Options) -> int:
             manifest["seconds"] = round(manifest["seconds"] + time.monotonic() - began, 1)
             manifest["end"] = _now()
         work.finish()
-    failed = [run for run in plan.runs if store.rows().get(run.run_id, {}).get("status") == "failed"]
+    rows = store.rows()
+    failed = [run for run in plan.runs if rows.get(run.run_id, {}).get("status") == "failed"]
     if interrupted:
         _say(f"interrupted; every finished run is kept in {store.folder}, and the same command makes the rest")
         return 130
     for run in failed[:10]:
-        _say(f"failed: {_name(run)}: {store.rows()[run.run_id]['error']}")
+        _say(f"failed: {_name(run)}: {rows[run.run_id]['error']}")
     if failed:
         _say(f"{len(failed):,} runs failed; to repeat them: budgetrun sweep {config.file or config.name}")
     return 1 if failed or plan.missing else 0
@@ -161,7 +163,7 @@ class _Sweep:
         self.manifest = manifest
         self.wanted = {run.run_id for run in plan.runs} if not plan.missing else None
         folder = store.folder.resolve()
-        self.settings = Settings(config.seed, config.tie, config.dtype, options.data_dir, folder, os.getpid())
+        self.settings = Settings(config.seed, config.tie, config.dtype, options.data_dir, folder, os.getpid(), code_version())
 
     def make(self, todo: Sequence[Run]) -> None:
         """Make these runs: first the Perceptrons whose mistakes are others' budgets."""
@@ -227,7 +229,9 @@ class _Sweep:
             return
         n_jobs = min(self.options.jobs, len(jobs))
         context = parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext()
-        with context:
+        with context, warnings.catch_warnings():
+            # A worker that has grown is replaced between jobs, which is all that this says.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             yield from Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")(calls)
 
     def _keep(self, job: Job, outcome: Outcome) -> None:

@@ -19,7 +19,7 @@ from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.learners import find
-from budgetrun.plan import Job, Run
+from budgetrun.plan import Job, Run, code_version
 from budgetrun.store import Store
 
 BLOCK_SIZE = 256
@@ -40,6 +40,8 @@ class Settings:
         The results folder.
     parent : int
         The process that sweeps.
+    code : str
+        Its `code_version`.
     """
 
     seed: int
@@ -48,6 +50,7 @@ class Settings:
     data_dir: Path | None
     folder: Path
     parent: int
+    code: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
         try:
+            if code_version() != settings.code:
+                raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = _run(job, settings)
         except Exception as error:
             rows, curves = [row_of(run, job, failure=error) for run in job.runs], None

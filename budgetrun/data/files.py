@@ -72,7 +72,9 @@ def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
         )
 
 
-def fetch(card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None) -> list[Path]:
+def fetch(
+    card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None, download: bool = True
+) -> list[Path]:
     """Return the files of a dataset, verified; those not on this machine are downloaded into the cache folder.
 
     Parameters
@@ -82,6 +84,8 @@ def fetch(card: Card, data_dir: Path | None = None, parts: Sequence[str] | None 
         A folder to look in first; nothing is ever written there.
     parts : sequence of str or None
         Which parts; None takes all of the card.
+    download : bool
+        Whether to download what is not here.
 
     Raises
     ------
@@ -91,19 +95,21 @@ def fetch(card: Card, data_dir: Path | None = None, parts: Sequence[str] | None 
         Files are neither here nor to be had; names each, and where to put it.
     """
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
-    paths = locate(card, chosen, data_dir)
+    paths = locate(card, chosen, data_dir, download)
     for file, path in zip(card.files_of(chosen), paths, strict=True):
         check_sha256(card, file, path, content_sha256(Stamp.of(path)))
     return paths
 
 
-def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None) -> list[Path]:
+def locate(
+    card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True
+) -> list[Path]:
     """Return where the files of some parts are, as `fetch` does, but take those found on this machine unverified."""
     files = card.files_of(parts)
     paths = {file.file: find(file, data_dir) for file in files}
     missing: dict[str, _Failure] = {}
     for file in files:
-        if paths[file.file] is None and not any(reason.offline for reason in missing.values()):
+        if download and paths[file.file] is None and not any(reason.offline for reason in missing.values()):
             outcome = _download(card, file)
             if isinstance(outcome, Path):
                 paths[file.file] = outcome
@@ -111,7 +117,7 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None) -> 
                 missing[file.file] = outcome
     absent = [file for file in files if paths[file.file] is None]
     if absent:
-        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values()))
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values())) or "none was fetched"
         places = "".join(f"\n  put {file.file} at {cache_folder() / file.file}" for file in absent)
         raise DataMissingError(
             f"dataset '{card.name}': {len(absent)} of {len(files)} files are not on this machine ({reasons}){places}\n"

@@ -142,10 +142,11 @@ def open_stream(
     return Stream(X, {name: signs[name][codes] * flip for name in wanted})
 
 
-def stream_info(spec: DatasetSpec, data_dir: Path | None = None) -> StreamInfo:
+def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool = True) -> StreamInfo:
     """Return a stream's size, tasks and checksums; its files are found or fetched and verified.
 
-    A card's files are hashed but not parsed; a user's own file is read.
+    A card's files are hashed but not parsed; a user's own file is read. Without ``download``, a file that is not on
+    this machine is missing.
 
     Raises
     ------
@@ -172,7 +173,7 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None) -> StreamInfo:
         sha256 = _generator_sha256(known, options)
     else:
         parts = known.chosen_parts(spec.parts)
-        files.fetch(known, data_dir, parts)
+        files.fetch(known, data_dir, parts, download)
         counts = _label_counts(known, parts)
         n_features = known.n_features
         nnz = sum(known.nnz[part] for part in parts) if known.nnz else None

@@ -158,7 +158,7 @@ class Group:
     def _begin(self, f: Hypothesis, scores: np.ndarray) -> None:
         if not np.isfinite(scores).all():
             raise FloatingPointError(
-                f"scores after round {self.rounds} are not finite: the {self.pool.kernel} kernel overflows on this data"
+                f"the scores after round {self.rounds} are not finite: the learner's weights are out of bounds"
             )
         f.begin_block(scores)
 

@@ -58,14 +58,13 @@ class Pool:
         """Store the examples ``X``, shape (b, d), of rounds ``first_round`` onwards, and compute `block`."""
         b = X.shape[0]
         X = X.astype(self.dtype, copy=False)
+        self._measure(X)
         slots = self._take(b)
         self._store(self.kernel.left(X), slots)
         self.rounds[slots] = np.arange(first_round, first_round + b)
         self.squares[slots] = self.kernel.diagonal(X)
         self.block_slots = slots
         self._n_features = X.shape[1]
-        self._largest_square = max(self._largest_square, float(squares(X).max()))
-        self.resolution = self.kernel.rounding(float(np.finfo(self.dtype).eps) / 2, self._largest_square)
         self._fill_block(self.kernel.right(X))
         if self._by_round is not None:
             self._by_round = np.ascontiguousarray(self.block.T)
@@ -100,6 +99,19 @@ class Pool:
         empty = np.empty((0, 0), dtype=self.dtype)
         by_round = None if self._by_round is None else empty
         return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
+
+    def _measure(self, X: Rows) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._largest_square = max(self._largest_square, float(squares(X).max()))
+        limits = np.finfo(self.dtype)
+        magnitude = self.kernel.magnitude(self._largest_square)
+        # The room left is for sums of kernel values.
+        if not magnitude < 1e-20 * float(limits.max):
+            raise FloatingPointError(
+                f"the {self.kernel} kernel overflows {self.dtype} on this data, "
+                f"whose largest ||x||^2 is {self._largest_square:.3g}: scale the examples"
+            )
+        self.resolution = 2 * float(limits.eps) * magnitude
 
     def _take(self, b: int) -> np.ndarray:
         """Return ``b`` free slots, growing the pool if it has fewer."""

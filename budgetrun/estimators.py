@@ -1,0 +1,300 @@
+"""The learners as scikit-learn classifiers, on the same engine.
+
+There is one class for every name in `budgetrun.learners`, made from that learner's own parameters; a new learner has its
+classifier at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from budgetrun import kernels, learners
+from budgetrun.engine import Group
+from budgetrun.fields import Field
+from budgetrun.learners import Learner
+
+_COMMON = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
+_COMMON |= {"dtype": "float64"}
+_COMMON_PAGE = """
+    kernel : {"gaussian", "polynomial", "linear"}
+        Gaussian by default.
+    gamma : float > 0, or None
+        Of the gaussian kernel, exp(-gamma ||a - b||^2), or the polynomial one; None stands for 1.
+    sigma : float > 0, or None
+        Instead of gamma, for the gaussian kernel: gamma = 1 / (2 sigma^2).
+    degree : int, >= 1
+    coef0 : float, >= 0
+        Of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+    tie : {"mistake", "positive"}
+        A score of exactly 0 in training is a mistake (default), or predicts the second class. `predict` gives the
+        second class for it in any case.
+    dtype : {"float64", "float32"}
+        Of kernel values and scores.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+    n_features_in_ : int
+    support_set_ : ndarray or csr_array, shape (n_support, n_features)
+        The examples held, oldest first.
+    weights_ : ndarray, shape (n_support,)
+        Their weights; f(x) = sum of weights_ times kernel values.
+    n_rounds_, mistakes_ : int
+        Rounds seen, and mistakes made on them, each predicted before its label was seen.
+    online_error_ : float
+        mistakes_ / n_rounds_.
+"""
+
+
+class BudgetClassifier(ClassifierMixin, BaseEstimator):
+    """An online learner as a binary classifier; see its subclasses, one for each learner.
+
+    `fit` starts anew and passes once over its data, in their order; `partial_fit` goes on. Both give exactly what the
+    learner gives example by example, whatever the sizes of the calls. Memory is O(B d), however long the stream.
+    """
+
+    _learners: dict[str | None, type[Learner]]
+
+    def fit(self, X: Any, y: Any) -> BudgetClassifier:
+        """Forget everything, and pass once over the data in their order.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d)
+        y : array_like, shape (n,)
+            Two classes.
+        """
+        for name in ("classes_", "_group"):
+            self.__dict__.pop(name, None)
+        return self._pass(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> BudgetClassifier:
+        """Go on with more rounds.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d), n >= 1
+        y : array_like, shape (n,)
+        classes : array_like, shape (2,), or None
+            Both classes; needed in the first call, unless its labels hold both.
+        """
+        return self._pass(X, y, classes)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) for each row, shape (n,); positive for the second class."""
+        check_is_fitted(self, "_group")
+        X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        f = self._group.members[0].hypothesis
+        parts = [f.score(X[start : start + _ROWS]) for start in range(0, X.shape[0], _ROWS)]
+        return np.concatenate(parts)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row, shape (n,)."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores >= 0).astype(int)]
+
+    @property
+    def support_set_(self) -> Any:
+        return self._member.hypothesis.support_set
+
+    @property
+    def weights_(self) -> np.ndarray:
+        return self._member.hypothesis.coef.copy()
+
+    @property
+    def n_rounds_(self) -> int:
+        check_is_fitted(self, "_group")
+        return int(self._group.rounds)
+
+    @property
+    def mistakes_(self) -> int:
+        return int(self._member.count.mistakes)
+
+    @property
+    def online_error_(self) -> float:
+        return self.mistakes_ / self.n_rounds_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @property
+    def _member(self) -> Any:
+        check_is_fitted(self, "_group")
+        return self._group.members[0]
+
+    def _pass(self, X: Any, y: Any, classes: Any) -> BudgetClassifier:
+        first = not hasattr(self, "_group")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first)
+        X = _rows(X)
+        if first:
+            group = self._new_group()
+            self.classes_ = _two_classes(y, classes)
+            self._group = group
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
+        signs = np.where(y == self.classes_[1], 1, -1)
+        # Few examples held: small blocks, or the block's products with itself would outweigh all else.
+        block = 64 if self._group.pool.used < 512 and self._learner_budget() < 512 else 256
+        for start in range(0, len(signs), block):
+            self._group.feed(X[start : start + block], signs[None, start : start + block])
+        return self
+
+    def _learner_budget(self) -> float:
+        budget = self._group.members[0].learner.budget
+        return float("inf") if budget is None else budget
+
+    def _new_group(self) -> Group:
+        given = {name: _plain(value) for name, value in self.get_params().items()}
+        learner = self._learners[given.pop("variant", None)] if self._has_variant(given) else self._learners[None]
+        wanted = learners.parameters(learner)
+        chosen = {name: given[name] for name in wanted if given[name] is not None}
+        for name, value in chosen.items():
+            _check(name, value, wanted[name].annotation)
+        for name, allowed in (("tie", ("mistake", "positive")), ("dtype", ("float64", "float32"))):
+            if given[name] not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
+        return Group(_kernel(given), [learner(**chosen)], tie=given["tie"], dtype=given["dtype"])
+
+    def _has_variant(self, given: dict[str, Any]) -> bool:
+        if None in self._learners:
+            return False
+        if given["variant"] not in self._learners:
+            allowed = ", ".join(map(str, self._learners))
+            raise ValueError(f"variant must be one of {allowed}, got {given['variant']!r}")
+        return True
+
+
+# Rows scored at a time: a block of kernel values of moderate size whatever is asked.
+_ROWS = 1024
+
+
+def _kernel(given: dict[str, Any]) -> kernels.Kernel:
+    known = kernels.registry()
+    if given["kernel"] not in known:
+        raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
+    kernel = known[given["kernel"]]
+    signature = inspect.signature(kernel.__init__, eval_str=True).parameters
+    chosen = {name: given[name] for name in signature if given.get(name) is not None}
+    for name, value in chosen.items():
+        _check(name, value, signature[name].annotation)
+    if "sigma" in signature and not {"gamma", "sigma"} & set(chosen):
+        chosen["gamma"] = 1.0
+    return kernel(**chosen)
+
+
+def _check(name: str, value: Any, annotation: Any) -> None:
+    try:
+        problems = list(Field(annotation).check(value)[1].values())
+    except TypeError:
+        problems = [f"must be {Field(annotation).wanted}, got {value!r}"]
+    if problems:
+        raise ValueError(f"{name} {problems[0]}")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _rows(X: Any) -> Any:
+    return sp.csr_array(X) if sp.issparse(X) else X
+
+
+def _two_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+    check_classification_targets(y)
+    found = np.unique(y if classes is None else classes)
+    if len(found) > 2:
+        kind = type_of_target(y, input_name="y")
+        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+    if len(found) < 2:
+        raise ValueError(
+            f"y has one class only ({found.tolist()}) and two are needed; "
+            f"in partial_fit, name both in the first call with classes=[...]"
+        )
+    return found
+
+
+def _make(name: str, variants: dict[str | None, type[Learner]]) -> type[BudgetClassifier]:
+    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
+    defaults: dict[str, Any] = {}
+    required: list[str] = []
+    if None not in variants:
+        defaults["variant"] = next(v for v, learner in variants.items() if learner.default_variant)
+    for learner in variants.values():
+        for key, parameter in learners.parameters(learner).items():
+            if key == "budget":
+                defaults[key] = 100
+            elif len(variants) > 1:
+                defaults[key] = None
+            elif parameter.default is inspect.Parameter.empty:
+                required.append(key)
+            else:
+                defaults[key] = parameter.default
+    defaults |= _COMMON
+    kind = inspect.Parameter.KEYWORD_ONLY
+    arguments = [inspect.Parameter(key, kind) for key in required]
+    arguments += [inspect.Parameter(key, kind, default=value) for key, value in defaults.items()]
+
+    def __init__(self: BudgetClassifier, **given: Any) -> None:
+        unknown = [key for key in given if key not in defaults and key not in required]
+        missing = [key for key in required if key not in given]
+        if unknown or missing:
+            what = f"has no argument {unknown[0]!r}" if unknown else f"needs the argument {missing[0]!r}"
+            raise TypeError(f"{title} {what}; it takes {', '.join([*required, *defaults])}")
+        for key, value in (defaults | given).items():
+            setattr(self, key, value)
+
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *arguments]
+    )
+    title = next(iter(variants.values())).__name__ if None in variants else name.title().replace("_", "")
+    namespace = {"__init__": __init__, "_learners": variants, "__doc__": _page(variants), "__module__": __name__}
+    return type(title, (BudgetClassifier,), namespace)
+
+
+def _page(variants: dict[str | None, type[Learner]]) -> str:
+    """Return a classifier's docstring: the pages of its learners, with what is common put to their parameters."""
+    pages = [inspect.getdoc(learner) or "" for learner in variants.values()]
+    summaries = [page.partition("\n")[0] for page in pages]
+    head = summaries[0] if None in variants else "A family of learners; choose one with ``variant``."
+    lines = [head, "", "Parameters", "----------"]
+    if None not in variants:
+        lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
+        lines += [f"    {v}: {summary}" for v, summary in zip(variants, summaries, strict=True)]
+    seen: set[str] = set()
+    for page in pages:
+        for entry in _parameter_entries(page):
+            if entry[0] not in seen:
+                seen.add(entry[0])
+                lines += entry
+    return "\n".join([*lines, *inspect.cleandoc(_COMMON_PAGE).splitlines()])
+
+
+def _parameter_entries(page: str) -> list[Sequence[str]]:
+    _, _, rest = page.partition("Parameters\n----------\n")
+    section = rest.partition("\n\n")[0].splitlines()
+    entries: list[list[str]] = []
+    for line in section:
+        if line.startswith(" ") and entries:
+            entries[-1].append(line)
+        elif line:
+            entries.append([line])
+    return list(entries)
+
+
+CLASSIFIERS = {made.__name__: made for made in (_make(*item) for item in learners.registry().items())}
+globals().update(CLASSIFIERS)
+__all__ = ["BudgetClassifier", *CLASSIFIERS]
