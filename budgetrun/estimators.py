@@ -1,7 +1,7 @@
 """The learners as scikit-learn classifiers, on the same engine.
 
-There is one class for every name in `budgetrun.learners`, made from that learner's own parameters; a new learner has its
-classifier at once.
+There is one class for every name in `budgetrun.learners`, made from that learner's own parameters; a new learner has
+its classifier at once.
 """
 
 from __future__ import annotations

@@ -28,20 +28,23 @@ class Kernel(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def left(self, X: Rows) -> Rows:
-        """Return the rows to be stored for examples ``X``, shape (n, d): they begin with ``X`` itself."""
+    def left(self, X: Rows, norms: np.ndarray) -> Rows:
+        """Return the rows to be stored for examples ``X``, shape (n, d): they begin with ``X`` itself.
+
+        ``norms`` are their `squares`, shape (n,).
+        """
 
     @abstractmethod
-    def right(self, X: Rows) -> Rows:
-        """Return the rows to be multiplied with stored ones, for examples ``X``, shape (n, d)."""
+    def right(self, X: Rows, norms: np.ndarray) -> Rows:
+        """Return the rows to be multiplied with stored ones, for examples ``X``, shape (n, d), with their `squares`."""
 
     @abstractmethod
     def finish(self, products: np.ndarray) -> np.ndarray:
         """Turn inner products of left and right rows into kernel values, in place."""
 
     @abstractmethod
-    def diagonal(self, X: Rows) -> np.ndarray:
-        """Return k(x, x) for each row of ``X``, shape (n,), float64."""
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """Return k(x, x) for examples with these `squares`, shape (n,), float64."""
 
     @abstractmethod
     def row(self, X: Rows, x: Rows) -> np.ndarray:
@@ -65,7 +68,7 @@ class Kernel(ABC):
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
-        return self.finish(product(self.left(A), self.right(B)))
+        return self.finish(product(self.left(A, squares(A)), self.right(B, squares(B))))
 
     def __str__(self) -> str:
         given = ", ".join(f"{key}={value:g}" for key, value in self.__dict__.items() if value is not None)
@@ -100,17 +103,17 @@ class Gaussian(Kernel):
         assert self.sigma is not None
         return 1.0 / (2.0 * self.sigma**2)
 
-    def left(self, X: Rows) -> Rows:
-        return _with_columns(X, -self.rate * squares(X), np.ones(X.shape[0]))
+    def left(self, X: Rows, norms: np.ndarray) -> Rows:
+        return _with_columns(X, -self.rate * norms, 1.0)
 
-    def right(self, X: Rows) -> Rows:
-        return _with_columns(X * X.dtype.type(2 * self.rate), np.ones(X.shape[0]), -self.rate * squares(X))
+    def right(self, X: Rows, norms: np.ndarray) -> Rows:
+        return _with_columns(X * X.dtype.type(2 * self.rate), 1.0, -self.rate * norms)
 
     def finish(self, products: np.ndarray) -> np.ndarray:
         return np.exp(products, out=products)
 
-    def diagonal(self, X: Rows) -> np.ndarray:
-        return np.ones(X.shape[0])
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        return np.ones(len(norms))
 
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         if isinstance(X, np.ndarray):
@@ -134,11 +137,11 @@ class Polynomial(Kernel):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def left(self, X: Rows) -> Rows:
-        return _with_columns(X, np.ones(X.shape[0]))
+    def left(self, X: Rows, norms: np.ndarray) -> Rows:
+        return _with_columns(X, 1.0)
 
-    def right(self, X: Rows) -> Rows:
-        return _with_columns(X * X.dtype.type(self.gamma), np.full(X.shape[0], self.coef0))
+    def right(self, X: Rows, norms: np.ndarray) -> Rows:
+        return _with_columns(X * X.dtype.type(self.gamma), self.coef0)
 
     def finish(self, products: np.ndarray) -> np.ndarray:
         base = products.copy()
@@ -146,8 +149,8 @@ class Polynomial(Kernel):
             np.multiply(products, base, out=products)
         return products
 
-    def diagonal(self, X: Rows) -> np.ndarray:
-        return (self.gamma * squares(X) + self.coef0) ** self.degree
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        return (self.gamma * norms + self.coef0) ** self.degree
 
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         return (self.gamma * _dots(X, x) + self.coef0) ** self.degree
@@ -167,17 +170,17 @@ class Linear(Kernel):
     def __init__(self) -> None:
         pass
 
-    def left(self, X: Rows) -> Rows:
+    def left(self, X: Rows, norms: np.ndarray) -> Rows:
         return X
 
-    def right(self, X: Rows) -> Rows:
+    def right(self, X: Rows, norms: np.ndarray) -> Rows:
         return X
 
     def finish(self, products: np.ndarray) -> np.ndarray:
         return products
 
-    def diagonal(self, X: Rows) -> np.ndarray:
-        return squares(X)
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        return norms
 
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         return _dots(X, x)
@@ -202,7 +205,7 @@ def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarra
 def squares(X: Rows) -> np.ndarray:
     """Return ||x||^2 for each row of ``X``, shape (n,), float64."""
     if isinstance(X, np.ndarray):
-        return np.square(X, dtype=np.float64).sum(axis=1)
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
     return np.asarray(square @ np.ones(X.shape[1]))
 
@@ -229,12 +232,12 @@ def _dots(X: Rows, x: Rows) -> np.ndarray:
     return np.asarray(X.astype(np.float64) @ x.toarray().ravel().astype(np.float64))
 
 
-def _with_columns(X: Rows, *columns: np.ndarray) -> Rows:
+def _with_columns(X: Rows, *columns: np.ndarray | float) -> Rows:
     if isinstance(X, np.ndarray):
         out = np.empty((X.shape[0], X.shape[1] + len(columns)), dtype=X.dtype)
         out[:, : X.shape[1]] = X
         for i, column in enumerate(columns, start=X.shape[1]):
             out[:, i] = column
         return out
-    extra = sp.csr_array(np.stack(columns, axis=1).astype(X.dtype))
+    extra = sp.csr_array(np.stack([np.broadcast_to(c, X.shape[:1]) for c in columns], axis=1).astype(X.dtype))
     return sp.hstack([X, extra], format="csr")

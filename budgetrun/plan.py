@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import json
 import math
 from collections import defaultdict
@@ -13,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.learners import Learner, find
 from budgetrun.resources import PACKAGE
 
 if TYPE_CHECKING:
@@ -82,19 +84,29 @@ RUNS_A_JOB = 900
 
 
 @cache
-def code_version() -> str:
-    """Return a hash of the code that determines outcomes: engine, learners, kernels and data; comments do not count."""
-    paths = [PACKAGE / "kernels.py", PACKAGE / "formula.py", PACKAGE / "work.py"]
-    for folder in ("engine", "learners", "data"):
-        paths += (PACKAGE / folder).glob("*.py")
+def code_version(*learners: type[Learner]) -> str:
+    """Return a hash of the code that determines outcomes; comments and docstrings do not count.
+
+    That is the engine, the kernels, the data layer and, of the learners, the modules of those given: a new learner
+    leaves the runs of the others alone.
+    """
+    paths = {PACKAGE / name for name in ("kernels.py", "formula.py", "work.py", "learners/base.py")}
+    for folder in ("engine", "data"):
+        paths |= set((PACKAGE / folder).glob("*.py"))
+    paths |= {Path(inspect.getfile(base)) for learner in learners for base in learner.__mro__ if base is not object}
     digest = hashlib.sha256()
-    for path in sorted(paths):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, False):
-                node.body = node.body[1:]
-        digest.update(f"{path.name} {ast.dump(tree)}".encode())
+    for path in sorted(path for path in paths if path.is_relative_to(PACKAGE)):
+        digest.update(f"{path.relative_to(PACKAGE)} {_code(path)}".encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def _code(path: Path) -> str:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, False):
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def make_plan(config: Config, data_dir: Path | None = None, download: bool = True) -> Plan:
@@ -202,7 +214,7 @@ def _run_id(config: Config, dataset: DatasetSpec, sha256: str, repetition: int, 
     assert dataset.kernel is not None
     stream = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
     what: dict[str, Any] = {
-        "code": code_version(),
+        "code": code_version(find(spec.name, spec.variant)),
         "data": sha256,
         "stream": dataset.model_dump(mode="json", include=stream),
         "dataset": dataset.label,

@@ -162,8 +162,15 @@ class _Sweep:
         self.store = store
         self.manifest = manifest
         self.wanted = {run.run_id for run in plan.runs} if not plan.missing else None
-        folder = store.folder.resolve()
-        self.settings = Settings(config.seed, config.tie, config.dtype, options.data_dir, folder, os.getpid(), code_version())
+        self.settings = Settings(
+            seed=config.seed,
+            tie=config.tie,
+            dtype=config.dtype,
+            data_dir=options.data_dir,
+            folder=store.folder.resolve(),
+            parent=os.getpid(),
+            code=code_version(),
+        )
 
     def make(self, todo: Sequence[Run]) -> None:
         """Make these runs: first the Perceptrons whose mistakes are others' budgets."""

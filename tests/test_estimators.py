@@ -1,6 +1,7 @@
 """The classifiers: scikit-learn's conventions, and the same numbers as the references."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -116,9 +117,8 @@ def test_seed_is_the_learner_s_own():
 )
 def test_bad_parameters(given, sentence):
     X, y = random_stream()
-    with pytest.raises(ValueError, match="^") as caught:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
         budgetrun.Forgetron(**given).fit(X, y)
-    assert str(caught.value) == sentence
 
 
 def test_bad_calls():

@@ -31,9 +31,8 @@ class Count:
 
     Attributes
     ----------
-    mistakes, updates, margin_updates : int
-        Rounds with y f(x) <= 0 (see `Group` for ties); rounds on which the learner acted; those among them that were
-        no mistakes.
+    mistakes, updates : int
+        Rounds with y f(x) <= 0 (see `Group` for ties); rounds on which the learner acted, mistakes among them.
     max_support : int
         The most examples held between rounds.
     seconds : float
@@ -42,9 +41,13 @@ class Count:
 
     mistakes: int = 0
     updates: int = 0
-    margin_updates: int = 0
     max_support: int = 0
     seconds: float = 0.0
+
+    @property
+    def margin_updates(self) -> int:
+        """Updates on rounds that were no mistakes."""
+        return self.updates - self.mistakes
 
 
 @dataclass(eq=False)
@@ -201,18 +204,29 @@ class Group:
     def _play(self, member: Member, y: np.ndarray, t: int) -> None:
         """Let the member act where its condition holds, from round ``t`` of the block on."""
         began = time.perf_counter()
-        f, threshold = member.hypothesis, member.learner.margin
+        f, learner, count, watch = member.hypothesis, member.learner, member.count, self.watch
+        update, threshold = learner.update, learner.margin
         while (act := self._next_act(f, y, t, threshold)) is not None:
-            self._act(member, *act)
-            t = act[0] + 1
-        member.count.seconds += time.perf_counter() - began
+            t, label, score, mistake = act
+            f.at(t)
+            count.updates += 1
+            if mistake:
+                count.mistakes += 1
+                f.mistakes += 1
+            update(f, label, score)
+            if f.size > count.max_support:
+                count.max_support = f.size
+            if watch is not None:
+                watch(member.index, self.rounds + t)
+            t += 1
+        count.seconds += time.perf_counter() - began
 
     def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray) -> None:
         """Do the Perceptron's rounds for all who wait; each whose budget is spent goes its own way from there."""
         began = time.perf_counter()
         f, t, apart = trunk.hypothesis, 0, 0.0
         while trunk.waiting and (act := self._next_act(f, y, t, 0.0)) is not None:
-            t, label, _, mistake = act
+            t, label, *_ = act
             branched = time.perf_counter()
             matrix = cache(partial(self.pool.matrix, f.slots))
             while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
@@ -220,8 +234,7 @@ class Group:
                 self._alone.append(member)
                 with self._failing([member]):
                     member.hypothesis = f.fork(member.learner, matrix)
-                    self._act(member, *act)
-                    self._play(member, y, t + 1)
+                    self._play(member, y, t)
                     out[member.index] = member.hypothesis.scores
             apart += time.perf_counter() - branched
             if trunk.waiting:
@@ -229,7 +242,11 @@ class Group:
                 f.mistakes += 1
                 f.add(label)
                 for member in trunk.waiting:
-                    self._tally(member, mistake, t)
+                    count = member.count
+                    count.mistakes = count.updates = f.mistakes
+                    count.max_support = f.size
+                    if self.watch is not None:
+                        self.watch(member.index, self.rounds + t)
             t += 1
         if trunk.waiting:
             share = (time.perf_counter() - began - apart) / len(trunk.waiting)
@@ -257,24 +274,6 @@ class Group:
                 return t, label, score, mistake
             t += 1
         return None
-
-    def _act(self, member: Member, t: int, label: int, score: float, mistake: bool) -> None:
-        f = member.hypothesis
-        f.at(t)
-        f.mistakes += mistake
-        member.learner.update(f, label, score)
-        self._tally(member, mistake, t)
-
-    def _tally(self, member: Member, mistake: bool, t: int) -> None:
-        count = member.count
-        count.mistakes += mistake
-        count.updates += 1
-        count.margin_updates += not mistake
-        size = member.hypothesis.size
-        if size > count.max_support:
-            count.max_support = size
-        if self.watch is not None:
-            self.watch(member.index, self.rounds + t)
 
     def _release(self) -> None:
         held = np.zeros(self.pool.used, dtype=bool)

@@ -43,7 +43,7 @@ class Hypothesis:
 
     Notes
     -----
-    Eviction of the oldest needs no kernel value that is not in the block: `_own` then holds for each example what it
+    Eviction of the oldest needs no kernel value that is not in the block: row 1 of `_held` has for each example what it
     and the younger ones contribute to its own score, and once it is the oldest that is its score. Eviction of any
     other example needs the values between the support examples. They were in a block when the younger of the two came
     in, and are kept in `_pairs`, row of the younger, column of the older.
@@ -54,8 +54,9 @@ class Hypothesis:
         self._pool = pool
         self._head = self._tail = 0
         self._slots = np.empty(16, dtype=np.intp)
-        self._coef = np.empty(16)
-        self._own: np.ndarray | None = None
+        # Row 0: the weights. Row 1, if tracked: each example's own score, so that one product scales both.
+        self._held = np.empty((1, 16))
+        self._tracked = self._needs_square = False
         self._place: np.ndarray | None = None
         self._pairs: np.ndarray | None = None
         self._free_places: list[int] = []
@@ -64,11 +65,23 @@ class Hypothesis:
         self.scores = np.empty(0, dtype=pool.dtype)
         self._round = 0
         self._mass = 0.0
-        self._views()
         if learner is not None:
             self._prepare(learner)
 
     # -- what a learner reads ------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        return self._tail - self._head
+
+    @property
+    def slots(self) -> np.ndarray:
+        """Where the support examples are in the pool, oldest first; shape (size,)."""
+        return self._slots[self._head : self._tail]
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._held[0, self._head : self._tail]
 
     @property
     def labels(self) -> np.ndarray:
@@ -80,8 +93,7 @@ class Hypothesis:
 
     @property
     def self_scores(self) -> np.ndarray:
-        assert self._own is not None
-        return self._own[self._head : self._tail]
+        return self._held[1, self._head : self._tail]
 
     @property
     def norm_sq(self) -> float:
@@ -90,9 +102,8 @@ class Hypothesis:
 
     def score_of(self, i: int) -> float:
         """Return f(x_i), the score of support example ``i``: any with ``needs_self_scores``, else the oldest only."""
-        assert self._own is not None
         assert i == 0 or self._pairs is not None
-        return self._own.item(self._head + i)
+        return self._held.item(1, self._head + i)
 
     @property
     def rounding(self) -> float:
@@ -109,61 +120,58 @@ class Hypothesis:
         """f += weight k(x_t, .), for the example x_t of the round in hand."""
         pool, t = self._pool, self._round
         slot = pool.block_slots.item(t)
-        score, square = self.scores.item(t), pool.squares.item(slot)
-        if self._norm_sq is not None:
-            self._norm_sq += weight * (2 * score + weight * square)
         if self._tail == len(self._slots):
             self._make_room()
         head, tail = self._head, self._tail
-        if self._own is not None:
-            values = pool.with_round(t, self.slots)
-            self._own[head:tail] += weight * values
-            self._own[tail] = weight * square
-            if self._pairs is not None:
-                self._own[tail] += score
-                self._remember(values)
+        if self._needs_square:
+            score, square = self.scores.item(t), pool.squares.item(slot)
+            if self._norm_sq is not None:
+                self._norm_sq += weight * (2 * score + weight * square)
+            if self._tracked:
+                values = pool.with_round(t, self._slots[head:tail])
+                own = self._held[1]
+                _add(weight, values, own[head:tail])
+                if self._pairs is None:
+                    own[tail] = weight * square
+                else:
+                    own[tail] = score + weight * square
+                    self._remember(values)
         self._slots[tail] = slot
-        self._coef[tail] = weight
-        self._tail += 1
-        self._views()
+        self._held[0, tail] = weight
+        self._tail = tail + 1
         self._mass += abs(weight)
-        rest = self.scores[t + 1 :]
-        if weight == 1:
-            rest += pool.block[slot, t + 1 :]
-        elif weight == -1:
-            rest -= pool.block[slot, t + 1 :]
-        else:
-            rest += weight * pool.block[slot, t + 1 :]
+        _add(weight, pool.block[slot, t + 1 :], self.scores[t + 1 :])
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
         if phi == 1.0:
             return
-        self.coef *= phi
-        self.scores[self._round + 1 :] *= phi
-        if self._own is not None:
-            self._own[self._head : self._tail] *= phi
+        held = self._held[:, self._head : self._tail]
+        held *= phi
+        rest = self.scores[self._round + 1 :]
+        rest *= phi
         if self._norm_sq is not None:
             self._norm_sq *= phi * phi
 
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and support example ``i`` is forgotten."""
-        pool, t = self._pool, self._round
-        slot, coef = self.slots.item(i), self.coef.item(i)
+        pool, t, at = self._pool, self._round + 1, self._head + i
+        slot, coef = self._slots.item(at), self._held.item(0, at)
         if self._norm_sq is not None:
             self._norm_sq += coef * (coef * pool.squares.item(slot) - 2 * self.score_of(i))
         if self._pairs is not None:
             self.self_scores[:] -= coef * self._values_with(i)
-            self._free_places.append(self._place.item(self._head + i))
-        self.scores[t + 1 :] -= coef * pool.block[slot, t + 1 :]
+            self._free_places.append(self._place.item(at))
+        rest = self.scores[t:]
+        rest -= coef * pool.block[slot, t:]
         if i:
-            at, tail = self._head + i, self._tail
-            for array in self._arrays():
-                array[at : tail - 1] = array[at + 1 : tail]
-            self._tail -= 1
+            tail = self._tail
+            for array in (self._slots, self._held, self._place):
+                if array is not None:
+                    array[..., at : tail - 1] = array[..., at + 1 : tail]
+            self._tail = tail - 1
         else:
             self._head += 1
-        self._views()
 
     # -- what the engine does ------------------------------------------------------------------------------------
 
@@ -208,27 +216,27 @@ class Hypothesis:
         ``matrix`` gives the kernel values between the support examples, shape (size, size), if they are needed.
         """
         other = copy.copy(self)
-        other._slots, other._coef = self._slots.copy(), self._coef.copy()
+        other._slots, other._held = self._slots.copy(), self._held.copy()
         other.scores = self.scores.copy()
-        other._views()
         other._prepare(learner, matrix)
         return other
 
     def _prepare(self, learner: Learner, matrix: Callable[[], np.ndarray] | None = None) -> None:
         """Set up the quantities that ``learner`` reads, for the examples held."""
-        held = slice(self._head, self._tail)
         if learner.needs_norm:
             own = matrix() @ self.coef if self.size and matrix is not None else self.coef
             self._norm_sq = float(own @ self.coef)
-        if not (learner.needs_self_scores or learner.needs_oldest_score):
+        self._tracked = learner.needs_self_scores or learner.needs_oldest_score
+        self._needs_square = self._tracked or learner.needs_norm
+        if not self._tracked:
             return
-        self._own = np.empty(len(self._slots))
+        self._held = np.concatenate([self._held[:1], np.empty_like(self._held[:1])])
         if self.size and matrix is not None:
             K = matrix()
-            self._own[held] = K @ self.coef if learner.needs_self_scores else np.triu(K) @ self.coef
+            self.self_scores[:] = K @ self.coef if learner.needs_self_scores else np.triu(K) @ self.coef
         if learner.needs_self_scores:
             self._place = np.empty(len(self._slots), dtype=np.intp)
-            self._place[held] = np.arange(self.size)
+            self._place[self._head : self._tail] = np.arange(self.size)
             self._most = learner.budget + 1 if learner.budget is not None else None
             self._pairs = np.empty((0, 0), dtype=self._pool.dtype)
             self._free_places = []
@@ -270,26 +278,27 @@ class Hypothesis:
         values[i + 1 :] = self._pairs.ravel().take(places[i + 1 :] * width + place)
         return values
 
-    def _views(self) -> None:
-        self.slots = self._slots[self._head : self._tail]
-        self.coef = self._coef[self._head : self._tail]
-        self.size = self._tail - self._head
-
-    def _arrays(self) -> list[np.ndarray]:
-        return [a for a in (self._slots, self._coef, self._own, self._place) if a is not None]
-
     def _make_room(self) -> None:
         """Move the examples to the front of their arrays, which get twice the room if they are more than half full."""
         head, tail, size = self._head, self._tail, self.size
         length = len(self._slots) if size <= len(self._slots) // 2 else 2 * len(self._slots)
 
-        def moved(array: np.ndarray | None) -> np.ndarray | None:
-            if array is None:
-                return None
-            new = np.empty(length, dtype=array.dtype)
-            new[:size] = array[head:tail]
+        def moved(array: np.ndarray) -> np.ndarray:
+            new = np.empty((*array.shape[:-1], length), dtype=array.dtype)
+            new[..., :size] = array[..., head:tail]
             return new
 
-        self._slots, self._coef, self._own, self._place = map(moved, (self._slots, self._coef, self._own, self._place))
+        self._slots, self._held = moved(self._slots), moved(self._held)
+        if self._place is not None:
+            self._place = moved(self._place)
         self._head, self._tail = 0, size
-        self._views()
+
+
+def _add(weight: float, values: np.ndarray, to: np.ndarray) -> None:
+    """to += weight * values; most weights are labels, which need no product."""
+    if weight == 1:
+        to += values
+    elif weight == -1:
+        to -= values
+    else:
+        to += weight * values

@@ -47,7 +47,7 @@ class Pool:
         self.resolution = 0.0
         self.block = np.empty((0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
-        self._by_round: np.ndarray | None = np.empty((0, 0), dtype=self.dtype) if by_round else None
+        self._by_round: np.ndarray | None = np.empty((0, 0)) if by_round else None
         self._n_features: int | None = None
         self._free = np.empty(0, dtype=np.intp)
         self._rows: Rows | None = None
@@ -58,16 +58,17 @@ class Pool:
         """Store the examples ``X``, shape (b, d), of rounds ``first_round`` onwards, and compute `block`."""
         b = X.shape[0]
         X = X.astype(self.dtype, copy=False)
-        self._measure(X)
+        norms = squares(X)
+        self._measure(norms)
         slots = self._take(b)
-        self._store(self.kernel.left(X), slots)
+        self._store(self.kernel.left(X, norms), slots)
         self.rounds[slots] = np.arange(first_round, first_round + b)
-        self.squares[slots] = self.kernel.diagonal(X)
+        self.squares[slots] = self.kernel.diagonal(norms)
         self.block_slots = slots
         self._n_features = X.shape[1]
-        self._fill_block(self.kernel.right(X))
+        self._fill_block(self.kernel.right(X, norms))
         if self._by_round is not None:
-            self._by_round = np.ascontiguousarray(self.block.T)
+            self._by_round = np.ascontiguousarray(self.block.T, dtype=np.float64)
 
     def release(self, held: np.ndarray) -> None:
         """Free every slot but those marked in ``held``, a bool array of shape (used,)."""
@@ -76,7 +77,7 @@ class Pool:
         self._free = np.flatnonzero(~held[: self.used])[::-1]
 
     def with_round(self, t: int, slots: np.ndarray) -> np.ndarray:
-        """Return k(x_t, x_i) for round ``t`` of the block and the examples in ``slots``, shape (len(slots),)."""
+        """Return k(x_t, x_i) for round ``t`` of the block and those in ``slots``, shape (len(slots),), float64."""
         assert self._by_round is not None
         return self._by_round[t].take(slots)
 
@@ -97,12 +98,11 @@ class Pool:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the block in hand out of pickles: between blocks it has no meaning."""
         empty = np.empty((0, 0), dtype=self.dtype)
-        by_round = None if self._by_round is None else empty
+        by_round = None if self._by_round is None else np.empty((0, 0))
         return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
 
-    def _measure(self, X: Rows) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._largest_square = max(self._largest_square, float(squares(X).max()))
+    def _measure(self, norms: np.ndarray) -> None:
+        self._largest_square = max(self._largest_square, float(norms.max()))
         limits = np.finfo(self.dtype)
         magnitude = self.kernel.magnitude(self._largest_square)
         # The room left is for sums of kernel values.

@@ -1,0 +1,91 @@
+"""The figure of growth: four panels, log-log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from budgetrun.bench.growth import FORGETRON, PERCEPTRON, Point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+AXES = {
+    "rounds": "rounds T",
+    "budget": "budget B",
+    "features": "features d",
+    "learners": "learners over one stream",
+}
+LOOKS: dict[tuple[str, str], dict[str, Any]] = {
+    (FORGETRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "-"},
+    (FORGETRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "-"},
+    (PERCEPTRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
+    (PERCEPTRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+}
+
+
+def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
+    """Draw growth.png and growth.svg into a folder and return their paths."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from budgetrun.report.figures import DOTS_PER_INCH, STYLE
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10.5, 8.2), layout="constrained")
+        for axes, panel in zip(figure.subplots(2, 2).ravel(), AXES, strict=True):
+            _panel(axes, panel, [point for point in points if point.panel == panel])
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        figure.suptitle("Time of the engine and of a plain loop, one core, float64", x=0.01, ha="left", weight="bold")
+        paths = [folder / "growth.png", folder / "growth.svg"]
+        figure.savefig(paths[0], dpi=DOTS_PER_INCH, metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths
+
+
+def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for (learner, side), look in LOOKS.items():
+        line = [point for point in points if (point.learner, point.side) == (learner, side)]
+        if not line:
+            continue
+        axes.plot([p.x for p in line], [p.seconds for p in line], label=f"{learner}, {side}", **look)
+        last = line[-1]
+        text = f"slope {slope(line):.2f}"
+        axes.annotate(text, (last.x, last.seconds), xytext=(7, -4), textcoords="offset points", color=look["color"])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.margins(x=0.06)
+    left, right = axes.get_xlim()
+    axes.set_xlim(left, right * (right / left) ** 0.2)  # room for the slopes
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator())
+        axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.set_xlabel(AXES[panel])
+    axes.set_ylabel("seconds")
+    axes.set_title(_fixed(panel, points), loc="left", fontsize=10.5, color="#555555")
+
+
+def slope(line: Sequence[Point]) -> float:
+    """Return the exponent of growth over the upper half of a line, by least squares on the logarithms."""
+    upper = line[-max(2, (len(line) + 1) // 2) :]
+    xs, ys = ([math.log(value) for value in values] for values in zip(*((p.x, p.seconds) for p in upper), strict=True))
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+
+
+def _fixed(panel: str, points: Sequence[Point]) -> str:
+    """Return what is held fixed in a panel, such as ``B = 100, d = 20, 1 learner``."""
+    point = next(p for p in points if p.learner == FORGETRON)
+    parts = {
+        "rounds": f"T = {point.rounds:,}",
+        "budget": f"B = {point.budget:,}",
+        "features": f"d = {point.features:,}",
+        "learners": f"{point.learners} learner",
+    }
+    return ", ".join(text for name, text in parts.items() if name != panel)

@@ -1,0 +1,95 @@
+"""The floor under a block engine's time: its products and exponentials by themselves."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from budgetrun.bench.timing import Maker
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+
+
+@dataclass
+class Floor:
+    """What a block engine cannot do without, of the sizes that the engine's own run had, timed by itself.
+
+    For every block: the product of the examples held (and the block's own) with the block, exp of it in place, and the
+    product of all learners' weights with the kernel values of the examples held. Nothing else is timed.
+
+    Attributes
+    ----------
+    left, right : ndarray, shape (T, d + 2)
+        For each round, its factors in a product that gives -gamma ||a - b||^2.
+    held : list of ndarray of int
+        For each block, the rounds of the examples that any learner holds as it begins.
+    block_size, n_learners : int
+    times : list of tuple of float
+        Seconds for kernel products, exponentials and score products, a triple a turn.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    held: list[np.ndarray]
+    block_size: int
+    n_learners: int
+    times: list[tuple[float, float, float]] = field(default_factory=list)
+
+    @property
+    def best(self) -> tuple[float, float, float]:
+        """The best turn's seconds: kernel products, exponentials, score products."""
+        return min(self.times, key=sum)
+
+    @property
+    def seconds(self) -> float:
+        """The best turn's, all three together."""
+        return sum(self.best)
+
+    @property
+    def rates(self) -> tuple[float, float, float]:
+        """What this machine did in a second: operations of kernel products, exponentials, those of score products."""
+        values = scores = 0
+        for rows, held in self._blocks():
+            b = len(self.left[rows])
+            values += (len(held) + b) * b
+            scores += len(held) * b
+        work = (2 * self.left.shape[1] * values, values, 2 * self.n_learners * scores)
+        kernel, exponentials, score = (n / seconds for n, seconds in zip(work, self.best, strict=True))
+        return kernel, exponentials, score
+
+    def turn(self) -> None:
+        """Compute all blocks once more."""
+        seconds = np.zeros(3)
+        for rows, held in self._blocks():
+            left, right = np.concatenate([self.left[held], self.left[rows]]), self.right[rows].T
+            block = np.empty((left.shape[0], right.shape[1]), dtype=left.dtype)
+            weights = np.ones((self.n_learners, len(held)), dtype=left.dtype)
+            scores = np.empty((self.n_learners, right.shape[1]), dtype=left.dtype)
+            moments = [time.perf_counter()]
+            np.matmul(left, right, out=block)
+            moments.append(time.perf_counter())
+            np.exp(block, out=block)
+            moments.append(time.perf_counter())
+            np.matmul(weights, block[: len(held)], out=scores)
+            moments.append(time.perf_counter())
+            seconds += np.diff(moments)
+        kernel, exponentials, score = seconds.tolist()
+        self.times.append((kernel, exponentials, score))
+
+    def _blocks(self) -> list[tuple[slice, np.ndarray]]:
+        b = self.block_size
+        return [(slice(i * b, (i + 1) * b), held) for i, held in enumerate(self.held)]
+
+
+def floor_of(gamma: float, make: Maker, X: np.ndarray, Y: np.ndarray, *, block_size: int, dtype: str) -> Floor:
+    """Run the engine once, noting what is held at the start of each block, and return the floor under that run."""
+    group = Group(Gaussian(gamma=gamma), [make() for _ in Y], range(len(Y)), dtype=dtype)
+    held = []
+    for start in range(0, X.shape[0], block_size):
+        held.append(np.unique(np.concatenate([member.hypothesis.rounds for member in group.members])))
+        group.feed(X[start : start + block_size], Y[:, start : start + block_size])
+    squares, ones = -gamma * np.square(X).sum(axis=1)[:, None], np.ones((X.shape[0], 1))
+    left, right = np.hstack([X, squares, ones]).astype(dtype), np.hstack([2 * gamma * X, ones, squares]).astype(dtype)
+    return Floor(left, right, held, block_size, len(Y))

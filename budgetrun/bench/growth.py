@@ -1,0 +1,129 @@
+"""How time grows with the rounds, the budget, the features and the number of learners, on made streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from budgetrun.bench import loops
+from budgetrun.bench.sizes import Sizes
+from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, engine_mistakes
+from budgetrun.kernels import Gaussian
+from budgetrun.learners.forgetron import SelfTunedForgetron
+from budgetrun.learners.perceptron import Perceptron
+
+GAMMA = 1.0
+BLOCK_SIZE = 64
+FLIPPED = 0.1
+TURNS = 3
+
+FORGETRON, PERCEPTRON = "self-tuned Forgetron", "Perceptron"
+
+
+@dataclass
+class Point:
+    """One timed point; a line of growth.csv.
+
+    Attributes
+    ----------
+    panel : {"rounds", "budget", "features", "learners"}
+        What varies.
+    learner : str
+    side : {"plain loop", "engine"}
+        The engine in float64.
+    rounds, features, learners : int
+    budget : int or None
+    mistakes : int
+        Of all learners.
+    agreed_rounds : int
+        Rounds over which both sides make the same mistakes; rounding decides thereafter (`loops.agreed_rounds`).
+    seconds : float
+        The best time.
+    """
+
+    panel: str
+    learner: str
+    side: str
+    rounds: int
+    budget: int | None
+    features: int
+    learners: int
+    mistakes: int
+    agreed_rounds: int
+    seconds: float
+
+    @property
+    def x(self) -> int:
+        """The value of what varies."""
+        value = getattr(self, self.panel)
+        assert isinstance(value, int)
+        return value
+
+
+def made_stream(n_rounds: int, n_features: int, n_learners: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal examples, of squared norm about 1, and for each learner the sides of a random plane, 10% flipped.
+
+    Returns
+    -------
+    X : ndarray, shape (n_rounds, n_features)
+    Y : ndarray, shape (n_learners, n_rounds), -1 or +1
+    """
+    rng = np.random.default_rng([n_rounds, n_features, n_learners])
+    X = rng.normal(size=(n_rounds, n_features)) / np.sqrt(n_features)
+    planes = rng.normal(size=(n_learners, n_features))
+    flips = np.where(rng.random((n_learners, n_rounds)) < FLIPPED, -1, 1)
+    return X, np.where(planes @ X.T > 0, 1, -1) * flips
+
+
+def measure_growth(sizes: Sizes) -> Iterator[Point]:
+    """Time both sides at every point of the four panels; as long as rounding decides none, mistakes must be equal."""
+    T, B, d = sizes.base_rounds, sizes.base_budget, sizes.base_features
+    for n_rounds in sizes.growth_rounds:
+        yield from _forgetron("rounds", n_rounds, B, d, 1)
+        if n_rounds <= sizes.perceptron_rounds:
+            stream = made_stream(n_rounds, d, 1)
+            plain = partial(loops.perceptron, gamma=GAMMA)
+            yield from _both("rounds", PERCEPTRON, Perceptron, plain, stream, n_rounds, None)
+    for budget in sizes.growth_budgets:
+        # Long enough for the largest budget to be spent early.
+        yield from _forgetron("budget", 2 * T, budget, d, 1)
+    for n_features in sizes.growth_features:
+        yield from _forgetron("features", T, B, n_features, 1)
+    for n_learners in sizes.growth_learners:
+        yield from _forgetron("learners", T // 2, B, d, n_learners)
+
+
+def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learners: int) -> Iterator[Point]:
+    X, Y = made_stream(n_rounds, n_features, n_learners)
+    settings = {"gamma": GAMMA, "budget": budget}
+    n_agreed = min(loops.agreed_rounds(X, y, **settings) for y in Y)
+    make = partial(SelfTunedForgetron, budget=budget)
+    plain = partial(loops.self_tuned_forgetron, **settings)
+    return _both(panel, FORGETRON, make, plain, (X, Y), n_agreed, budget)
+
+
+def _both(
+    panel: str,
+    learner: str,
+    make: Maker,
+    loop: Loop,
+    stream: tuple[np.ndarray, np.ndarray],
+    n_agreed: int,
+    budget: int | None,
+) -> Iterator[Point]:
+    X, Y = stream
+    run = partial(engine_mistakes, Gaussian(gamma=GAMMA), make, block_size=BLOCK_SIZE)
+    plain = Side(lambda: [len(loop(X, y)) for y in Y])
+    engine = Side(partial(run, X, Y))
+    alternate([plain, engine], TURNS)
+    what = f"{learner}, {X.shape[0]} rounds, B = {budget}, d = {X.shape[1]}"
+    check_equal(what, run(X[:n_agreed], Y[:, :n_agreed]), [len(loop(X[:n_agreed], y[:n_agreed])) for y in Y])
+    for name, side in (("plain loop", plain), ("engine", engine)):
+        yield Point(panel, learner, name, *_sizes(X, Y, budget), sum(side.mistakes), n_agreed, side.seconds)
+
+
+def _sizes(X: np.ndarray, Y: np.ndarray, budget: int | None) -> tuple[int, int | None, int, int]:
+    return X.shape[0], budget, X.shape[1], len(Y)

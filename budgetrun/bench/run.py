@@ -1,0 +1,110 @@
+"""Run all benchmarks and write what they found."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from budgetrun import provenance
+from budgetrun.bench.chart import draw_growth
+from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
+from budgetrun.bench.floor import Floor
+from budgetrun.bench.growth import Point, measure_growth
+from budgetrun.bench.records import markdown_table, text_table, write_csv
+from budgetrun.bench.sizes import FULL, QUICK
+from budgetrun.errors import DataMissingError
+
+
+def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
+    """Measure the engine against plain loops and against this machine's own rates; print and write the outcome.
+
+    Writes bench.csv, bench.md, growth.csv, growth.png and growth.svg. Whatever needs data that are not to be had is
+    left out, and named.
+
+    Parameters
+    ----------
+    quick : bool
+        Small sizes, into the folder ``quick`` of ``results``, so that they never take the place of the full ones.
+    data_dir : Path or None
+        The folder to look for data in first.
+    results : Path
+        The folder to write to; it is made.
+
+    Raises
+    ------
+    DifferentMistakes
+        The engine and a plain loop made different mistakes where they must agree.
+    """
+    from threadpoolctl import threadpool_limits
+
+    began = time.perf_counter()
+    sizes, folder = (QUICK, results / "quick") if quick else (FULL, results)
+    folder.mkdir(parents=True, exist_ok=True)
+    done: list[Comparison] = []
+    missing: list[str] = []
+    points: list[Point] = []
+    with threadpool_limits(1):
+        for compare in (usps_perceptrons, a9a_forgetron, a9a_perceptron):
+            _say(f"{compare.__name__} ...")
+            try:
+                comparison = compare(sizes, data_dir)
+            except DataMissingError as error:
+                missing.append(f"{compare.__name__}: left out. {error}")
+                print(missing[-1])
+                continue
+            done.append(comparison)
+            print(f"{comparison.title}; {comparison.records[0].rounds:,} rounds")
+            print(text_table(comparison.records), end="\n\n", flush=True)
+        _say("growth ...")
+        points.extend(measure_growth(sizes))
+    write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
+    write_csv(folder / "growth.csv", points)
+    figures = draw_growth(points, folder)
+    page = folder / "bench.md"
+    page.write_text(_page(quick, done, missing, time.perf_counter() - began), encoding="utf-8")
+    for path in (page, folder / "bench.csv", folder / "growth.csv", *figures):
+        if path.exists():
+            print(path)
+
+
+def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], seconds: float) -> str:
+    lines = [
+        "# The engine beside plain loops" + (" (quick: small sizes)" if quick else ""),
+        "",
+        f"Made by `budgetrun bench{' --quick' if quick else ''}` in {seconds:.0f} seconds. Both sides of a comparison "
+        "run in turn, several times over; the best time of each counts. The plain loop computes one kernel row a round "
+        "in numpy, in float64 and on dense examples. One BLAS thread a process.",
+        "",
+        "*floor* is the time that the kernel products, the exponentials and the score products of the engine's own "
+        "block sizes take by themselves on this machine, as a share of the engine's time. In brackets after the "
+        "mistakes: how many more they are than in float64.",
+    ]
+    for comparison in done:
+        records = comparison.records
+        lines += ["", f"## {comparison.title[0].upper()}{comparison.title[1:]}", ""]
+        lines += [f"{records[0].rounds:,} rounds, {records[0].features} features.", "", markdown_table(records), ""]
+        lines += [f"- {_floor(dtype, floor)}" for dtype, floor in comparison.floors.items()]
+        lines += [f"- {note}" for note in comparison.notes]
+    lines += ["", "## Growth", "", "![Time against rounds, budget, features and learners](growth.png)", ""]
+    lines += [
+        "Slopes are the exponents of growth over the upper half of a line. At every point both sides make the same "
+        "mistakes as long as rounding decides none: over the `agreed_rounds` of growth.csv."
+    ]
+    if missing:
+        lines += ["", "## Left out", "", *(f"- {sentence}" for sentence in missing)]
+    lines += ["", "## Versions", "", *(f"- {name}: {version}" for name, version in provenance.versions().items())]
+    return "\n".join(lines) + "\n"
+
+
+def _floor(dtype: str, floor: Floor) -> str:
+    best, (kernel, exponentials, scores) = floor.best, (rate / 1e9 for rate in floor.rates)
+    return (
+        f"Floor in {dtype}: {floor.seconds:.3g} s = kernel products {best[0]:.3g} s ({kernel:.0f} GFlop/s) + "
+        f"exponentials {best[1]:.3g} s ({exponentials:.2f} G/s) + score products {best[2]:.3g} s ({scores:.0f} GFlop/s)."
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

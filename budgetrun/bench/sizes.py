@@ -1,0 +1,77 @@
+"""How much is run: the full benchmarks, and a quick look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the benchmarks.
+
+    Attributes
+    ----------
+    rounds : int or None
+        At most so many rounds of each real stream.
+    sampled_tasks : int
+        Splits of USPS that the plain loop runs.
+    turns : int
+        Times that each side runs.
+    with_processes : bool
+        Time two processes too.
+    growth_rounds, growth_budgets, growth_features, growth_learners : tuple of int
+        The points of the four panels.
+    perceptron_rounds : int
+        The longest stream that the Perceptron is run on in the first panel.
+    base_rounds, base_budget, base_features : int
+        What is held fixed in the other panels.
+    goals : bool
+        The goals are for these sizes.
+    """
+
+    rounds: int | None
+    sampled_tasks: int
+    turns: int
+    with_processes: bool
+    growth_rounds: tuple[int, ...]
+    growth_budgets: tuple[int, ...]
+    growth_features: tuple[int, ...]
+    growth_learners: tuple[int, ...]
+    perceptron_rounds: int
+    base_rounds: int
+    base_budget: int
+    base_features: int
+    goals: bool
+
+
+FULL = Sizes(
+    rounds=None,
+    sampled_tasks=6,
+    turns=5,
+    with_processes=True,
+    growth_rounds=(1000, 2000, 4000, 8000, 16_000, 32_000, 64_000),
+    growth_budgets=(10, 20, 50, 100, 200, 500, 1000, 2000),
+    growth_features=(2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    growth_learners=(1, 2, 4, 8, 16, 32, 64, 128),
+    perceptron_rounds=32_000,
+    base_rounds=8000,
+    base_budget=100,
+    base_features=20,
+    goals=True,
+)
+
+QUICK = Sizes(
+    rounds=2500,
+    sampled_tasks=2,
+    turns=2,
+    with_processes=False,
+    growth_rounds=(500, 1000, 2000, 4000),
+    growth_budgets=(20, 50, 100, 200),
+    growth_features=(5, 20, 100, 500),
+    growth_learners=(1, 2, 4, 8),
+    perceptron_rounds=4000,
+    base_rounds=2000,
+    base_budget=50,
+    base_features=20,
+    goals=False,
+)

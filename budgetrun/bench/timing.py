@@ -1,0 +1,82 @@
+"""What is timed, and how: all sides of a comparison in turn, several times over, the best time of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from budgetrun.engine import Group
+from budgetrun.kernels import Kernel, Rows
+from budgetrun.learners import Learner
+
+Maker = Callable[[], Learner]
+# A plain loop over examples and labels; returns the rounds of its mistakes.
+Loop = Callable[[np.ndarray, np.ndarray], list[int]]
+
+
+class Timed(Protocol):
+    """Whatever can be timed again."""
+
+    def turn(self) -> None:
+        """Do the work once more, and note how long it took."""
+
+
+@dataclass
+class Side:
+    """One side of a comparison.
+
+    Attributes
+    ----------
+    work : callable
+        Does the work and returns every learner's mistakes.
+    times : list of float
+        Seconds, a number a turn.
+    mistakes : list of int
+        Of each learner, from the last turn.
+    """
+
+    work: Callable[[], list[int]]
+    times: list[float] = field(default_factory=list)
+    mistakes: list[int] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """The best time."""
+        return min(self.times)
+
+    def turn(self) -> None:
+        """Do the work once more."""
+        began = time.perf_counter()
+        self.mistakes = self.work()
+        self.times.append(time.perf_counter() - began)
+
+
+def alternate(sides: Sequence[Timed], turns: int) -> None:
+    """Give every side a turn, ``turns`` times over, so that a slow moment of the machine hits none alone."""
+    for _ in range(turns):
+        for side in sides:
+            side.turn()
+
+
+def engine_mistakes(
+    kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, *, block_size: int, dtype: str = "float64"
+) -> list[int]:
+    """Return the mistakes of one learner a row of the labels Y, shape (n, T), over the examples X, shape (T, d)."""
+    group = Group(kernel, [make() for _ in Y], range(len(Y)), dtype=dtype)
+    for start in range(0, X.shape[0], block_size):
+        group.feed(X[start : start + block_size], Y[:, start : start + block_size])
+    return [member.count.mistakes for member in group.members]
+
+
+class DifferentMistakes(RuntimeError):
+    """The engine and a plain loop made different mistakes: one of them is wrong."""
+
+
+def check_equal(what: str, engine: Sequence[int], plain: Sequence[int]) -> None:
+    """Insist that the engine in float64 and the plain loop made the same numbers of mistakes."""
+    if list(engine) != list(plain):
+        raise DifferentMistakes(f"{what}: mistakes of the engine {list(engine)}, of the plain loop {list(plain)}")

@@ -1,0 +1,18 @@
+"""The examples on the learners' pages print what they say."""
+
+import doctest
+import importlib
+
+import pytest
+
+from budgetrun.learners import registry
+
+LEARNERS = [learner for variants in registry().values() for learner in variants.values()]
+MODULES = {"budgetrun.formula", *(learner.__module__ for learner in LEARNERS)}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_examples(module):
+    failed, attempted = doctest.testmod(importlib.import_module(module))
+    assert attempted > 0
+    assert failed == 0

@@ -1,0 +1,131 @@
+"""What the Forgetron paper proves, on runs; rounding is all that is allowed for."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from cases import STREAMS, random_stream
+
+from budgetrun import kernels
+from budgetrun.engine import Group, run
+from budgetrun.learners import find
+from budgetrun.learners.forgetron import damage, gentlest_shrinking
+
+KERNEL = kernels.Gaussian(gamma=0.5)
+
+
+def watch_run(learner, X, y, look, kernel=KERNEL):
+    group = Group(kernel, [learner], watch=lambda i, t: look(group.members[i].hypothesis))
+    group.feed(X, y[None])
+    return group.members[0].count
+
+
+def long_stream():
+    return random_stream(T=3000, seed=8)
+
+
+@pytest.mark.parametrize("stream", [*STREAMS.values(), long_stream])
+@pytest.mark.parametrize("budget", [1, 5, 40, 100])
+@pytest.mark.parametrize(("variant", "given"), [("self_tuned", {}), ("greedy", {}), ("greedy", {"test": "cumulative"})])
+def test_shrinking_and_damage_stay_within_bounds(stream, budget, variant, given):
+    X, y = stream()
+    learner = find("forgetron", variant)(budget=budget, **given)
+
+    def look(f):
+        assert 0 < learner.phi <= 1
+        assert 15 / 32 * f.mistakes + 1e-9 >= learner.Q
+        weights = np.abs(f.coef)
+        assert (weights <= 1).all()
+        assert (weights > 0).all()
+        assert (f.labels == y[f.rounds]).all()
+
+    watch_run(learner, X, y, look)
+
+
+@pytest.mark.parametrize("budget", [1, 5, 40, 100])
+@pytest.mark.parametrize("stream", [*STREAMS.values(), long_stream])
+def test_basic_forgetron_stays_in_its_ball(stream, budget):
+    X, y = stream()
+    learner = find("forgetron", "basic")(budget=budget)
+
+    def look(f):
+        K = KERNEL.between(X[f.rounds], X[f.rounds])
+        assert f.norm_sq == pytest.approx(f.coef @ K @ f.coef, rel=1e-8, abs=1e-10)
+        # ||f''|| <= U, and removing an example of weight s moves it by s at most.
+        assert math.sqrt(f.norm_sq) <= learner.U + learner.factor ** (budget + 1) + 1e-9
+
+    watch_run(learner, X, y, look)
+
+
+def test_gentlest_shrinking_is_the_largest_that_the_constraint_allows():
+    """Every branch of eq. (43), against a fine search."""
+    rng = np.random.default_rng(0)
+    grid = np.linspace(1e-6, 1, 20_001)
+    branches = set()
+    for _ in range(4000):
+        sigma, mu, M = rng.uniform(0.01, 1), rng.choice([rng.normal() * 3, rng.normal() * 30]), int(rng.integers(1, 50))
+        Q = 15 / 32 * (M - 1) - rng.exponential() * rng.integers(0, 2)
+        if rng.random() < 0.1:
+            mu = sigma / 2  # a = 0
+        phi = gentlest_shrinking(sigma, mu, Q, M)
+        allowed = damage(grid * sigma, grid * mu) + Q <= 15 / 32 * M + 1e-12
+        a = sigma**2 - 2 * sigma * mu
+        branches.add((np.sign(round(a, 12)), phi < 1))
+        assert 0 < phi <= 1
+        assert damage(phi * sigma, phi * mu) + Q <= 15 / 32 * M + 1e-9
+        assert phi >= grid[allowed].max() - 1e-4
+    assert branches >= {(1, True), (1, False), (-1, True), (-1, False), (0, True), (0, False)}
+
+
+def test_perceptron_theorem_1_is_tight_on_orthogonal_examples():
+    X, y = np.eye(30), np.ones(30, dtype=int)
+    # g = sum of all examples: norm^2 30, no loss; the bound is 30 mistakes.
+    assert run(find("perceptron")(), kernels.Linear(), X, y).mistakes == 30
+
+
+@pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy"])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_forgetron_theorems_2_and_3(variant, noise):
+    """M <= 2 ||g||^2 + 4 sum of g's hinge losses, for ||g|| <= U and B >= 83."""
+    budget = 83
+    U = math.sqrt((budget + 1) / math.log(budget + 1)) / 4
+    rng = np.random.default_rng(3)
+    angle = rng.uniform(-0.35, 0.35, 4000)
+    y = rng.choice([-1, 1], 4000)
+    X = y[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    y = np.where(rng.random(4000) < noise, -y, y)
+    losses = np.maximum(0, 1 - y * (U * X[:, 0])).sum()
+    mistakes = run(find("forgetron", variant)(budget=budget), kernels.Linear(), X, y).mistakes
+    assert mistakes <= 2 * U**2 + 4 * losses
+    if not noise:
+        assert losses == 0
+        assert mistakes == 1
+
+
+@pytest.mark.parametrize("name", ["remove_oldest", "rbp", "cks", "forgetron"])
+def test_no_budget_survives_b_plus_1_orthogonal_examples(name):
+    """Section 2: showing the example that is not held makes every round a mistake, while a competitor makes none."""
+    budget = 6
+    learner = find(name)(budget=budget)
+    group = Group(kernels.Linear(), [learner])
+    examples = np.eye(budget + 1)
+    for _ in range(100):
+        held = group.members[0].hypothesis.support_set if group.rounds else np.empty((0, budget + 1))
+        missing = int(np.argmin(held.sum(axis=0))) if len(held) else 0
+        group.feed(examples[missing : missing + 1], np.array([[1]]))
+    assert group.members[0].count.mistakes == 100
+
+
+def test_expected_removals_of_rbp_are_uniform():
+    """Chi-square of the evicted positions over many seeds, at a fixed stream."""
+    X, y = random_stream(T=60, seed=4)
+    counts = np.zeros(5)
+    for seed in range(400):
+        seen = []
+        group = Group(KERNEL, [find("rbp")(budget=5, seed=seed)])
+        group.watch = lambda i, t, group=group, seen=seen: seen.append(group.members[i].hypothesis.rounds.tolist())
+        group.feed(X, y[None])
+        before, after = next((a, b) for a, b in pairwise(seen) if len(a) == len(b) == 5)
+        counts[next(i for i, r in enumerate(before) if r not in after)] += 1
+    assert ((counts - 80) ** 2 / 80).sum() < 18.5  # 0.1% point of chi-square with 4 degrees of freedom
