@@ -29,9 +29,8 @@ demo: $(READY)  ## Set up, then run the learners on generated data: a table and 
 test: $(READY)  ## Set up, then run the tests (those on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest
 
-lint: $(READY)  ## Check style and types
+lint: $(READY)  ## Check style, and that public functions have types
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 
 data: $(READY)  ## Fetch and verify the data sets of all configs
 	$(BIN)/budgetrun data fetch mnist usps census_income
@@ -49,5 +48,5 @@ $(addprefix reproduce-,$(CONFIGS)): reproduce-%: $(READY)
 	$(SWEEP) $*
 
 clean:  ## Remove what was built; data and results stay
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -83,9 +83,14 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
     rows = 1.5 * pool * (values + 2) * size
     block = (1.5 + by_round) * pool * BLOCK_SIZE * size
-    pairs = sum((B + 1) ** 2 * size for B, a in zip(budgets, learners, strict=True) if a.needs_self_scores)
+    pairs = sum(
+        (B + 1) ** 2 * size
+        for run, B, a in zip(runs, budgets, learners, strict=True)
+        # A Perceptron with room for all its own mistakes never evicts.
+        if a.needs_self_scores and not (a.perceptron_until_full and (run.spec.budget_fraction or 0) >= 1)
+    )
     held = sum(budgets) * 48
-    return _BASE + 3 * T * values * 8 + rows + block + pairs + held
+    return _BASE + 2 * T * values * 8 + rows + block + pairs + held
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:

@@ -24,6 +24,8 @@ LOOKS: dict[tuple[str, str], dict[str, Any]] = {
     (PERCEPTRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
     (PERCEPTRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
 }
+# A panel's height is stretched by this share, for its legend; an axis that spans more gets ticks at powers of ten only.
+_ROOM, _WIDE = 0.35, 300.0
 
 
 def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
@@ -37,8 +39,6 @@ def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
         figure = Figure(figsize=(10.5, 8.2), layout="constrained")
         for axes, panel in zip(figure.subplots(2, 2).ravel(), AXES, strict=True):
             _panel(axes, panel, [point for point in points if point.panel == panel])
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
         figure.suptitle("Time of the engine and of a plain loop, one core, float64", x=0.01, ha="left", weight="bold")
         paths = [folder / "growth.png", folder / "growth.svg"]
         figure.savefig(paths[0], dpi=DOTS_PER_INCH, metadata={"Software": None})
@@ -53,22 +53,21 @@ def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
         line = [point for point in points if (point.learner, point.side) == (learner, side)]
         if not line:
             continue
-        axes.plot([p.x for p in line], [p.seconds for p in line], label=f"{learner}, {side}", **look)
-        last = line[-1]
-        text = f"slope {slope(line):.2f}"
-        axes.annotate(text, (last.x, last.seconds), xytext=(7, -4), textcoords="offset points", color=look["color"])
+        label = f"{learner}, {side}: slope {slope(line):.2f}"
+        axes.plot([p.x for p in line], [p.seconds for p in line], label=label, **look)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.margins(x=0.06)
-    left, right = axes.get_xlim()
-    axes.set_xlim(left, right * (right / left) ** 0.2)  # room for the slopes
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top * (top / bottom) ** _ROOM)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator())
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high > _WIDE * low else (1.0, 2.0, 5.0)))
         axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_xlabel(AXES[panel])
     axes.set_ylabel("seconds")
     axes.set_title(_fixed(panel, points), loc="left", fontsize=10.5, color="#555555")
+    axes.legend(loc="upper left", fontsize=9.5)
 
 
 def slope(line: Sequence[Point]) -> float:

@@ -103,9 +103,8 @@ def a9a_forgetron(sizes: Sizes, data_dir: Path | None) -> Comparison:
     DataMissingError
     """
     make = partial(SelfTunedForgetron, budget=BUDGET)
-    settings = {"gamma": A9A_GAMMA, "budget": BUDGET}
-    plain = partial(loops.self_tuned_forgetron, **settings)
-    agreed = partial(loops.agreed_rounds, **settings)
+    plain = partial(loops.self_tuned_forgetron, gamma=A9A_GAMMA, budget=BUDGET)
+    agreed = partial(loops.agreed_rounds, gamma=A9A_GAMMA, budget=BUDGET)
     title = f"the self-tuned Forgetron, B = {BUDGET}, on a9a, gaussian kernel, gamma = {A9A_GAMMA:g}"
     goals = {"float64": 2.5, "float32": 5.0}
     return _on_a9a("a9a_forgetron", title, make, plain, SMALL_BLOCK_SIZE, goals, sizes, data_dir, agreed)
@@ -136,9 +135,9 @@ def _on_a9a(
     agreed: Callable[[np.ndarray, np.ndarray], int],
 ) -> Comparison:
     stream = open_stream(DatasetSpec(name="a9a", n_examples=sizes.rounds), SEED, 0, data_dir)
-    inputs: dict[str, Rows] = {"dense": stream.X.toarray(), "csr": stream.X}
-    X, y = inputs["dense"], stream.tasks["-"]
-    assert isinstance(X, np.ndarray)
+    assert not isinstance(stream.X, np.ndarray)
+    X, y = stream.X.toarray(), stream.tasks["-"]
+    inputs: dict[str, Rows] = {"dense": X, "csr": stream.X}
     kernel = Gaussian(gamma=A9A_GAMMA)
     run = partial(engine_mistakes, kernel, make, block_size=block_size)
     n_agreed = agreed(X, y)

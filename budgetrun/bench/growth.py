@@ -98,10 +98,9 @@ def measure_growth(sizes: Sizes) -> Iterator[Point]:
 
 def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learners: int) -> Iterator[Point]:
     X, Y = made_stream(n_rounds, n_features, n_learners)
-    settings = {"gamma": GAMMA, "budget": budget}
-    n_agreed = min(loops.agreed_rounds(X, y, **settings) for y in Y)
+    n_agreed = min(loops.agreed_rounds(X, y, GAMMA, budget) for y in Y)
     make = partial(SelfTunedForgetron, budget=budget)
-    plain = partial(loops.self_tuned_forgetron, **settings)
+    plain = partial(loops.self_tuned_forgetron, gamma=GAMMA, budget=budget)
     return _both(panel, FORGETRON, make, plain, (X, Y), n_agreed, budget)
 
 

@@ -99,11 +99,11 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
 
 
 def _floor(dtype: str, floor: Floor) -> str:
-    best, (kernel, exponentials, scores) = floor.best, (rate / 1e9 for rate in floor.rates)
-    return (
-        f"Floor in {dtype}: {floor.seconds:.3g} s = kernel products {best[0]:.3g} s ({kernel:.0f} GFlop/s) + "
-        f"exponentials {best[1]:.3g} s ({exponentials:.2f} G/s) + score products {best[2]:.3g} s ({scores:.0f} GFlop/s)."
-    )
+    names = ("kernel products", "exponentials", "score products")
+    units = ("GFlop/s", "G/s", "GFlop/s")
+    parts = zip(names, floor.best, floor.rates, units, strict=True)
+    sums = (f"{name} {seconds:.3g} s ({rate / 1e9:.3g} {unit})" for name, seconds, rate, unit in parts)
+    return f"Floor in {dtype}: {floor.seconds:.3g} s = {' + '.join(sums)}."
 
 
 def _say(text: str) -> None:

@@ -1,0 +1,166 @@
+"""The benchmarks: both sides learn the same, and everything is written. Nothing here looks at a clock."""
+
+import csv
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import STREAMS
+from click.testing import CliRunner
+from reference import forgetron, perceptron
+from reference.kernel_expansion import gaussian
+
+from budgetrun.bench import chart, comparisons, growth, loops, records, run, sizes, timing
+from budgetrun.cli import main
+from budgetrun.data import Stream
+from budgetrun.errors import DataMissingError
+from budgetrun.kernels import Gaussian
+from budgetrun.learners.forgetron import SelfTunedForgetron
+from budgetrun.learners.perceptron import Perceptron
+
+GAMMA = 0.7
+TINY = dataclasses.replace(
+    sizes.QUICK,
+    rounds=200,
+    turns=1,
+    growth_rounds=(60, 120, 240),
+    growth_budgets=(5, 10),
+    growth_features=(2, 4),
+    growth_learners=(1, 2),
+    perceptron_rounds=120,
+    base_rounds=120,
+    base_budget=10,
+    base_features=4,
+)
+FILES = {"bench.md", "bench.csv", "growth.csv", "growth.png", "growth.svg"}
+
+
+def made_stream(spec, seed, repetition, data_dir):
+    """Return a small stream in the shape of the real one that is asked for."""
+    rng = np.random.default_rng(seed)
+    if spec.name == "usps":
+        X = rng.random((spec.n_examples, 8))
+        return Stream(X, {str(i): np.where(X[:, i] > 0.5, 1, -1).astype(np.int8) for i in range(6)})
+    X = sp.csr_array((rng.random((spec.n_examples, 12)) < 0.3).astype(float))
+    return Stream(X, {"-": np.where(X.toarray()[:, :6].sum(axis=1) > 1.5, 1, -1).astype(np.int8)})
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setattr(run, "QUICK", TINY)
+    monkeypatch.setattr(comparisons, "open_stream", made_stream)
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("stream", ["random", "far"])
+def test_plain_loops_are_the_papers_algorithms(stream):
+    X, y = STREAMS[stream]()
+    rounds = np.arange(len(y))
+    expected = perceptron.perceptron(X, y, gaussian(GAMMA))
+    assert loops.perceptron(X, y, GAMMA) == rounds[expected.mistakes].tolist()
+    for budget in (1, 7, 1000):
+        expected = forgetron.self_tuned(X, y, gaussian(GAMMA), budget)
+        assert loops.self_tuned_forgetron(X, y, GAMMA, budget) == rounds[expected.mistakes].tolist()
+
+
+@pytest.mark.parametrize("block_size", [16, 64])
+def test_engine_makes_the_same_mistakes(block_size):
+    X, Y = growth.made_stream(600, 5, 3)
+    kernel = Gaussian(gamma=GAMMA)
+    plain = [len(loops.perceptron(X, y, GAMMA)) for y in Y]
+    assert timing.engine_mistakes(kernel, Perceptron, X, Y, block_size=block_size) == plain
+    assert plain[0] != plain[1]
+
+    def make():
+        return SelfTunedForgetron(budget=30)
+
+    assert all(loops.agreed_rounds(X, y, GAMMA, 30) == 600 for y in Y)
+    plain = [len(loops.self_tuned_forgetron(X, y, GAMMA, 30)) for y in Y]
+    assert timing.engine_mistakes(kernel, make, X, Y, block_size=block_size) == plain
+
+
+def test_rounding_has_its_say_in_the_end():
+    X, Y = growth.made_stream(8000, 20, 1)
+    n_agreed = loops.agreed_rounds(X, Y[0], growth.GAMMA, 30)
+    assert 1000 < n_agreed < 8000
+    assert loops.agreed_rounds(X[:n_agreed], Y[0, :n_agreed], growth.GAMMA, 30) == n_agreed
+
+
+def test_different_mistakes_are_an_error():
+    timing.check_equal("here", [3, 4], [3, 4])
+    with pytest.raises(
+        timing.DifferentMistakes, match=r"^here: mistakes of the engine \[3\], of the plain loop \[4\]$"
+    ):
+        timing.check_equal("here", [3], [4])
+
+
+def test_a_wrong_engine_is_noticed(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparisons, "engine_mistakes", lambda _, make, X, Y, **__: [0] * len(Y))
+    with pytest.raises(timing.DifferentMistakes):
+        run.run_benchmarks(True, None, tmp_path)
+
+
+def test_everything_is_written(tiny, tmp_path):
+    outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    folder = tmp_path / "quick"
+    assert {path.name for path in folder.iterdir()} == FILES
+    rows = rows_of(folder / "bench.csv")
+    assert [(row["benchmark"], row["side"], row["dtype"], row["input"]) for row in rows] == [
+        ("usps_perceptrons", "plain loop", "float64", "dense"),
+        ("usps_perceptrons", "engine", "float64", "dense"),
+        ("usps_perceptrons", "engine", "float32", "dense"),
+        *(
+            (name, *side)
+            for name in ("a9a_forgetron", "a9a_perceptron")
+            for side in (
+                ("plain loop", "float64", "dense"),
+                ("engine", "float64", "dense"),
+                ("engine", "float32", "dense"),
+                ("engine", "float64", "csr"),
+                ("engine", "float32", "csr"),
+            )
+        ),
+    ]
+    assert all(float(row["seconds"]) > 0 for row in rows)
+    floors = [row for row in rows if row["side"] == "engine" and row["input"] == "dense"]
+    assert all(float(row["floor_seconds"]) > 0 for row in floors)
+    page = (folder / "bench.md").read_text()
+    assert "scaled from 2 learners" in page
+    assert "numpy: " in page
+    assert "blas: " in page
+    assert "times faster" in outcome.output
+    points = rows_of(folder / "growth.csv")
+    assert {row["panel"] for row in points} == set(chart.AXES)
+    # Three lengths for the Forgetron, two for the Perceptron, two points in each other panel; both sides.
+    assert len(points) == 2 * (3 + 2 + 2 + 2 + 2)
+
+
+def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
+    def missing(*_):
+        raise DataMissingError("put a9a.xz there")
+
+    monkeypatch.setattr(comparisons, "open_stream", missing)
+    outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    assert "a9a_forgetron: left out. put a9a.xz there" in outcome.stdout
+    folder = tmp_path / "quick"
+    assert {path.name for path in folder.iterdir()} == FILES - {"bench.csv"}
+    assert "usps_perceptrons: left out. put a9a.xz there" in (folder / "bench.md").read_text()
+
+
+def test_slope_is_the_exponent_of_growth():
+    line = [growth.Point("rounds", "a", "engine", n, 9, 2, 1, 0, n, 3e-6 * n**1.5) for n in (10, 20, 40, 80)]
+    assert chart.slope(line) == pytest.approx(1.5)
+
+
+def test_goal_is_met_or_missed():
+    record = records.Record("b", "engine", "float64", "dense", 64, 1, 100, 3, 1, 1, 12, 0, 2.0, 4.0, 5.0)
+    assert "5: missed" in records.cells(record)
+    record.times_faster = 5.0
+    assert "5: met" in records.cells(record)
