@@ -90,6 +90,7 @@ class _Content:
     levels: dict[str, Measured] = field(default_factory=dict)
     marks: dict[str, Point] = field(default_factory=dict)
     band: list[str] = field(default_factory=list)
+    unlined: list[str] = field(default_factory=list)  # a band without its line
     missing: list[str] = field(default_factory=list)
 
     @property
@@ -133,7 +134,8 @@ def draw(results: Results, made: list[Table]) -> list[Drawn]:
 
 def _looks(results: Results, specs: list[dict[str, Any]]) -> dict[str, Look]:
     """Hand out colours and markers in the order in which the figures name the learners."""
-    labels = [label for key in ("lines", "point") for spec in specs for label in _expanded(results, spec.get(key))]
+    named = [spec.get(key) for key in ("lines", "band", "point") for spec in specs]
+    labels = [label for names in named for label in _expanded(results, names)]
     return {
         label: Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], DASHES[i % len(DASHES)])
         for i, label in enumerate(dict.fromkeys(labels))
@@ -162,7 +164,8 @@ def _content(results: Results, spec: dict[str, Any], measurements: Measurements,
     x = str(spec.get("x") or "budget")
     content = _Content(title=str(spec.get("title") or dataset), dataset=dataset, x=x)
     own = {key[1:]: value for key, value in measurements.items() if key[0] == dataset}
-    for label in _expanded(results, spec.get("lines")):
+    lined, banded = _expanded(results, spec.get("lines")), _expanded(results, spec.get("band"))
+    for label in dict.fromkeys([*lined, *banded]):
         points = [
             Point(budget.value if x == "budget_fraction" else m.budget, m, _printed(made, dataset, label, budget, True))
             for (other, budget), m in own.items()
@@ -184,8 +187,8 @@ def _content(results: Results, spec: dict[str, Any], measurements: Measurements,
         else:
             printed = _printed(made, dataset, label, NO_BUDGET, False)
             content.marks[label] = Point(m.support_size / scale, m, printed)
-    wanted = _expanded(results, spec.get("band"))
-    content.band = [label for label in content.lines if label in wanted]
+    content.band = [label for label in content.lines if label in banded]
+    content.unlined = [label for label in content.band if label not in lined]
     return content
 
 
@@ -221,10 +224,10 @@ def _plot(axes: Axes, looks: dict[str, Look], content: _Content) -> bool:
         if label in content.band:
             low, high = ([getattr(point.measured, end) for point in points] for end in ("seed_low", "seed_high"))
             axes.fill_between(xs, low, high, color=look.colour, alpha=BAND_ALPHA, linewidth=0, zorder=1.5)
-        errors = [point.measured.error for point in points]
-        axes.plot(
-            xs, errors, color=look.colour, marker=look.marker, linestyle=look.dashes, label=_shown(label), zorder=3
-        )
+        if label not in content.unlined:
+            errors = [point.measured.error for point in points]
+            style = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes}
+            axes.plot(xs, errors, label=_shown(label), zorder=3, **style)
         has_print |= _hollow(axes, points, look)
     for label, level in content.levels.items():
         axes.axhline(level.error, color=looks[label].colour, linestyle=":", label=_shown(label), zorder=2)

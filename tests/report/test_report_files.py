@@ -308,6 +308,15 @@ def test_figure_shows_means_band_and_print(paper, monkeypatch):
     assert drawing.hollow == [([550, 1100], [16, 9]), ([1100], [8])]
 
 
+def test_a_band_needs_no_line(tmp_path, monkeypatch):
+    figure = REPORT["figures"][0] | {"lines": []}
+    folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
+    drawing = Drawing(monkeypatch)
+    write_figures(folder)
+    assert list(drawing.lines) == ["perceptron"]
+    assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
+
+
 def test_figure_over_fractions(tmp_path, monkeypatch):
     figure = REPORT["figures"][0] | {"x": "budget_fraction"}
     folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
