@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import InputError
-
-if TYPE_CHECKING:
-    pass
+from budgetrun.errors import DataMissingError, InputError
 
 
 class _Group(click.Group):
-    """Shows a user's mistake as one message, with exit code 2; lists verbs in the order of a day's work."""
+    """Shows a user's mistake as one message, with its exit code; lists verbs in the order of a day's work."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -28,8 +24,12 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except InputError as error:
             click.echo(str(error), err=True)
-            ctx.exit(2)
+            ctx.exit(1 if isinstance(error, DataMissingError) else 2)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(130)
         except BrokenPipeError:
+            # Whoever read the output has seen enough, as in: budgetrun list | head -1
             sys.stderr.close()
             ctx.exit(0)
 
@@ -113,6 +113,7 @@ def plot(results: Path) -> None:
     from budgetrun.report import write_figures
 
     for folder in _folders(results):
+        _complete(folder)
         for path in write_figures(folder):
             click.echo(path)
 
@@ -122,34 +123,18 @@ def plot(results: Path) -> None:
 def report(results: Path) -> None:
     """Write the tables, the figures and the page of a results folder, beside the printed numbers."""
     for folder in _folders(results):
+        _complete(folder)
         _report(folder)
 
 
 @main.command()
 @click.argument("results", type=click.Path(path_type=Path))
 def status(results: Path) -> None:
-    """Say how many runs of a results folder are done."""
-    from budgetrun.config import Config
-    from budgetrun.errors import DataMissingError
-    from budgetrun.plan import make_plan
-    from budgetrun.store import Store
+    """Say how many runs of a results folder are done, and what makes the rest."""
+    from budgetrun.sweep import progress_of
 
     for folder in _folders(results):
-        store = Store(folder)
-        manifest = store.manifest()
-        if manifest is None:
-            raise InputError(f"{folder}: no manifest.json; it is not a results folder")
-        states = Counter(row["status"] for row in store.rows().values())
-        try:
-            plan = make_plan(Config.from_resolved(manifest["config"]), download=False)
-            ids = {run.run_id for run in plan.runs}
-            done = sum(row["status"] == "done" for key, row in store.rows().items() if key in ids)
-            planned = f"{done:,} of {len(ids):,} runs done by the code as it stands"
-            if plan.missing:
-                planned += f", data missing for {', '.join(plan.missing)}"
-        except (InputError, DataMissingError) as error:
-            planned = f"the plan cannot be made: {error}"
-        click.echo(f"{folder}: {states['done']:,} done, {states['failed']:,} failed; {planned}")
+        click.echo(progress_of(folder))
 
 
 @main.command(name="list")
@@ -203,10 +188,16 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Find or download the files of data sets, and verify them."""
     from budgetrun.data import card, fetch, verify
 
-    for name in names:
-        fetch(card(name), data_dir)
-        for file, path, state in verify(card(name), data_dir):
-            click.echo(f"{name}: {file}: {state} ({path})")
+    absent = []
+    for one in [card(name) for name in names]:
+        try:
+            fetch(one, data_dir)
+        except DataMissingError as error:
+            absent.append(str(error))
+        for file, path, state in verify(one, data_dir):
+            click.echo(f"{one.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+    if absent:
+        raise DataMissingError("\n".join(absent))
 
 
 @data.command(name="verify")
@@ -220,7 +211,7 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     for one in [card(name) for name in names] or list_cards():
         for file, path, state in verify(one, data_dir):
             bad |= state != "ok"
-            click.echo(f"{one.name}: {file}: {state}" + (f" ({path})" if path else ""))
+            click.echo(f"{one.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
     sys.exit(int(bad))
 
 
@@ -246,18 +237,20 @@ def _report(folder: Path) -> None:
 def _folders(results: Path) -> list[Path]:
     """Return a results folder, or those that stand in a folder of them."""
     if (results / "manifest.json").is_file():
-        found = [results]
-    else:
-        found = sorted(path.parent for path in results.glob("*/manifest.json"))
+        return [results]
+    # A config's name has no dot; what --force moved aside has one.
+    found = sorted(path.parent for path in results.glob("*/manifest.json") if "." not in path.parent.name)
     if not found:
         raise InputError(f"{results}: no results here (no manifest.json); make some with: budgetrun sweep CONFIG")
+    return found
+
+
+def _complete(folder: Path) -> None:
+    """Put runs that finished after a sweep was killed from its parts into its table."""
     from budgetrun.store import Store
 
-    for folder in found:
-        # Runs that finished after a sweep was killed are in its parts, and not yet in its table.
-        if (folder / "parts").is_dir():
-            Store(folder).write_table()
-    return found
+    if (folder / "parts").is_dir():
+        Store(folder).write_table()
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputError(Exception):
-    """What the user gave cannot be used: one sentence with where, what, what is allowed. Exit code 2.
+    """What the user gave cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
 
     Parameters
     ----------
@@ -14,4 +14,4 @@ class InputError(Exception):
 
 
 class DataMissingError(InputError):
-    """A dataset's file is neither on this machine nor to be fetched; the message says which file goes where."""
+    """A dataset's file is neither on this machine nor to be fetched; the message says which file goes where. Exit code 1."""

@@ -8,12 +8,14 @@ import inspect
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.errors import DataMissingError, InputError
+from budgetrun.fields import nearest
 from budgetrun.learners import Learner, find
 from budgetrun.resources import PACKAGE
 
@@ -109,22 +111,29 @@ def _code(path: Path) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def make_plan(config: Config, data_dir: Path | None = None, download: bool = True) -> Plan:
+def make_plan(
+    config: Config, data_dir: Path | None = None, download: bool = True, only: Collection[str] | None = None
+) -> Plan:
     """Return the runs of a config; datasets that are not to be had are named, and their runs left out.
 
-    Without ``download``, data sets that are not on this machine are not to be had.
+    Without ``download``, data sets that are not on this machine are not to be had. ``only`` has the labels of the
+    datasets to look at; None for all.
 
     Raises
     ------
     InputError
-        A dataset does not fit what the config asks of it.
+        A dataset does not fit what the config asks of it, or ``only`` has one that the config does not.
     """
+    # What reads data is slow to import, and much of what needs this module does without.
     from budgetrun.data import stream_info
-    from budgetrun.errors import DataMissingError
 
+    if only is not None:
+        _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
     specs = [spec for algorithm in config.algorithms for spec in algorithm.expand()]
     for dataset in config.datasets:
+        if only is not None and dataset.label not in only:
+            continue
         try:
             info = plan.infos[dataset.label] = stream_info(dataset, data_dir, download)
         except DataMissingError as error:
@@ -149,7 +158,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         streams[run.dataset, run.repetition][run.task].append(run)
-    specs = {dataset.label: dataset for dataset in config.datasets}
+    specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
         together: list[Run] = []
@@ -186,23 +195,59 @@ def with_budgets(runs: Iterable[Run], mistakes: dict[tuple[str, int, str], int])
     return resolved
 
 
-def select(runs: Iterable[Run], only: dict[str, list[str]]) -> list[Run]:
+def select(runs: Sequence[Run], only: dict[str, list[str]]) -> list[Run]:
     """Return the runs that every ``--only`` key agrees with.
 
-    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label. Several values of a key are alternatives.
+    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label, ``budget`` a budget or a fraction. Several values of a
+    key are alternatives.
+
+    Raises
+    ------
+    InputError
+        No run has such a value, or none has all of them together.
     """
-    fields: dict[str, Callable[[Run], set[str]]] = {
-        "dataset": lambda r: {r.dataset},
-        "task": lambda r: {r.task},
-        "repetition": lambda r: {str(r.repetition)},
-        "algorithm": lambda r: {r.spec.name, r.spec.label},
-        "budget": lambda r: {str(r.spec.budget), f"{r.spec.budget_fraction}"},
-        "seed": lambda r: {str(r.spec.seed)},
-    }
-    return [r for r in runs if all(fields[key](r) & set(values) for key, values in only.items())]
+    if not runs:
+        return []
+    for key, values in only.items():
+        _check_known(key, values, dict.fromkeys(name for run in runs for name in _FIELDS[key](run)))
+    chosen = [run for run in runs if all(set(values) & set(_FIELDS[key](run)) for key, values in only.items())]
+    if not chosen:
+        asked = " ".join(f"--only {key}={value}" for key, values in only.items() for value in values)
+        raise InputError(f"{asked}: each is there, but no run is all of these")
+    return chosen
 
 
-ONLY_KEYS = ("dataset", "task", "repetition", "algorithm", "budget", "seed")
+_FIELDS: dict[str, Callable[[Run], list[str]]] = {
+    "dataset": lambda run: [run.dataset],
+    "task": lambda run: [run.task],
+    "repetition": lambda run: [str(run.repetition)],
+    "algorithm": lambda run: [run.spec.name, run.spec.label],
+    "budget": lambda run: _budgets(run.spec),
+    "seed": lambda run: [str(run.spec.seed)],
+}
+ONLY_KEYS = tuple(_FIELDS)
+# So many values fit a message.
+_MOST_LISTED = 20
+
+
+def _budgets(spec: RunSpec) -> list[str]:
+    if spec.budget_fraction is not None:
+        return [f"{spec.budget_fraction:g}"]
+    return [] if spec.budget is None else [str(spec.budget)]
+
+
+def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for value in values:
+        if value not in known:
+            more = f" and {len(known) - _MOST_LISTED:,} more" if len(known) > _MOST_LISTED else ""
+            listed = f"{', '.join(known[:_MOST_LISTED])}{more}" if known else "no run has one"
+            raise InputError(f"--only {key}={value}: no such {key}{nearest(value, known)}  (allowed: {listed})")
+
+
+def _absolute(dataset: DatasetSpec) -> DatasetSpec:
+    """Return a dataset whose file is found from any folder: a worker elsewhere may run in another one."""
+    return dataset if dataset.path is None else dataset.model_copy(update={"path": dataset.path.resolve()})
 
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
@@ -39,7 +40,17 @@ class Progress:
 
         form = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
         shown = sys.stderr.isatty() and self._n_runs > 0
-        self._bar = tqdm(total=self._n_runs, bar_format=form, disable=not shown, file=sys.stderr)
+        # Some terminals give their size as 0 x 0, for which tqdm shows nothing.
+        columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
+        self._bar = tqdm(
+            total=self._n_runs,
+            bar_format=form,
+            disable=not shown,
+            file=sys.stderr,
+            ncols=columns,
+            nrows=20,
+            postfix=self._time_left(),
+        )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
@@ -55,8 +66,7 @@ class Progress:
         self._left -= estimated
         self._estimated += estimated
         self._taken += taken
-        factor = self._taken / self._estimated if self._estimated else 1.0
-        left = f"about {duration(max(0.0, self._left) * factor / self._jobs)} left"
+        left = self._time_left()
         self._bar.set_postfix_str(left, refresh=False)
         self._bar.update(n_runs)
         now = time.monotonic()
@@ -66,6 +76,13 @@ class Progress:
             elapsed = duration(now - self._began)
             text = f"{self._finished:,}/{self._n_runs:,} runs, {elapsed}"
             print(text if last else f"{text}, {left} ({what})", file=sys.stderr, flush=True)
+
+    def _time_left(self) -> str:
+        if self._finished == self._n_runs:
+            return ""
+        # The first few seconds say little of the rest.
+        factor = (self._taken + 5) / (self._estimated + 5)
+        return f"about {duration(max(0.0, self._left) * factor / self._jobs)} left"
 
     def say(self, text: str) -> None:
         """Print a line without spoiling the bar."""

@@ -2,18 +2,19 @@
 
 Finished runs are first written to ``parts/``, a file a job, each line with a checksum of its own; ``runs.csv`` is
 rewritten from them whenever a job is finished. Every file is written beside its place and renamed into it. A torn line
-counts as a run that was not made.
+of either counts as a run that was not made.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Store:
         self.parts = folder / "parts"
         self.curves = folder / "curves"
         self._seen: dict[str, int] = {}
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, Row] | None = None
         self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
 
     def open(self, manifest: dict[str, Any], force: bool = False) -> None:
@@ -57,10 +58,9 @@ class Store:
         InputError
             The folder cannot be written, or another config made it.
         """
-        if force and self.folder.exists():
-            aside = self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}")
-            self.folder.rename(aside)
         try:
+            if force and self.folder.exists():
+                self.folder.rename(self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
             self.parts.mkdir(parents=True, exist_ok=True)
             self.curves.mkdir(exist_ok=True)
             with self._lock():
@@ -75,9 +75,10 @@ class Store:
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest, or None if there is none that can be read."""
         try:
-            return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
+            found = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
+        return found if isinstance(found, dict) and isinstance(found.get("config"), dict) else None
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Replace the manifest."""
@@ -91,27 +92,39 @@ class Store:
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
         _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
 
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> Mapping[str, Row]:
         """Return every run that is kept here, by run id: from `runs.csv` and from whatever finished after it."""
-        if not self._rows and (self.folder / "runs.csv").is_file():
-            self._rows = self._read_table()
+        if self._rows is None:
+            self._rows = {row["run_id"]: row for row in self._read_table()}
         for path in sorted(self.parts.glob("*.jsonl")):
-            stamp = path.stat().st_mtime_ns
-            if self._seen.get(path.name) != stamp:
-                self._seen[path.name] = stamp
-                for row in _read_part(path):
-                    known = self._rows.get(row["run_id"])
-                    if known is None or known["status"] != "done":
-                        self._rows[row["run_id"]] = row
+            try:
+                stamp = path.stat().st_mtime_ns
+                new = _read_part(path) if self._seen.get(path.name) != stamp else []
+            except FileNotFoundError:
+                continue
+            self._seen[path.name] = stamp
+            for row in new:
+                known = self._rows.get(row["run_id"])
+                if known is None or row["status"] == "done" or known["status"] != "done":
+                    self._rows[row["run_id"]] = row
         return self._rows
 
-    def write_table(self, wanted: set[str] | None = None) -> None:
-        """Rewrite ``runs.csv``, sorted; with ``wanted``, only runs of these ids stay."""
+    def prune(self, keep: Callable[[Row], bool]) -> None:
+        """Forget the runs that ``keep`` says no to, parts and curves included; `write_table` makes it so."""
+        self._rows = {key: row for key, row in self.rows().items() if keep(row)}
+        for path in self.parts.glob("*.jsonl"):
+            rows = _read_part(path)
+            kept = [row for row in rows if keep(row)]
+            if rows and not kept:
+                path.unlink()
+                (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
+            elif len(kept) < len(rows):
+                self.save(path.stem, kept)
+
+    def write_table(self) -> None:
+        """Rewrite ``runs.csv``, sorted."""
         with self._lock():
-            rows = self.rows()
-            if wanted is not None:
-                self._rows = rows = {key: row for key, row in rows.items() if key in wanted}
-            known = self._lines
+            rows, known = self.rows(), self._lines
             # In the order of last time, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
@@ -121,7 +134,7 @@ class Store:
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
-        if old is None or old.get("config") == config:
+        if old is None:
             return
         # How results are shown may change; what they are may not.
         shown = {"source", "description", "report"}
@@ -133,11 +146,23 @@ class Store:
             f"give the config another name, another folder with --results DIR, or move them aside with --force"
         )
 
-    def _read_table(self) -> dict[str, Row]:
-        with (self.folder / "runs.csv").open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            whole = [row for row in reader if None not in row and None not in row.values()]
-        return {row["run_id"]: {c: row[c] for c in COLUMNS} for row in whole if set(COLUMNS) <= set(row)}
+    def _read_table(self) -> list[Row]:
+        """Return the whole rows of `runs.csv`, or of `runs.csv.gz` where only that is."""
+        plain, packed = self.folder / "runs.csv", self.folder / "runs.csv.gz"
+        try:
+            data = plain.read_bytes() if plain.is_file() else gzip.decompress(packed.read_bytes())
+        except (OSError, EOFError, zlib.error):
+            return []
+        # The last line is whole only if it ends.
+        text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
+        found = []
+        try:
+            for row in csv.DictReader(io.StringIO(text, newline="")):
+                if _is_whole(row):
+                    found.append({column: row[column] for column in COLUMNS})
+        except csv.Error:
+            pass
+        return found
 
     def _lock(self) -> FileLock:
         return FileLock(self.folder / "store.lock")
@@ -147,9 +172,22 @@ def _read_part(path: Path) -> list[Row]:
     rows = []
     for line in path.read_bytes().split(b"\n"):
         checksum, _, text = line.partition(b" ")
-        if checksum == b"%08x" % zlib.crc32(text) and text:
+        if text and checksum == b"%08x" % zlib.crc32(text):
             rows.append(json.loads(text))
-    return rows
+    return [row for row in rows if _is_whole(row)]
+
+
+def _is_whole(row: dict[Any, Any]) -> bool:
+    """Tell whether a row has all its columns, and numbers that agree with one another."""
+    if not all(isinstance(row.get(column), str) for column in COLUMNS):
+        return False
+    try:
+        _order(row)
+        if row["status"] == "done":
+            return float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
+    except (ValueError, ZeroDivisionError):
+        return False
+    return row["status"] == "failed"
 
 
 def _replace(path: Path, text: str) -> None:
@@ -180,5 +218,3 @@ def _order(row: Row) -> tuple[Any, ...]:
     budget = (int(row["budget"]) if row["budget"] else -1, float(row["budget_fraction"] or 0))
     stream = (row["dataset"], row["task"], int(row["repetition"]))
     return *stream, row["label"], *budget, row["parameters"], int(row["seed"])
-
-

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
+import shlex
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +32,8 @@ from budgetrun.work import Outcome, Settings, row_of, run_job
 if TYPE_CHECKING:
     from budgetrun.config import Config, DatasetSpec
 
-# A job whose worker died this often is not tried again.
-_MOST_DEATHS = 2
+# What writing runs into that the user can mend.
+_NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 
 @dataclass(frozen=True)
@@ -64,30 +70,98 @@ def results_folder(config: Config, results: Path) -> Path:
     return results / config.name if config.profile == "full" else results / config.profile / config.name
 
 
+def command(config: Config, results: Path, data_dir: Path | None = None) -> str:
+    """Return what to type for the runs of a config that are missing."""
+    words = ["budgetrun", "sweep", config.file or config.name]
+    if config.profile != "full":
+        words += ["--profile", config.profile]
+    if data_dir is not None:
+        words += ["--data", str(data_dir)]
+    if results != Path("results"):
+        words += ["--results", str(results)]
+    return shlex.join(words)
+
+
+def progress_of(folder: Path) -> str:
+    """Return a line on how much of a results folder is done, and what to type for the rest; nothing is written.
+
+    Raises
+    ------
+    InputError
+        The folder's manifest cannot be read.
+    """
+    from budgetrun.config import Config
+
+    store = Store(folder)
+    manifest = store.manifest()
+    if manifest is None:
+        raise InputError(f"{folder / 'manifest.json'}: cannot be read; repeat the sweep: budgetrun sweep CONFIG")
+    rows = store.rows()
+    try:
+        config = Config.from_resolved(manifest["config"]).model_copy(update={"file": manifest.get("config_file", "")})
+        plan = make_plan(_beside(config), download=False)
+    # A ValueError tells of a manifest that another version of budgetrun wrote.
+    except (InputError, ValueError) as error:
+        states = Counter(row["status"] for row in rows.values())
+        return (
+            f"{folder}: {states['done']:,} runs done, {states['failed']:,} failed; of how many cannot be told: {error}"
+        )
+    done = _done(rows, plan.runs)
+    n_failed = sum(rows[run.run_id]["status"] == "failed" for run in plan.runs if run.run_id in rows)
+    stale = rows.keys() - {run.run_id for run in plan.runs}
+    line = f"{folder}: {len(done):,} of {len(plan.runs):,} runs done"
+    line += f", {n_failed:,} failed" if n_failed else ""
+    line += f", {len(stale):,} of earlier code or data" if stale and not plan.missing else ""
+    line += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
+    if len(done) < len(plan.runs) or plan.missing:
+        results = folder.parent if config.profile == "full" else folder.parent.parent
+        line += f"; for the rest, type: {command(config, results)}"
+    return line
+
+
+def _beside(config: Config) -> Config:
+    """Return a config out of a manifest with its users' files looked for beside the config's file, too."""
+    top = Path(config.file).parent
+
+    def found(dataset: DatasetSpec) -> DatasetSpec:
+        if dataset.path is None or not (top / dataset.path).is_file():
+            return dataset
+        return dataset.model_copy(update={"path": top / dataset.path})
+
+    return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
+
+
 def describe(config: Config, options: Options) -> str:
-    """Return what a sweep would do: runs, how many are done, and their estimated time and memory."""
-    plan = make_plan(config, options.data_dir, download=False)
-    store = Store(results_folder(config, options.results))
-    done = _done(store, plan)
+    """Return what a sweep would do: runs, how many are done, and their estimated time and memory.
+
+    Nothing is written or downloaded.
+
+    Raises
+    ------
+    InputError
+        As `sweep`.
+    """
+    plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
     selected = select(plan.runs, options.only)
-    todo = [run for run in selected if run.run_id not in done]
-    lines = [f"{config.name}: {len(selected):,} runs, {len(selected) - len(todo):,} done, {len(todo):,} to do"]
-    jobs = _jobs(config, plan, todo, options)
-    seconds: Counter[str] = Counter()
+    done = set() if options.force else _done(Store(results_folder(config, options.results)).rows(), plan.runs)
+    todo = _todo(plan, done, options)
+    n_done = sum(run.run_id in done for run in selected)
+    lines = [f"{config.name}: {len(selected):,} runs, {n_done:,} done, {len(todo):,} to do"]
+    jobs = [job for runs in _phases(plan, todo) for job in _jobs(config, plan, runs, options)]
+    seconds: dict[str, float] = defaultdict(float)
     largest: dict[str, float] = defaultdict(float)
     for job in jobs:
         info = plan.infos[job.dataset.label]
         seconds[job.dataset.label] += job_seconds(job.runs, info, config.dtype)
         largest[job.dataset.label] = max(largest[job.dataset.label], job_bytes(job.runs, info, config.dtype))
+    of_dataset, left = Counter(run.dataset for run in selected), Counter(run.dataset for run in todo)
     for label, info in plan.infos.items():
-        runs = [run for run in selected if run.dataset == label]
-        left = sum(run.run_id not in done for run in runs)
         line = f"  {label}: {info.n_examples:,} rounds x {info.n_features:,} features, "
-        line += f"{len(runs):,} runs, {left:,} to do"
-        if left:
+        line += f"{of_dataset[label]:,} runs, {left[label]:,} to do"
+        if left[label]:
             line += f", about {duration(seconds[label])} of one core, {largest[label] / 1e9:.1f} GB a worker"
         lines.append(line)
-    lines += [f"  {label}: not to be had. {why}" for label, why in plan.missing.items()]
+    lines += [f"  {label}: its runs are not counted. {why}" for label, why in plan.missing.items()]
     if todo:
         total = sum(seconds.values()) / options.jobs
         at_once = min(options.jobs, len(jobs)) * max(largest.values())
@@ -107,66 +181,79 @@ def sweep(config: Config, options: Options) -> int:
     Raises
     ------
     InputError
-        The config does not fit the data, or the results folder cannot be used.
+        The config or ``only`` does not fit the data, or the results folder cannot be used.
     """
-    plan = make_plan(config, options.data_dir)
+    plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+    select(plan.runs, options.only)
     for why in plan.missing.values():
         _say(why)
+    with _dask_client(options) as client:
+        return _sweep(config, plan, options, client)
+
+
+def _sweep(config: Config, plan: Plan, options: Options, client: Any) -> int:
     store = Store(results_folder(config, options.results))
-    old = None if options.force else store.manifest()
-    manifest = _manifest(config, plan, options)
-    if old is not None and old.get("code") == code_version():
-        manifest |= {key: old[key] for key in ("start", "seconds", "parts")}
-        if not _todo(store, plan, options):
-            manifest |= {key: old[key] for key in ("versions", "git", "jobs", "end")}
+    manifest = _manifest(config, plan, options, None if options.force else store)
     store.open(manifest, options.force)
-    done = _done(store, plan)
     planned = {run.run_id for run in plan.runs}
-    stale = sum(row["status"] == "done" for key, row in store.rows().items() if key not in planned)
-    if stale and not plan.missing:
-        _say(f"{stale:,} runs in {store.folder} were made by an earlier version of the code; they are made again")
-    todo = _todo(store, plan, options)
+    stale = sum(row["dataset"] in plan.infos and key not in planned for key, row in store.rows().items())
+    if stale:
+        _say(f"{stale:,} runs in {store.folder} are of earlier code or data; they are made again")
+    # What is not planned is stale, unless its dataset was not looked at.
+    store.prune(lambda row: row["run_id"] in planned or row["dataset"] not in plan.infos)
+    done = _done(store.rows(), plan.runs)
+    todo = _todo(plan, done, options)
     _say(f"{config.name}: {len(todo):,} runs to do, {len(done):,} done, in {store.folder}")
-    work = _Sweep(config, plan, options, store, manifest)
+    work = _Sweep(config, plan, options, store, manifest, client)
     began = time.monotonic()
-    interrupted = False
-    try:
-        with _interruptible():
-            work.make(todo)
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        if todo:
-            manifest["seconds"] = round(manifest["seconds"] + time.monotonic() - began, 1)
-            manifest["end"] = _now()
-        work.finish()
+    finished = interrupted = False
+    with _telling_what_cannot_be_written(store.folder):
+        try:
+            with _on_signals((signal.SIGTERM,), signal.default_int_handler):
+                work.make(todo)
+            finished = True
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            # An impatient second Ctrl-C must not leave workers behind, or the table behind its parts.
+            with _on_signals((signal.SIGINT, signal.SIGTERM), signal.SIG_IGN):
+                if not finished:
+                    _stop_workers()
+                if todo:
+                    manifest["seconds"] = round(manifest["seconds"] + time.monotonic() - began, 1)
+                    manifest["end"] = _now()
+                work.finish()
+    again = command(config, options.results, options.data_dir)
+    if interrupted:
+        _say(f"interrupted; every finished run is kept in {store.folder}; for the rest, type: {again}")
+        return 130
     rows = store.rows()
     failed = [run for run in plan.runs if rows.get(run.run_id, {}).get("status") == "failed"]
-    if interrupted:
-        _say(f"interrupted; every finished run is kept in {store.folder}, and the same command makes the rest")
-        return 130
     for run in failed[:10]:
         _say(f"failed: {_name(run)}: {rows[run.run_id]['error']}")
     if failed:
-        _say(f"{len(failed):,} runs failed; to repeat them: budgetrun sweep {config.file or config.name}")
+        more = f" ({len(failed) - 10:,} more than these)" if len(failed) > 10 else ""
+        _say(f"{len(failed):,} runs failed{more}; to repeat them, type: {again}")
     return 1 if failed or plan.missing else 0
 
 
 class _Sweep:
     """The state of one sweep: what is left, what it has cost, what is written where."""
 
-    def __init__(self, config: Config, plan: Plan, options: Options, store: Store, manifest: dict[str, Any]) -> None:
+    def __init__(
+        self, config: Config, plan: Plan, options: Options, store: Store, manifest: dict[str, Any], client: Any
+    ) -> None:
+        self.client = client
         self.config = config
         self.plan = plan
         self.options = options
         self.store = store
         self.manifest = manifest
-        self.wanted = {run.run_id for run in plan.runs} if not plan.missing else None
         self.settings = Settings(
             seed=config.seed,
             tie=config.tie,
             dtype=config.dtype,
-            data_dir=options.data_dir,
+            data_dir=options.data_dir.resolve() if options.data_dir else None,
             folder=store.folder.resolve(),
             parent=os.getpid(),
             code=code_version(),
@@ -174,75 +261,108 @@ class _Sweep:
 
     def make(self, todo: Sequence[Run]) -> None:
         """Make these runs: first the Perceptrons whose mistakes are others' budgets."""
-        done = _done(self.store, self.plan)
-        first = [run for run in perceptrons_first(self.plan, todo) if run.run_id not in done]
-        chosen = {run.run_id for run in first}
-        rest = [run for run in todo if run.run_id not in chosen]
-        estimate = _jobs(self.config, self.plan, [*first, *rest], self.options)
-        progress = Progress(len(first) + len(rest), sum(self._seconds(job) for job in estimate), self.options.jobs)
-        with progress:
-            self._run(_jobs(self.config, self.plan, first, self.options), progress)
+        first, rest = _phases(self.plan, todo)
+        estimate = sum(self._seconds(job) for runs in (first, rest) for job in self._jobs(runs))
+        with Progress(len(todo), estimate, self.options.jobs) as progress:
+            self._run(self._jobs(first), progress)
             rows = self.store.rows()
+            needed = perceptrons_first(self.plan, rest)
+            done = _done(rows, needed)
             mistakes = {
                 (run.dataset, run.repetition, run.task): int(rows[run.run_id]["mistakes"])
-                for run in perceptrons_first(self.plan, rest)
-                if rows.get(run.run_id, {}).get("status") == "done"
+                for run in needed
+                if run.run_id in done
             }
             ready = with_budgets(rest, mistakes)
-            progress.expect(sum(self._seconds(job) for job in _jobs(self.config, self.plan, ready, self.options)))
-            self._run(_jobs(self.config, self.plan, ready, self.options), progress)
-            self._give_up(rest, ready)
+            progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
+            self._run(self._jobs(ready), progress)
+            known = {run.run_id for run in ready}
+            self._give_up([run for run in rest if run.run_id not in known], progress)
 
     def finish(self) -> None:
         """Leave the folder complete."""
         for mark in self.store.parts.glob("*.running"):
             mark.unlink(missing_ok=True)
-        self.store.write_table(self.wanted)
+        self.store.write_table()
         rows = self.store.rows()
         self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")
         self.store.write_manifest(self.manifest)
 
     def _run(self, jobs: list[Job], progress: Progress) -> None:
-        """Run jobs until each is finished or has lost its worker too often."""
-        left = {job.job_id: job for job in sorted(jobs, key=self._seconds, reverse=True)}
-        deaths: Counter[str] = Counter()
+        """Run jobs; those at work when a worker died are tried once more, one at a time, so that one is to blame."""
+        left = sorted(jobs, key=self._seconds, reverse=True)
+        suspects: dict[str, Job] = {}
         while left:
-            try:
-                for outcome in self._outcomes(list(left.values())):
-                    job = left.pop(outcome.job_id)
-                    self._keep(job, outcome)
-                    progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
-            except _broken_pools() as error:
-                running = {path.stem for path in self.store.parts.glob("*.running")} & set(left)
-                for path in self.store.parts.glob("*.running"):
-                    path.unlink(missing_ok=True)
-                progress.say("a worker process died (killed, or out of memory); the runs it had in hand are made again")
-                deaths.update(running or left)
-                for job_id in [key for key, n in deaths.items() if n >= _MOST_DEATHS and key in left]:
-                    job = left.pop(job_id)
-                    failure = RuntimeError(f"its worker process died {_MOST_DEATHS} times ({type(error).__name__})")
-                    rows = [row_of(run, job, failure=failure) for run in job.runs]
-                    self._keep(job, Outcome(job_id, rows))
-                    progress.advance(len(job.runs), self._seconds(job), 0.0, job.dataset.label)
+            left = self._attempt(left, progress)
+            if left:
+                progress.say("a worker process died (killed, or out of memory); what it had in hand is tried once more")
+                suspects |= self._at_work(left)
+                left = [job for job in left if job.job_id not in suspects]
+        for job in suspects.values():
+            for dead in self._attempt([job], progress):
+                why = "its worker process died twice (killed, or out of memory)"
+                self._keep(dead, self._failure(dead, why), progress)
+
+    def _attempt(self, jobs: list[Job], progress: Progress) -> list[Job]:
+        """Run jobs until all are finished or a worker dies; return those that are not finished."""
+        left = {job.job_id: job for job in jobs}
+        try:
+            for outcome in self._outcomes(jobs):
+                self._keep(left.pop(outcome.job_id), outcome, progress)
+        except BrokenProcessPool:
+            # Jobs may have finished without the word of it coming through.
+            rows = self.store.rows()
+            for job in list(left.values()):
+                if len(_done(rows, job.runs)) == len(job.runs):
+                    seconds = sum(float(rows[run.run_id]["seconds"]) for run in job.runs)
+                    self._keep(left.pop(job.job_id), Outcome(job.job_id, [], seconds, seconds, kept=True), progress)
+        return list(left.values())
+
+    def _at_work(self, jobs: list[Job]) -> dict[str, Job]:
+        """Return the jobs that had begun when their pool broke: all of them, if none says so."""
+        begun = {mark.stem for mark in self.store.parts.glob("*.running")}
+        for job in jobs:
+            (self.store.parts / f"{job.job_id}.running").unlink(missing_ok=True)
+        found = {job.job_id: job for job in jobs if job.job_id in begun}
+        return found or {job.job_id: job for job in jobs}
 
     def _outcomes(self, jobs: list[Job]) -> Iterator[Outcome]:
         """Yield the outcomes of jobs as they finish."""
+        if self.client is not None:
+            yield from self._dask_outcomes(jobs)
+            return
         from joblib import Parallel, delayed, parallel_config
 
-        calls = [delayed(run_job)(job, self.settings) for job in jobs]
-        if self.options.backend == "dask":
-            with _dask_client(self.options.scheduler), parallel_config(backend="dask"):
-                yield from Parallel(n_jobs=-1, batch_size=1)(calls)
-            return
-        n_jobs = min(self.options.jobs, len(jobs))
+        n_jobs = self.options.jobs
         context = parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext()
         with context, warnings.catch_warnings():
             # A worker that has grown is replaced between jobs, which is all that this says.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+            calls = (delayed(_run_beside)(job, self.settings) for job in jobs)
             yield from Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")(calls)
 
-    def _keep(self, job: Job, outcome: Outcome) -> None:
-        if not outcome.kept:
+    def _dask_outcomes(self, jobs: list[Job]) -> Iterator[Outcome]:
+        from distributed import KilledWorker, as_completed
+
+        asked = {self.client.submit(run_job, job, self.settings, pure=False): job for job in jobs}
+        try:
+            for future in as_completed(list(asked)):
+                try:
+                    yield future.result()
+                except KilledWorker:
+                    yield self._failure(asked[future], "the dask workers that it was given to died")
+        except CancelledError:
+            raise InputError(
+                f"--scheduler {self.options.scheduler}: the dask scheduler has gone; what finished is kept; "
+                f"start it again, then repeat the command"
+            ) from None
+
+    def _failure(self, job: Job, why: str) -> Outcome:
+        return Outcome(job.job_id, [row_of(run, job, failure=RuntimeError(why)) for run in job.runs])
+
+    def _keep(self, job: Job, outcome: Outcome, progress: Progress) -> None:
+        # What a dask worker takes for the results folder may be one of that name on another machine.
+        if not outcome.kept or self.client is not None:
             self.store.save(job.job_id, outcome.rows)
         for entry in self.manifest["parts"]:
             if entry["dataset"] == job.dataset.label:
@@ -254,19 +374,38 @@ class _Sweep:
         entry["wall_seconds"] = round(entry["wall_seconds"] + outcome.wall_seconds, 2)
         entry["cpu_seconds"] = round(entry["cpu_seconds"] + outcome.cpu_seconds, 2)
         entry["algorithms"] = sorted({*entry["algorithms"], *(run.spec.label for run in job.runs)})
-        self.store.write_table(self.wanted)
+        self.store.write_table()
         self.store.write_manifest(self.manifest)
+        progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
 
-    def _give_up(self, rest: Sequence[Run], ready: Sequence[Run]) -> None:
+    def _give_up(self, lost: Sequence[Run], progress: Progress) -> None:
         """Record as failed the runs whose budget is a fraction of a Perceptron's mistakes that failed."""
-        resolved = {run.run_id for run in ready}
-        lost = [run for run in rest if run.run_id not in resolved]
-        failure = RuntimeError("its budget is a fraction of the mistakes of a Perceptron run that failed")
         for job in make_jobs(self.config, lost, lambda *_: True):
-            self.store.save(job.job_id, [row_of(run, job, failure=failure) for run in job.runs])
+            why = "its budget is a fraction of the mistakes of a Perceptron run that failed"
+            self._keep(job, self._failure(job, why), progress)
+
+    def _jobs(self, runs: Sequence[Run]) -> list[Job]:
+        return _jobs(self.config, self.plan, runs, self.options)
 
     def _seconds(self, job: Job) -> float:
         return job_seconds(job.runs, self.plan.infos[job.dataset.label], self.config.dtype)
+
+
+def _run_beside(job: Job, settings: Settings) -> Outcome:
+    """Run a job in a process that does not outlive the one that sweeps."""
+    if os.getpid() != settings.parent:
+        _die_with(settings.parent)
+    return run_job(job, settings)
+
+
+@cache
+def _die_with(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _jobs(config: Config, plan: Plan, runs: Sequence[Run], options: Options) -> list[Job]:
@@ -278,24 +417,45 @@ def _jobs(config: Config, plan: Plan, runs: Sequence[Run], options: Options) -> 
     return make_jobs(config, runs, fits)
 
 
-def _done(store: Store, plan: Plan) -> set[str]:
-    rows = store.rows()
-    return {run.run_id for run in plan.runs if rows.get(run.run_id, {}).get("status") == "done"}
+def _done(rows: Mapping[str, Mapping[str, str]], runs: Sequence[Run]) -> set[str]:
+    return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
 
 
-def _todo(store: Store, plan: Plan, options: Options) -> list[Run]:
-    done = _done(store, plan)
-    return [run for run in select(plan.runs, options.only) if run.run_id not in done]
+def _todo(plan: Plan, done: set[str], options: Options) -> list[Run]:
+    """Return the selected runs that are not done, and the Perceptrons that they need."""
+    todo = [run for run in select(plan.runs, options.only) if run.run_id not in done]
+    first = [run for run in perceptrons_first(plan, todo) if run.run_id not in done]
+    return list({run.run_id: run for run in [*first, *todo]}.values())
 
 
-def _manifest(config: Config, plan: Plan, options: Options) -> dict[str, Any]:
-    """Return the manifest of a sweep that begins."""
+def _phases(plan: Plan, todo: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """Return the Perceptron runs that budgets of the others depend on, and the others."""
+    first = {run.run_id for run in perceptrons_first(plan, todo)}
+    return [run for run in todo if run.run_id in first], [run for run in todo if run.run_id not in first]
+
+
+def _manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
+    """Return the manifest of a sweep that begins, going on from what a store has of the same code."""
+    new = _fresh_manifest(config, plan, options)
+    old = store.manifest() if store else None
+    if store is None or old is None or old.get("code") != new["code"]:
+        return new
+    going_on = ["start", "seconds", "parts"]
+    if not _todo(plan, _done(store.rows(), plan.runs), options):
+        going_on += ["versions", "git", "jobs", "end"]
+    # Datasets that --only left out are described as before.
+    datasets = old.get("datasets", {}) | new["datasets"]
+    return new | {key: old[key] for key in going_on if key in old} | {"datasets": datasets}
+
+
+def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, Any]:
     return {
         "name": config.name,
         "source": config.source,
         "description": config.description,
         "config": config.resolved(),
         "config_text": config.text,
+        "config_file": config.file,
         "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
         "profile": config.profile,
         "seed": config.seed,
@@ -322,42 +482,50 @@ def _manifest(config: Config, plan: Plan, options: Options) -> dict[str, Any]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Take a request to terminate as Ctrl-C, and leave no worker behind after either."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+def _telling_what_cannot_be_written(folder: Path) -> Iterator[None]:
     try:
         yield
-    except KeyboardInterrupt:
-        from joblib.externals.loky import get_reusable_executor
-
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    except OSError as error:
+        if error.errno not in _NO_WRITING:
+            raise
+        raise InputError(
+            f"{folder}: results cannot be written any more ({error.strerror}); what finished is kept; "
+            f"make room there, then repeat the command"
+        ) from None
 
 
 @contextmanager
-def _dask_client(address: str | None) -> Iterator[Any]:
+def _on_signals(numbers: Sequence[signal.Signals], handler: Any) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _stop_workers() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True, kill_workers=True).shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _dask_client(options: Options) -> Iterator[Any]:
+    """Open the client of a dask scheduler; None where none is asked for."""
+    if options.backend != "dask":
+        yield None
+        return
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("--backend dask needs dask: pip install 'budgetrun[dask]'") from None
+        raise InputError("--backend dask needs dask; type: pip install 'budgetrun[dask]'") from None
     try:
-        client = Client(address, timeout="10s")
+        client = Client(options.scheduler, timeout="6s")
     except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler {address}: no dask scheduler answers there ({error})") from None
+        raise InputError(f"--scheduler {options.scheduler}: no dask scheduler answers there ({error})") from None
     with client:
         yield client
-
-
-def _broken_pools() -> tuple[type[BaseException], ...]:
-    from concurrent.futures.process import BrokenProcessPool
-
-    return (BrokenProcessPool,)
 
 
 def _name(run: Run) -> str:

@@ -67,7 +67,7 @@ def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
     axes.set_xlabel(AXES[panel])
     axes.set_ylabel("seconds")
     axes.set_title(_fixed(panel, points), loc="left", fontsize=10.5, color="#555555")
-    axes.legend(loc="upper left", fontsize=9.5)
+    axes.legend(loc="upper left", fontsize=9.5, frameon=True, framealpha=1, edgecolor="none")
 
 
 def slope(line: Sequence[Point]) -> float:

@@ -1,0 +1,120 @@
+"""Small sweeps for tests: a config on generated data, the command in this process or in one of its own."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from budgetrun import cli
+
+TOP = Path(cli.__file__).resolve().parent.parent
+# As the `budgetrun` command, but without drawing: most tests are about the runs.
+COMMAND = "import sys; sys.argv[0] = 'budgetrun'; from budgetrun import cli; cli._report = print; cli.main()"
+VARYING = {"seconds", "peak_memory_mb"}
+
+
+def config(folder, name="small", **changes):
+    """Write a config of 2 x 8 runs that takes a moment, and return its file."""
+    given = {
+        "name": name,
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+        "repetitions": 2,
+        "algorithms": [
+            {"name": "perceptron"},
+            {"name": "remove_oldest", "budget": [5, 20]},
+            {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.25, 1]}},
+            {"name": "rbp", "budget": 10, "seeds": 3},
+        ],
+    }
+    return written(folder, given | changes)
+
+
+def slow_config(folder, name="slow"):
+    """Write a config of six jobs that take about half a second each, and return its file."""
+    given = {
+        "name": name,
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 15000}}],
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+        "repetitions": 6,
+        "algorithms": [{"name": "cks", "budget": 400}, {"name": "remove_oldest", "budget": 30}],
+    }
+    return written(folder, given)
+
+
+def written(folder, given):
+    path = Path(folder) / f"{given['name']}.yaml"
+    path.write_text(yaml.safe_dump(given))
+    return path
+
+
+def run(capsys, *arguments):
+    """Run the command in this process; return its exit code, stdout and stderr."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(argument) for argument in arguments], prog_name="budgetrun")
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def untimed(text):
+    """Return what was said without the seconds."""
+    return re.sub(r"\d+ s\b", "_ s", text)
+
+
+def start(folder, *arguments, **options):
+    """Start the command in a process and process group of its own."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+        start_new_session=True,
+        **options,
+    )
+
+
+def ended(process, seconds=30):
+    """Wait for a started command; return its exit code, stdout and stderr."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    finally:
+        process.kill()
+    return process.returncode, out.decode(), err.decode()
+
+
+def wait_for(what, seconds=20):
+    """Wait until ``what()`` is true, and return it."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.01)
+    return found
+
+
+def workers(process):
+    found = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in found if "LokyProcess" in " ".join(child.cmdline())]
+
+
+def parts(folder):
+    """Return when each part of a results folder was written, by name."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "parts").glob("*.jsonl")}
+
+
+def rows(folder):
+    """Return the rows of a results folder's runs.csv."""
+    with (folder / "runs.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def outcomes(folder):
+    """Return the rows without what differs from one run to the next."""
+    return [{key: value for key, value in row.items() if key not in VARYING} for row in rows(folder)]

@@ -1,0 +1,399 @@
+"""The command: its exit codes, its words, and what it does without."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from sweeping import COMMAND, TOP, config, ended, run, start, untimed, written
+
+from budgetrun.data import files
+
+VERBS = ["sweep", "plot", "report", "status", "list", "check", "data", "bench"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test in a folder of its own, without data, network or drawing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("no network", offline=True))
+    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
+
+
+@pytest.fixture
+def command(capsys):
+    return lambda *arguments: run(capsys, *arguments)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+
+
+def own(text, **changes):
+    """Write a stream and a config of it; return the config's file."""
+    with open("own.csv", "w") as file:
+        file.write(text)
+    return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
+
+
+GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
+
+
+# -- help --------------------------------------------------------------------------------------------------------------
+
+
+def test_verbs_stand_in_the_order_of_a_days_work(command):
+    code, out, err = command("--help")
+    assert (code, err) == (0, "")
+    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line.startswith("  ")]
+    assert [word for word in listed if word in VERBS] == VERBS
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["sweep", "--help"], ["data", "--help"], ["--version"]])
+def test_help_is_quick(arguments):
+    code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + COMMAND
+    asked = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"pandas", "matplotlib", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
+    assert not heavy & set(asked.stderr.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(command, verb):
+    assert command(verb, "--help")[0] == 0
+
+
+# -- a day's work ------------------------------------------------------------------------------------------------------
+
+
+def test_a_days_work(command):
+    path = config(".")
+    assert command("check", path) == (0, "small.yaml: good; 1 datasets, 8 settings of 4 algorithms\n", "")
+    code, out, err = command("sweep", path, "--dry-run")
+    assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 done, 16 to do", "")
+    assert os.listdir() == ["small.yaml"]
+    code, out, err = command("sweep", path, "--jobs", 1)
+    assert code == 0
+    assert "Online error in percent." in out
+    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 done, in results/small", "16/16 runs, _ s"]
+    assert command("status", "results") == (0, "results/small: 16 of 16 runs done\n", "")
+    code, out, _ = command("plot", "results/small")
+    assert (code, out) == (
+        0,
+        "".join(f"results/small/figures/error_noisy_gaussians.{kind}\n" for kind in ("png", "svg")),
+    )
+    code, out, _ = command("report", "results/small")
+    assert code == 0
+    assert "page     results/small/report.html" in out
+    code, out, _ = command("sweep", path, "--dry-run")
+    assert out.splitlines()[0] == "small: 16 runs, 16 done, 0 to do"
+    code, out, _ = command("sweep", path, "--dry-run", "--force")
+    assert out.splitlines()[0] == "small: 16 runs, 0 done, 16 to do"
+
+
+def test_a_profile_has_its_folder(command, undrawn):
+    path = config(".", profiles={"ci": {"n_examples": 40, "repetitions": 1}})
+    assert command("sweep", path, "--profile", "ci", "--jobs", 1, "--only", "seed=1")[0] == 0
+    assert sorted(os.listdir("results")) == ["ci"]
+    said = "results/ci/small: 1 of 8 runs done; for the rest, type: budgetrun sweep small.yaml --profile ci\n"
+    assert command("status", "results/ci/small") == (0, said, "")
+
+
+def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, undrawn):
+    path = config(".")
+    command("sweep", path, "--jobs", 1)
+    command("sweep", path, "--jobs", 1, "--force")
+    assert len(os.listdir("results")) == 2
+    before = os.stat("results/small/runs.csv").st_mtime_ns
+    assert command("status", "results")[1] == "results/small: 16 of 16 runs done\n"
+    assert os.stat("results/small/runs.csv").st_mtime_ns == before
+
+
+def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, undrawn, monkeypatch):
+    def fail(*_):
+        raise ValueError("no")
+
+    monkeypatch.setattr("budgetrun.learners.rbp.RBP.update", fail)
+    one, two = config(".", "one"), config(".", "two", algorithms=[{"name": "perceptron"}])
+    code, _, err = command("sweep", one, two, "--jobs", 1)
+    assert code == 1
+    assert "6 runs failed; to repeat them, type: budgetrun sweep one.yaml\n" in err
+    assert command("status", "results")[1] == (
+        "results/one: 10 of 16 runs done, 6 failed; for the rest, type: budgetrun sweep one.yaml\n"
+        "results/two: 2 of 2 runs done\n"
+    )
+
+
+@pytest.mark.parametrize("what", ["algorithms", "kernels", "datasets", "configs", None])
+def test_list(command, what):
+    code, out, err = command("list", *([what] if what else []))
+    assert (code, err) == (0, "")
+    known = {"algorithms": "forgetron(self_tuned)", "kernels": "gaussian", "datasets": "usps"}
+    assert known.get(what, "quickstart") in out
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    code = f'{sys.executable} -c "{COMMAND}" list datasets | head -1'
+    asked = subprocess.run(
+        code, shell=True, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=True
+    )
+    assert (len(asked.stdout.splitlines()), asked.stderr) == (1, "")
+
+
+def test_an_interrupt_outside_a_sweep(command, monkeypatch):
+    monkeypatch.setattr("budgetrun.plan.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("budgetrun.sweep.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert command("sweep", config(".")) == (130, "", "interrupted\n")
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def test_data_missing(command, undrawn, tmp_path):
+    places = "".join(f"  put usps/zip.{part}.gz at {tmp_path}/cache/usps/zip.{part}.gz\n" for part in ("train", "test"))
+    sentence = (
+        f"dataset 'usps': 2 of 2 files are not on this machine (no network)\n{places}"
+        "  or name a folder that holds them with --data or $BUDGETRUN_DATA\n"
+    )
+    listed = "usps: usps/zip.train.gz: missing\nusps: usps/zip.test.gz: missing\n"
+    assert command("data", "fetch", "usps") == (1, listed, sentence)
+    assert command("data", "verify", "usps") == (1, listed, "")
+    assert command("data", "verify", "noisy_gaussians") == (0, "", "")
+    code, out, _ = command("data", "list")
+    assert code == 0
+    assert "usps               missing" in out
+    code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--jobs", 1)
+    assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 done, in results/small\n")
+
+
+def test_a_truncated_file(command):
+    os.makedirs("data/usps")
+    for part in ("train", "test"):
+        with open(f"data/usps/zip.{part}.gz", "wb") as file:
+            file.write(gzip.compress(os.urandom(4000))[:-500])
+    code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
+    assert code == 2
+    assert err == (
+        f"{os.getcwd()}/data/usps/zip.train.gz: truncated or corrupt .gz file (Compressed file ended before the "
+        "end-of-stream marker was reached); replace it by a whole copy\n"
+    )
+    assert command("data", "verify", "usps", "--data", "data")[0] == 1
+    assert not os.path.exists("results")
+
+
+def test_a_wrong_checksum(command):
+    os.makedirs("data/usps")
+    for part in ("train", "test"):
+        with open(f"data/usps/zip.{part}.gz", "wb") as file:
+            file.write(gzip.compress(b"1 2 3\n"))
+    code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
+    assert code == 2
+    start = f"{os.getcwd()}/data/usps/zip.train.gz: not the usps/zip.train.gz of dataset 'usps': the sha256 of its"
+    assert err.startswith(start)
+    assert err.endswith("remove it and type 'budgetrun data fetch usps'\n")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (GOOD + "1,nan,2\n", "own.csv:41:2: "),
+        (GOOD + "\n1,2,3\n", "own.csv:41:1: empty row; every row is a label and its features"),
+        (GOOD + "1,,3\n", "own.csv:41:2: empty field; every field is a finite number"),
+        (GOOD + "2,3,4\n", "dataset 'own': "),
+        ("", "own.csv: the file is empty"),
+    ],
+    ids=["nan", "empty row", "empty field", "three labels", "empty"],
+)
+def test_a_bad_stream(command, text, sentence):
+    code, out, err = command("sweep", own(text))
+    assert (code, out) == (2, "")
+    assert err.startswith(sentence)
+    assert len(err.splitlines()) == 1
+    assert not os.path.exists("results")
+
+
+def test_three_labels_are_told_with_what_to_type(command):
+    err = command("sweep", own(GOOD + "2,3,4\n"))[2]
+    assert "found 3: 0 1 2; name those that become +1, e.g. 'positive: 2'" in err
+
+
+def test_status_of_a_stream_that_has_gone(command, undrawn):
+    command("sweep", own(GOOD), "--jobs", 1)
+    os.remove("own.csv")
+    code, out, _ = command("status", "results")
+    assert code == 0
+    assert out.startswith("results/small: 8 runs done, 0 failed; of how many cannot be told: dataset 'own': ")
+
+
+def test_a_changed_stream_is_swept_anew(command, undrawn):
+    path = own(GOOD)
+    command("sweep", path, "--jobs", 1)
+    own(GOOD + "1,2,3\n")
+    assert command("status", "results")[1].startswith("results/small: 0 of 8 runs done, 8 of earlier code or data; for")
+    _, _, err = command("sweep", path, "--jobs", 1)
+    assert err.startswith("8 runs in results/small are of earlier code or data; they are made again\nsmall: 8 runs to")
+    assert command("status", "results")[1] == "results/small: 8 of 8 runs done\n"
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["check", "sweep"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("  - {name: forgetton}", "5: algorithms[0].name: unknown 'forgetton'; did you mean 'forgetron'?"),
+        ("  - {name: forgetron, budget: 0}", "5: algorithms[0].budget: must be an integer >= 1, got 0"),
+        ("  - {name: rbp, budget: 1, budget: 2}", "5: algorithms[0].budget: key given twice, first on line 5"),
+    ],
+    ids=["unknown algorithm", "budget 0", "duplicate key"],
+)
+def test_a_bad_config(command, verb, line, words):
+    with open("bad.yaml", "w") as file:
+        file.write(
+            "name: bad\ndatasets: [{name: noisy_gaussians}]\nkernel: {name: linear}\nalgorithms:\n" + line + "\n"
+        )
+    code, out, err = command(verb, "bad.yaml")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"bad.yaml:{words}")
+    assert len(err.splitlines()) == 1
+
+
+def test_check_tells_the_good_from_the_bad(command):
+    good = config(".")
+    code, out, err = command("check", good, "missing.yaml")
+    assert code == 2
+    assert out.startswith("small.yaml: good")
+    assert err.startswith("missing.yaml: no such file or config")
+
+
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [
+        ("dataset=usps", "--only dataset=usps: no such dataset  (allowed: noisy_gaussians)"),
+        (
+            "algorithm=forgetton",
+            "--only algorithm=forgetton: no such algorithm; did you mean 'forgetron'?  (allowed: perceptron, "
+            "remove_oldest, forgetron, forgetron(self_tuned), rbp)",
+        ),
+        ("budget=7", "--only budget=7: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
+        ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
+        ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
+        ("task=x", "--only task=x: no such task  (allowed: -)"),
+        ("colour=red", "--only colour=red: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
+         "budget, seed"),
+        ("budget", "--only budget: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
+         "budget, seed"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_only_what_there_is(command, only, sentence, dry):
+    assert command("sweep", config("."), "--only", only, *dry) == (2, "", sentence + "\n")
+    assert not os.path.exists("results")
+
+
+def test_only_what_there_is_together(command):
+    only = ["--only", "algorithm=perceptron", "--only", "seed=1", "--only", "seed=2"]
+    sentence = "--only algorithm=perceptron --only seed=1 --only seed=2: each is there, but no run is all of these\n"
+    assert command("sweep", config("."), *only) == (2, "", sentence)
+
+
+def test_results_of_another_config(command, undrawn):
+    command("sweep", config("."), "--jobs", 1)
+    path = config(".", repetitions=1)
+    code, _, err = command("sweep", path, "--jobs", 1)
+    assert code == 2
+    assert err.splitlines() == [
+        "results/small: these results were made by another config (it differs in: datasets, repetitions); "
+        "give the config another name, another folder with --results DIR, or move them aside with --force"
+    ]
+    assert command("sweep", path, "--jobs", 1, "--force")[0] == 0
+    assert len(os.listdir("results")) == 2
+
+
+def test_a_results_folder_that_cannot_be_written(command):
+    open("file", "w").close()
+    for results in ("file", "file/below"):
+        code, _, err = command("sweep", config("."), "--results", results)
+        assert code == 2
+        assert err.splitlines() == [
+            f"{results}/small: the results folder cannot be written (Not a directory); name another with --results DIR"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is no size; type a number with K, M or G, such as 8G"),
+        (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS go together"),
+        (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
+        (
+            ["sweep", "small.yaml", "--data", "nowhere"],
+            "--data: no folder nowhere; give the folder that holds the data",
+        ),
+        (["sweep"], "Missing argument 'CONFIG...'"),
+        (["swep"], "No such command 'swep'"),
+        (["status", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
+        (["report", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
+        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
+        (["data", "fetch", "uspz"], "uspz"),
+        (["list", "things"], "things"),
+    ],
+)
+def test_exit_code_2(command, arguments, words):
+    config(".", datasets=[{"name": "usps"}], profiles={"ci": {"seeds": 1}})
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not os.path.exists("results")
+
+
+def test_a_broken_manifest(command):
+    os.makedirs("results/small")
+    with open("results/small/manifest.json", "w") as file:
+        json.dump([], file)
+    sentence = "results/small/manifest.json: cannot be read; repeat the sweep: budgetrun sweep CONFIG\n"
+    assert command("status", "results/small") == (2, "", sentence)
+
+
+def test_plain_lines_where_there_is_no_terminal(tmp_path):
+    code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--jobs", 1))
+    assert (code, out) == (0, "results/small\n")
+    assert untimed(err) == "small: 16 runs to do, 0 done, in results/small\n16/16 runs, _ s\n"
+
+
+def test_a_config_of_nothing_but_missing_data_is_written_down(command, undrawn):
+    path = written(".", {
+        "name": "none",
+        "datasets": [{"name": "usps", "label": "a"}],
+        "kernel": {"name": "linear"},
+        "algorithms": [{"name": "perceptron"}],
+    })  # fmt: skip
+    assert command("sweep", path, "--only", "dataset=a")[0] == 1
+    assert command("status", "results/none")[1] == (
+        "results/none: 0 of 0 runs done, data missing for a; for the rest, type: budgetrun sweep none.yaml\n"
+    )
+
+
+def test_status_of_a_folder_of_another_version(command, undrawn):
+    command("sweep", config("."), "--jobs", 1)
+    with open("results/small/manifest.json") as file:
+        manifest = json.load(file)
+    manifest["config"]["algorithms"] = "none"
+    with open("results/small/manifest.json", "w") as file:
+        json.dump(manifest, file)
+    code, out, _ = command("status", "results")
+    assert code == 0
+    assert out.startswith("results/small: 16 runs done, 0 failed; of how many cannot be told: ")

@@ -1,0 +1,101 @@
+"""Estimates: they follow sizes and budgets, and memory is not less than what a worker takes."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sweeping import COMMAND, TOP, config, rows
+
+from budgetrun import config as config_module
+from budgetrun.cost import job_bytes, job_seconds, machine_rates
+from budgetrun.data import StreamInfo
+from budgetrun.plan import make_plan, perceptrons_first, with_budgets
+from budgetrun.sweep import Options, describe, sweep
+
+DENSE = StreamInfo(20_000, 500, None, ["-"], "")
+SPARSE = StreamInfo(20_000, 500, 12.0, ["-"], "")
+
+
+def runs_of(tmp_path, *algorithms):
+    return make_plan(config_module.load(config(tmp_path, algorithms=list(algorithms), repetitions=1))).runs
+
+
+@pytest.mark.parametrize("cost", [job_bytes, job_seconds])
+def test_more_costs_more(tmp_path, cost):
+    def of(info=DENSE, dtype="float64", **given):
+        given = {key: value for key, value in ({"name": "rbp", "budget": 100, "seeds": 2} | given).items() if value}
+        return cost(runs_of(tmp_path, given), info, dtype)
+
+    assert of(budget=1000) > of()
+    assert of(seeds=20) > of()
+    assert of() > of(SPARSE)
+    assert of(name="cks", seeds=None, budget=2000) > of(name="remove_oldest", seeds=None, budget=2000)
+    assert of() > of(StreamInfo(10_000, 500, None, ["-"], ""))
+
+
+def test_float32_takes_less_memory(tmp_path):
+    runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
+    assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE, "float64")
+
+
+def test_mistakes_are_known_once_budgets_are(tmp_path):
+    fractions = {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}}
+    runs = runs_of(tmp_path, {"name": "perceptron"}, fractions)
+    (first,) = perceptrons_first(make_plan(config_module.load(tmp_path / "small.yaml")), runs)
+    few, many = (
+        job_seconds(with_budgets(runs, {(first.dataset, 0, "-"): p})[1:], DENSE, "float64") for p in (500, 5000)
+    )
+    assert many > 2 * few
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rates_are_those_of_a_machine(dtype):
+    rates = machine_rates(dtype)
+    assert min(rates.products, rates.exponentials, rates.gathers) > 1e7
+    assert rates.updates > 1e3
+    assert machine_rates(dtype) is rates
+
+
+SHAPES = {
+    "dense": (300, [{"name": "perceptron"}, {"name": "rbp", "budget": 200, "seeds": 2}]),
+    "sparse": (None, [{"name": "perceptron"}, {"name": "remove_oldest", "budget": 200}]),
+    "pairs": (20, [{"name": "cks", "budget": [1000, 1500]}]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_worker_takes_no_more_memory_than_was_said(tmp_path, shape):
+    d, algorithms = SHAPES[shape]
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 8000)
+    own = tmp_path / ("own.npz" if d else "own.libsvm")
+    if d:
+        np.savez(own, X=rng.normal(size=(8000, d)) + y[:, None] * 0.3, y=y)
+    else:
+        own.write_text(
+            "".join(f"{label} {at}:1 {at + 9}:1\n" for label, at in zip(y, rng.integers(1, 200, 8000), strict=True))
+        )
+    kernel = {"name": "gaussian", "gamma": 1 / (d or 2)}
+    path = config(
+        tmp_path, datasets=[{"name": "own", "path": str(own)}], algorithms=algorithms, kernel=kernel, repetitions=1
+    )
+    env = {**os.environ, "PYTHONPATH": str(TOP)}
+    # A process is charged with the peak of the one it was forked from: here a shell, not this one.
+    command = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", COMMAND, "sweep", path, "--jobs", "1"]
+    subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    loaded = config_module.load(path)
+    plan = make_plan(loaded)
+    said = job_bytes(plan.runs, plan.infos["own"], "float64") / 1e6
+    taken = max(float(row["peak_memory_mb"]) for row in rows(tmp_path / "results" / "small")) * 1.048576
+    assert taken < said < 4 * taken
+
+
+def test_a_dry_run_adds_up(tmp_path):
+    options = Options(results=tmp_path / "results", jobs=2)
+    loaded = config_module.load(config(tmp_path))
+    said = describe(loaded, options)
+    assert said.splitlines()[-1].startswith("  estimate: about ")
+    sweep(loaded, Options(results=tmp_path / "results"))
+    assert "estimate" not in describe(loaded, options)
