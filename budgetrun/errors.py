@@ -14,4 +14,4 @@ class InputError(Exception):
 
 
 class DataMissingError(InputError):
-    """A dataset's file is neither on this machine nor to be fetched; the message says which file goes where. Exit code 1."""
+    """A dataset's file is neither on this machine nor to be fetched; the message says what goes where. Exit code 1."""
