@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 from filelock import FileLock
 
 from budgetrun.errors import InputError
@@ -91,6 +92,13 @@ class Store:
             text = json.dumps({column: _text(row[column]) for column in COLUMNS}, ensure_ascii=False)
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
         _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
+
+    def drop_unfinished_writes(self) -> None:
+        """Remove what processes that are no more were about to write; nothing refers to it."""
+        for path in [*self.folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
+            writer = path.name.split(".")[-2]
+            if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
+                path.unlink(missing_ok=True)
 
     def rows(self) -> Mapping[str, Row]:
         """Return every run that is kept here, by run id: from `runs.csv` and from whatever finished after it."""

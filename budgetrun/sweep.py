@@ -283,6 +283,7 @@ class _Sweep:
         """Leave the folder complete."""
         for mark in self.store.parts.glob("*.running"):
             mark.unlink(missing_ok=True)
+        self.store.drop_unfinished_writes()
         self.store.write_table()
         rows = self.store.rows()
         self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")

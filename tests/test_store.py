@@ -3,6 +3,9 @@
 import csv
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -209,3 +212,15 @@ def test_no_temporary_file_stays_when_writing_fails(store, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         store.save("a", [row(1)])
     assert not list(store.parts.iterdir())
+
+
+def test_unfinished_writes_of_dead_processes_go(tmp_path):
+    store = Store(tmp_path / "r")
+    store.parts.mkdir(parents=True)
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    dead, alive = (store.parts / f".a.jsonl.{pid}.tmp" for pid in (process.pid, os.getpid()))
+    dead.touch()
+    alive.touch()
+    store.drop_unfinished_writes()
+    assert [dead.exists(), alive.exists()] == [False, True]

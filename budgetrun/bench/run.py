@@ -79,7 +79,8 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
         "",
         "*floor* is the time that the kernel products, the exponentials and the score products of the engine's own "
         "block sizes take by themselves on this machine, as a share of the engine's time. In brackets after the "
-        "mistakes: how many more they are than in float64.",
+        "mistakes, where it is not 0: how many more they are than the plain loop's or, where that ran a sample, than "
+        "the engine's in float64.",
     ]
     for comparison in done:
         records = comparison.records

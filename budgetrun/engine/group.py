@@ -92,7 +92,8 @@ class Group:
     Notes
     -----
     A score within rounding of the learner's threshold is computed again, example by example with an exact sum, before
-    it decides. So the outcome does not depend on the block size, and ties between equal examples are ties.
+    it decides. So ties between equal examples are ties, and block sizes do not matter, unless the learner itself
+    amplifies rounding: on some long streams the self-tuned Forgetron does (docs/engine.md).
     """
 
     def __init__(
@@ -319,7 +320,7 @@ def run(
         The examples, in the order of the rounds.
     y : array_like, shape (T,), in {-1, +1}
     block_size : int, >= 1
-        Rounds a block; it changes the time and nothing else.
+        Rounds a block; it changes the time, and scores by rounding.
     tie : {"mistake", "positive"}
         f(x) = 0 is a mistake, or predicts +1.
     """

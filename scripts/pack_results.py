@@ -1,0 +1,25 @@
+"""Compress runs.csv of results folders where it is large, so that they can be committed.
+
+Usage: python scripts/pack_results.py results/forgetron_table81 ...
+"""
+
+import gzip
+import sys
+from pathlib import Path
+
+LARGE = 1_000_000
+
+
+def pack(folder: Path) -> None:
+    """Replace ``runs.csv`` by ``runs.csv.gz`` if it is above 1 MB; the same runs give the same bytes."""
+    table = folder / "runs.csv"
+    if not table.is_file() or table.stat().st_size <= LARGE:
+        return
+    with (folder / "runs.csv.gz").open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
+        file.write(table.read_bytes())
+    table.unlink()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        pack(Path(name))
