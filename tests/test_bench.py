@@ -63,9 +63,11 @@ def test_plain_loops_are_the_papers_algorithms(stream):
     rounds = np.arange(len(y))
     expected = perceptron.perceptron(X, y, gaussian(GAMMA))
     assert loops.perceptron(X, y, GAMMA) == rounds[expected.mistakes].tolist()
+    assert loops.perceptron_by_index(X, y, GAMMA) == rounds[expected.mistakes].tolist()
     for budget in (1, 7, 1000):
         expected = forgetron.self_tuned(X, y, gaussian(GAMMA), budget)
         assert loops.self_tuned_forgetron(X, y, GAMMA, budget) == rounds[expected.mistakes].tolist()
+        assert loops.self_tuned_forgetron_by_index(X, y, GAMMA, budget) == rounds[expected.mistakes].tolist()
 
 
 @pytest.mark.parametrize("block_size", [16, 64])

@@ -1,7 +1,8 @@
 """The plain loops that the engine is measured against: one kernel row a round, in numpy, with nothing wasted.
 
-Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. Both return
-the rounds of the mistakes, from 0.
+Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. Those named
+``_by_index`` are as programs are often written: norms are computed once, but the support set is a list of row numbers,
+by which the examples are gathered every round. All return the rounds of the mistakes, from 0.
 """
 
 from __future__ import annotations
@@ -61,6 +62,43 @@ def self_tuned_forgetron(X: np.ndarray, y: np.ndarray, gamma: float, budget: int
         kept[place, :size] = k
         kept[:size, place] = k
         kept[place, place] = 1.0
+    return mistakes
+
+
+def perceptron_by_index(X: np.ndarray, y: np.ndarray, gamma: float) -> list[int]:
+    """Run the kernel Perceptron as `perceptron` does, gathering the support's examples every round."""
+    squares, labels = np.square(X).sum(axis=1), y.astype(float)
+    support = np.empty(len(y), dtype=int)
+    mistakes: list[int] = []
+    for t, label in enumerate(labels.tolist()):
+        held = support[: len(mistakes)]
+        k = np.exp(-gamma * (squares[held] + squares[t] - 2 * (X[held] @ X[t])))
+        if label * (labels[held] @ k) <= 0:
+            support[len(mistakes)] = t
+            mistakes.append(t)
+    return mistakes
+
+
+def self_tuned_forgetron_by_index(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> list[int]:
+    """Run the self-tuned Forgetron as `self_tuned_forgetron` does, gathering the support's examples every round."""
+    squares = np.square(X).sum(axis=1)
+    support, weights = np.empty(0, dtype=int), np.empty(0)
+    mistakes: list[int] = []
+    Q = 0.0
+    for t, label in enumerate(y.tolist()):
+        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
+        if label * (weights @ k) > 0:
+            continue
+        mistakes.append(t)
+        support, weights = np.append(support, t), np.append(weights, float(label))
+        if len(support) > budget:
+            r, oldest = int(support[0]), weights.item(0)
+            k = np.exp(-gamma * (squares[support] + squares[r] - 2 * (X[support] @ X[r])))
+            score = float(weights @ k)
+            sigma, mu = abs(oldest), score if oldest > 0 else -score
+            phi = gentlest_shrinking(sigma, mu, Q, len(mistakes))
+            Q += damage(phi * sigma, phi * mu)
+            support, weights = support[1:], phi * weights[1:]
     return mistakes
 
 
