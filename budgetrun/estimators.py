@@ -90,9 +90,8 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) for each row, shape (n,); positive for the second class."""
-        check_is_fitted(self, "_group")
+        f = self._member.hypothesis
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        f = self._group.members[0].hypothesis
         parts = [f.score(X[start : start + _ROWS]) for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
@@ -148,18 +147,18 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
         signs = np.where(y == self.classes_[1], 1, -1)
         # Few examples held: small blocks, or the block's products with itself would outweigh all else.
-        block = 64 if self._group.pool.used < 512 and self._learner_budget() < 512 else 256
+        budget = self._member.learner.budget
+        block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
         for start in range(0, len(signs), block):
             self._group.feed(X[start : start + block], signs[None, start : start + block])
         return self
 
-    def _learner_budget(self) -> float:
-        budget = self._group.members[0].learner.budget
-        return float("inf") if budget is None else budget
-
     def _new_group(self) -> Group:
         given = {name: _plain(value) for name, value in self.get_params().items()}
-        learner = self._learners[given.pop("variant", None)] if self._has_variant(given) else self._learners[None]
+        variant = given.get("variant")
+        if variant not in self._learners:
+            raise ValueError(f"variant must be one of {', '.join(map(str, self._learners))}, got {variant!r}")
+        learner = self._learners[variant]
         wanted = learners.parameters(learner)
         chosen = {name: given[name] for name in wanted if given[name] is not None}
         for name, value in chosen.items():
@@ -168,14 +167,6 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
             if given[name] not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
         return Group(_kernel(given), [learner(**chosen)], tie=given["tie"], dtype=given["dtype"])
-
-    def _has_variant(self, given: dict[str, Any]) -> bool:
-        if None in self._learners:
-            return False
-        if given["variant"] not in self._learners:
-            allowed = ", ".join(map(str, self._learners))
-            raise ValueError(f"variant must be one of {allowed}, got {given['variant']!r}")
-        return True
 
 
 # Rows scored at a time: a block of kernel values of moderate size whatever is asked.
