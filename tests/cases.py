@@ -7,13 +7,17 @@ import numpy as np
 import reference
 
 
-def all_cases():
-    """Yield (id, name, variant, parameters, reference function) for whatever stands in tests/reference."""
+def all_cases(kind="CASES"):
+    """Yield (id, name, variant, parameters, reference function) for whatever stands in tests/reference.
+
+    ``kind`` is CASES for learners of two classes, MULTICLASS_CASES for those of several.
+    """
     for info in pkgutil.iter_modules(reference.__path__):
         module = importlib.import_module(f"reference.{info.name}")
-        for variant, parameters, function in getattr(module, "CASES", ()):
+        for variant, parameters, function in getattr(module, kind, ()):
             given = "-".join(f"{key}={value}" for key, value in parameters.items())
-            yield f"{info.name}{f'({variant})' if variant else ''}-{given}", info.name, variant, parameters, function
+            name = getattr(module, "NAME", info.name)
+            yield f"{name}{f'({variant})' if variant else ''}-{given}", name, variant, parameters, function
 
 
 def random_stream(T=220, d=2, seed=0):

@@ -3,12 +3,14 @@
 from budgetrun.data.cards import Card, CardFile, card, list_cards
 from budgetrun.data.files import fetch, verify
 from budgetrun.data.streams import Stream, StreamInfo, open_stream, stream_info
+from budgetrun.data.testset import TestSet
 
 __all__ = [
     "Card",
     "CardFile",
     "Stream",
     "StreamInfo",
+    "TestSet",
     "card",
     "fetch",
     "list_cards",

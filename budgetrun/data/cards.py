@@ -27,20 +27,24 @@ class CardFile(BaseModel):
     file : str
         Its name under a data folder, e.g. ``libsvm/a9a.xz``; the same name with another of the suffixes none, .gz,
         .bz2, .xz is the same file otherwise compressed.
+    folder : bool
+        Whether it is a folder of files; then its name may be in any case.
     urls : list of str
         Public addresses of the file, in the order to try; empty where there is none.
-    sha256 : str
-        Of the decompressed content: this decides whether a file is the right one.
-    sha256_stored : str
+    sha256 : str or None
+        Of the decompressed content: this decides whether a file is the right one. None where it is not known: then a
+        file that is here is used as it is, unverified, and none is ever downloaded.
+    sha256_stored : str or None
         Of the compressed file that the card was written from; for people, not checked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: str
+    folder: bool = False
     urls: list[str] = []
-    sha256: Sha256
-    sha256_stored: Sha256
+    sha256: Sha256 | None
+    sha256_stored: Sha256 | None = None
 
 
 class Card(BaseModel):
@@ -58,6 +62,7 @@ class Card(BaseModel):
         Empty for a generated dataset.
     n_examples : dict of part to int
     labels : dict of part to (dict of label to count)
+        Both may lack parts whose files have no checksum.
     nnz : dict of part to int
         Non-zero values, for datasets that are read as sparse matrices.
     default_parts : list of str
@@ -70,6 +75,8 @@ class Card(BaseModel):
         A generated dataset's options with their defaults.
     version : int or None
         A generated dataset's: changes whenever its points do.
+    obtain : str
+        How to come by files that are never downloaded; a clause for a message.
     notes : list of str
         What a reader of results should know of the data.
     """
@@ -82,7 +89,7 @@ class Card(BaseModel):
     source: str
     licence: str
     homepage: str
-    format: Literal["idx", "libsvm", "csv", "zip_digits", "census_income", "generated"]
+    format: Literal["idx", "libsvm", "csv", "zip_digits", "census_income", "timit", "generated"]
     n_features: Annotated[int, Field(ge=1)]
     files: dict[str, list[CardFile]] = {}
     n_examples: dict[str, int] = {}
@@ -93,6 +100,7 @@ class Card(BaseModel):
     label_column: Literal["first", "last"] = "first"
     options: dict[str, Any] = {}
     version: int | None = None
+    obtain: str = ""
     notes: list[str] = []
 
     @model_validator(mode="after")
@@ -102,17 +110,23 @@ class Card(BaseModel):
                 raise ValueError("a generated dataset has a version and no files")
             return self
         parts = set(self.files)
-        if not parts or set(self.n_examples) != parts or set(self.labels) != parts or not set(self.nnz) <= parts:
+        if not parts or not set(self.n_examples) | set(self.labels) | set(self.nnz) <= parts:
             raise ValueError("files, n_examples and labels must name the same parts")
         if not self.default_parts or not set(self.default_parts) <= parts:
             raise ValueError("default_parts must be parts of files")
         for part in parts:
-            if sum(self.labels[part].values()) != self.n_examples[part]:
+            if self.has_checksums((part,)) and not (part in self.n_examples and part in self.labels):
+                raise ValueError(f"part {part} has checksums, so n_examples and labels must name it")
+            if part in self.labels and sum(self.labels[part].values()) != self.n_examples.get(part):
                 raise ValueError(f"the label counts of part {part} do not add up to its n_examples")
         return self
 
-    def chosen_parts(self, parts: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the parts to read, in order: those named, else the card's default.
+    def has_checksums(self, parts: tuple[str, ...]) -> bool:
+        """Return whether the checksum of every file of some parts is known."""
+        return all(file.sha256 for file in self.files_of(parts))
+
+    def chosen_parts(self, parts: Sequence[str] | None, key: str = "parts") -> tuple[str, ...]:
+        """Return the parts to read, in order: those named under ``key``, else the card's default.
 
         Raises
         ------
@@ -124,14 +138,20 @@ class Card(BaseModel):
         known = " ".join(self.files) or "none"
         for part in parts:
             if part not in self.files:
-                raise InputError(f"dataset '{self.name}': parts: unknown part '{part}'; its parts are: {known}")
+                raise InputError(f"dataset '{self.name}': {key}: unknown part '{part}'; its parts are: {known}")
         if not parts or len(set(parts)) < len(parts):
-            raise InputError(f"dataset '{self.name}': parts: name each part once; its parts are: {known}")
+            raise InputError(f"dataset '{self.name}': {key}: name each part once; its parts are: {known}")
         return tuple(parts)
 
     def files_of(self, parts: tuple[str, ...]) -> list[CardFile]:
         """Return the files of some parts, in order."""
         return [file for part in parts for file in self.files[part]]
+
+    def label_counts(self, parts: tuple[str, ...]) -> dict[Label, int]:
+        """Return how many examples of some parts have each label, labels ascending."""
+        found = {label for part in parts for label in self.labels[part]}
+        labels = sorted(found, key=lambda label: (isinstance(label, str), label))
+        return {label: sum(self.labels[part].get(label, 0) for part in parts) for label in labels}
 
 
 def list_cards() -> list[Card]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.data import files
+from budgetrun.data import files, timit
 from budgetrun.data.cards import Card, CardFile, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, bare_name, read_content
@@ -42,29 +42,49 @@ class Dataset:
         The labels found; whole numbers as int.
     sha256s : dict of file name to str
         Of the decompressed contents.
+    open_ended : bool
+        Whether there may be further features, all zero: LIBSVM text of the user's own ends with the last one named.
     """
 
     X: np.ndarray | csr_array
     codes: np.ndarray
     classes: tuple[Label, ...]
     sha256s: dict[str, str]
+    open_ended: bool = False
 
     @classmethod
-    def of(cls, X: np.ndarray | csr_array, y: np.ndarray, sha256s: dict[str, str]) -> Dataset:
+    def of(cls, X: np.ndarray | csr_array, y: np.ndarray, sha256s: dict[str, str], open_ended: bool = False) -> Dataset:
         """Return a dataset from examples and labels as read."""
         found, codes = np.unique(y, return_inverse=True)
         labels = found.tolist()
         whole = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in labels)
-        return cls(X, codes.astype(np.int32), whole, sha256s)
+        return cls(X, codes.astype(np.int32), whole, sha256s, open_ended)
+
+    @property
+    def counts(self) -> dict[Label, int]:
+        """How many examples have each label, labels ascending."""
+        return dict(zip(self.classes, np.bincount(self.codes).tolist(), strict=True))
 
 
 def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None) -> Dataset:
-    """Return some parts of a card's dataset, one after the other, from files that are found or fetched and verified."""
-    stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir))
+    """Return some parts of a card's dataset, one after the other, from files that are found or fetched and verified.
+
+    Raises
+    ------
+    InputError
+        A file is at fault, or, unverified, does not hold what the card says.
+    DataMissingError
+        A file is neither here nor to be had.
+    """
+    paths = files.locate(card, parts, data_dir)
+    stamps = tuple(
+        timit.stamp(path, part) if card.format == "timit" else Stamp.of(path)
+        for path, part in zip(paths, [part for part in parts for _ in card.files[part]], strict=True)
+    )
     return _load_card(card.name, parts, stamps)
 
 
-def load_own(path: Path, where: str) -> Dataset:
+def load_own(path: Path, where: str, key: str = "path") -> Dataset:
     """Return a user's own file: .npz, .csv, .tsv, .libsvm, .svm, else by its looks; through .gz, .bz2, .xz.
 
     Any other name is read as LIBSVM text if a colon stands in its first 64 KB, else as a table.
@@ -75,7 +95,7 @@ def load_own(path: Path, where: str) -> Dataset:
         No such file, or it is at fault.
     """
     if not path.is_file():
-        raise InputError(f"{where}: path: no file {path}; give a path from the config's folder, or an absolute one")
+        raise InputError(f"{where}: {key}: no file {path}; give a path from the config's folder, or an absolute one")
     return _load_own(Stamp.of(path))
 
 
@@ -83,9 +103,40 @@ def load_own(path: Path, where: str) -> Dataset:
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
     wanted = card.files_of(parts)
-    contents = [_read_verified(card, file, stamp.path) for file, stamp in zip(wanted, stamps, strict=True)]
-    X, y = _parse_card(card, contents, [file.file for file in wanted])
-    return Dataset.of(X, y, {file.file: file.sha256 for file in wanted})
+    if card.format == "timit":
+        return _load_timit(parts, wanted, stamps)
+    read = [_read_verified(card, file, stamp.path) for file, stamp in zip(wanted, stamps, strict=True)]
+    X, y = _parse_card(card, [content for content, _ in read], [file.file for file in wanted])
+    dataset = Dataset.of(X, y, {file.file: sha256 for file, (_, sha256) in zip(wanted, read, strict=True)})
+    if not card.has_checksums(parts):
+        _check_counts(card, parts, dataset, " and ".join(str(stamp.path) for stamp in stamps))
+    return dataset
+
+
+def _load_timit(parts: tuple[str, ...], folders: list[CardFile], stamps: tuple[Stamp, ...]) -> Dataset:
+    read = [timit.read_timit(stamp.path, part) for stamp, part in zip(stamps, parts, strict=True)]
+    # Joining copies; a single part is the rule, and large.
+    X = read[0][0] if len(read) == 1 else np.concatenate([X for X, _, _ in read])
+    sha256s = {folder.file: sha256 for folder, (_, _, sha256) in zip(folders, read, strict=True)}
+    return Dataset.of(X, np.concatenate([y for _, y, _ in read]), sha256s)
+
+
+def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:
+    """Hold what unverified files were found to hold against what their card says of them."""
+    if set(parts) <= set(card.n_examples):
+        n_examples = sum(card.n_examples[part] for part in parts)
+        if len(dataset.codes) != n_examples:
+            told = f"{len(dataset.codes):,} examples where the card of dataset '{card.name}' says {n_examples:,}"
+            raise InputError(f"{where}: {told}; the file is another one or not whole: replace it by the original")
+    if set(parts) <= set(card.labels) and dataset.counts != card.label_counts(parts):
+        found, said = (_counted(counts) for counts in (dataset.counts, card.label_counts(parts)))
+        told = f"labels {found} where the card of dataset '{card.name}' says {said}"
+        raise InputError(f"{where}: {told}; the file is another one or not whole: replace it by the original")
+
+
+def _counted(counts: dict[Label, int]) -> str:
+    shown = [f"{label}:{count:,}" for label, count in counts.items()]
+    return " ".join(shown[:20]) + (" ..." if len(shown) > 20 else "")
 
 
 @lru_cache(maxsize=2)
@@ -94,21 +145,23 @@ def _load_own(stamp: Stamp) -> Dataset:
     where = str(stamp.path)
     kind = Path(bare_name(stamp.path.name)).suffix.lower()
     X: np.ndarray | csr_array
+    open_ended = False
     if kind == ".npz":
         X, y = parse_npz(content, where)
     elif kind in (".libsvm", ".svm") or (kind not in (".csv", ".tsv") and b":" in content[: 1 << 16]):
         sparse, y = parse_libsvm(content, where)
-        X = _denser(sparse)
+        X, open_ended = _denser(sparse), True
     else:
         X, y = parse_table(content, where)
-    return Dataset.of(X, y, {stamp.path.name: hashlib.sha256(content).hexdigest()})
+    return Dataset.of(X, y, {stamp.path.name: hashlib.sha256(content).hexdigest()}, open_ended)
 
 
-def _read_verified(card: Card, file: CardFile, path: Path) -> bytes:
+def _read_verified(card: Card, file: CardFile, path: Path) -> tuple[bytes, str]:
     """Read a file; the very bytes that are parsed are those that were hashed."""
     content = read_content(path)
-    files.check_sha256(card, file, path, hashlib.sha256(content).hexdigest())
-    return content
+    found = hashlib.sha256(content).hexdigest()
+    files.check_sha256(card, file, path, found)
+    return content, found
 
 
 def _parse_card(card: Card, contents: list[bytes], names: list[str]) -> tuple[np.ndarray | csr_array, np.ndarray]:

@@ -53,19 +53,43 @@ def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
     """Return where a card's file is on this machine, or None.
 
     In each folder its name is tried with and without the sub-folder, first as the card writes it, then plain and with
-    the suffixes .gz, .bz2, .xz. The first file found is the one: a wrong one is an error, not passed over.
+    the suffixes .gz, .bz2, .xz. The first file found is the one: a wrong one is an error, not passed over. A folder's
+    name may be in any case, and stand in another folder named like its first part, as archives unpack.
     """
     for folder in search_folders(data_dir):
-        for name in (file.file, Path(file.file).name):
-            for candidate in (name, bare_name(name), *(bare_name(name) + suffix for suffix in DECOMPRESS)):
+        if file.folder:
+            name = Path(file.file)
+            found = _in_any_case(folder, name) or _in_any_case(folder, Path(name.parts[0], name))
+            if found is not None:
+                return found
+            continue
+        for tried in (file.file, Path(file.file).name):
+            for candidate in (tried, bare_name(tried), *(bare_name(tried) + suffix for suffix in DECOMPRESS)):
                 if (folder / candidate).is_file():
                     return folder / candidate
     return None
 
 
+def _told(file: CardFile) -> str:
+    """Return what to call a file that people must get themselves."""
+    source = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
+    return f"{'the folder ' if file.folder else ''}{file.file}{source}"
+
+
+def _in_any_case(folder: Path, name: Path) -> Path | None:
+    """Return the folder of a name, read in any case, below another folder."""
+    for part in name.parts:
+        listed = sorted(folder.iterdir()) if folder.is_dir() else []
+        same = [path for path in listed if path.name.lower() == part.lower() and path.is_dir()]
+        if not same:
+            return None
+        folder = same[0]
+    return folder
+
+
 def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
-    """Raise an InputError unless ``found`` is the sha256 that the card gives for the file's content."""
-    if found != file.sha256:
+    """Raise an InputError if the card gives another sha256 for the file's content than ``found``."""
+    if file.sha256 is not None and found != file.sha256:
         raise InputError(
             f"{path}: not the {file.file} of dataset '{card.name}': the sha256 of its content is {found}, expected "
             f"{file.sha256}; replace it by the original, or remove it and type 'budgetrun data fetch {card.name}'"
@@ -76,6 +100,8 @@ def fetch(
     card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None, download: bool = True
 ) -> list[Path]:
     """Return the files of a dataset, verified; those not on this machine are downloaded into the cache folder.
+
+    A file whose checksum the card does not know is returned unverified if it is here, and never downloaded.
 
     Parameters
     ----------
@@ -97,19 +123,20 @@ def fetch(
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
     paths = locate(card, chosen, data_dir, download)
     for file, path in zip(card.files_of(chosen), paths, strict=True):
-        check_sha256(card, file, path, content_sha256(Stamp.of(path)))
+        if file.sha256 is not None:
+            check_sha256(card, file, path, content_sha256(Stamp.of(path)))
     return paths
 
 
-def locate(
-    card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True
-) -> list[Path]:
+def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> list[Path]:
     """Return where the files of some parts are, as `fetch` does, but take those found on this machine unverified."""
     files = card.files_of(parts)
     paths = {file.file: find(file, data_dir) for file in files}
     missing: dict[str, _Failure] = {}
     for file in files:
-        if download and paths[file.file] is None and not any(reason.offline for reason in missing.values()):
+        if paths[file.file] is None and file.sha256 is None:
+            missing[file.file] = _Failure(card.obtain or "what has no known checksum is never downloaded")
+        elif download and paths[file.file] is None and not any(reason.offline for reason in missing.values()):
             outcome = _download(card, file)
             if isinstance(outcome, Path):
                 paths[file.file] = outcome
@@ -118,7 +145,7 @@ def locate(
     absent = [file for file in files if paths[file.file] is None]
     if absent:
         reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values())) or "none was fetched"
-        places = "".join(f"\n  put {file.file} at {cache_folder() / file.file}" for file in absent)
+        places = "".join(f"\n  put {_told(file)} at {cache_folder() / file.file}" for file in absent)
         raise DataMissingError(
             f"dataset '{card.name}': {len(absent)} of {len(files)} files are not on this machine ({reasons}){places}\n"
             f"  or name a folder that holds them with --data or ${ENVIRONMENT}"
@@ -127,9 +154,10 @@ def locate(
 
 
 def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
-    """Return each file of a card with its path and ``ok``, ``missing``, ``wrong checksum`` or ``unreadable``.
+    """Return each file of a card with its path and its state.
 
-    Nothing is downloaded.
+    That is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or ``unverified`` for a file that is here and whose
+    checksum the card does not know. Nothing is downloaded.
     """
     states: list[tuple[CardFile, Path | None, str]] = []
     for file in card.files_of(tuple(card.files)):
@@ -137,12 +165,16 @@ def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Pat
         if path is None:
             states.append((file, None, "missing"))
             continue
+        if file.folder:
+            states.append((file, path, "unverified"))
+            continue
         try:
             found = content_sha256(Stamp.of(path))
         except InputError:
             states.append((file, path, "unreadable"))
         else:
-            states.append((file, path, "ok" if found == file.sha256 else "wrong checksum"))
+            checked = "ok" if found == file.sha256 else "wrong checksum"
+            states.append((file, path, "unverified" if file.sha256 is None else checked))
     return states
 
 

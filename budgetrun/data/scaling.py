@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def scale_in_place(X: np.ndarray | csr_array, scale: str, where: str) -> None:
-    """Scale examples; the statistics are those of the rows given, that is of the stream actually used.
+def scale_in_place(
+    X: np.ndarray | csr_array, scale: str, where: str, test: np.ndarray | csr_array | None = None
+) -> None:
+    """Scale examples; the statistics are those of the rows of X, that is of the stream actually used.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, d), float64
         Changed in place.
+    test : like X, shape (m, d), or None
+        A test set, changed in place too, by the statistics of X: its values may leave [0, 1] under ``minmax``. Features
+        that are constant in X, and become 0 there, become 0 here.
     scale : 'none', 'unit_norm', 'minmax' or 'standard'
         ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay.
         ``minmax``: every feature to [0, 1]; constant features become 0. On a sparse matrix a feature that has both
@@ -39,13 +44,16 @@ def scale_in_place(X: np.ndarray | csr_array, scale: str, where: str) -> None:
     sparse = not isinstance(X, np.ndarray)
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "unit_norm":
-            _unit_norm_sparse(X, where) if sparse else _unit_norm_dense(X, where)
+            for matrix in (X,) if test is None else (X, test):
+                _unit_norm_sparse(matrix, where) if sparse else _unit_norm_dense(matrix, where)
         elif scale == "minmax":
-            _minmax_sparse(X, where) if sparse else _minmax_dense(X, where)
+            _minmax_sparse(X, test, where) if sparse else _minmax_dense(X, test, where)
         elif scale == "standard":
-            _standard_sparse(X, where) if sparse else _standard_dense(X, where)
+            _standard_sparse(X, test, where) if sparse else _standard_dense(X, test, where)
         else:
             raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none unit_norm minmax standard")
+        if test is not None:
+            _finite(test.data if sparse else test, scale, f"{where}: test set")
 
 
 def _finite(statistic: np.ndarray, scale: str, where: str) -> np.ndarray:
@@ -69,44 +77,71 @@ def _unit_norm_sparse(X: csr_array, where: str) -> None:
     X.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
 
 
-def _minmax_dense(X: np.ndarray, where: str) -> None:
+def _minmax_dense(X: np.ndarray, test: np.ndarray | None, where: str) -> None:
     least = X.min(axis=0)
     span = _finite(X.max(axis=0) - least, "minmax", where)
-    X -= least
-    X /= _nonzero(span)
+    _move_and_divide(X, least, span)
+    if test is not None:
+        _move_and_divide(test, least, span)
+        test[:, span == 0] = 0.0
 
 
-def _minmax_sparse(X: csr_array, where: str) -> None:
-    n, d = X.shape
+def _move_and_divide(X: np.ndarray, origin: np.ndarray, divisor: np.ndarray) -> None:
+    X -= origin
+    X /= _nonzero(divisor)
+
+
+def _minmax_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
+    d = X.shape[1]
     least, most = np.zeros(d), np.zeros(d)
-    full = np.bincount(X.indices, minlength=d) == n
+    full = _without_zeros(X)
     least[full], most[full] = np.inf, -np.inf
     np.minimum.at(least, X.indices, X.data)
     np.maximum.at(most, X.indices, X.data)
-    faults = np.flatnonzero((least < 0) & ~full)
-    if len(faults):
-        raise InputError(
-            f"{where}: scale: 'minmax' would turn the zeros of feature {faults[0] + 1} into non-zeros, since it has "
-            "negative values; use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)"
-        )
+    _refuse_moved_zeros((least < 0) & ~full, "it has negative values", where)
     span = _finite(most - least, "minmax", where)
+    if test is not None:
+        _refuse_moved_zeros((least != 0) & ~_without_zeros(test), "it has none in the stream", f"{where}: test set")
+        test.data -= least[test.indices]
+        test.data /= _nonzero(span)[test.indices]
+        test.data[(span == 0)[test.indices]] = 0.0
+        test.eliminate_zeros()
     X.data -= least[X.indices]
     X.data /= _nonzero(span)[X.indices]
     X.eliminate_zeros()
 
 
-def _standard_dense(X: np.ndarray, where: str) -> None:
+def _without_zeros(X: csr_array) -> np.ndarray:
+    """Return which features have no zero, shape (d,), bool."""
+    return np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+
+
+def _refuse_moved_zeros(moved: np.ndarray, reason: str, where: str) -> None:
+    faults = np.flatnonzero(moved)
+    if len(faults):
+        raise InputError(
+            f"{where}: scale: 'minmax' would turn the zeros of feature {faults[0] + 1} into non-zeros, since {reason}; "
+            "use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)"
+        )
+
+
+def _standard_dense(X: np.ndarray, test: np.ndarray | None, where: str) -> None:
     constant = X.max(axis=0) == X.min(axis=0)
     # A constant column's rounded mean may differ from its value; the value itself makes it exactly 0.
-    X -= np.where(constant, X[0], X.mean(axis=0))
+    centre = np.where(constant, X[0], X.mean(axis=0))
+    X -= centre
     deviation = _finite(np.sqrt(np.einsum("ij,ij->j", X, X) / len(X)), "standard", where)
     X /= _nonzero(deviation)
+    if test is not None:
+        _move_and_divide(test, centre, deviation)
+        test[:, constant] = 0.0
 
 
-def _standard_sparse(X: csr_array, where: str) -> None:
+def _standard_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
     n, d = X.shape
     stored = np.bincount(X.indices, minlength=d)
     mean = np.bincount(X.indices, weights=X.data, minlength=d) / n
     squares = np.bincount(X.indices, weights=(X.data - mean[X.indices]) ** 2, minlength=d)
-    deviation = np.sqrt((squares + (n - stored) * mean**2) / n)
-    X.data /= _nonzero(_finite(deviation, "standard", where))[X.indices]
+    deviation = _finite(np.sqrt((squares + (n - stored) * mean**2) / n), "standard", where)
+    for matrix in (X,) if test is None else (X, test):
+        matrix.data /= _nonzero(deviation)[matrix.indices]

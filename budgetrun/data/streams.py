@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import files, gaussians
-from budgetrun.data.cards import Card, Label, card, combined_sha256
-from budgetrun.data.dataset import Dataset, load_card, load_own
+from budgetrun.data import gaussians
+from budgetrun.data.cards import Card, Label
+from budgetrun.data.dataset import Dataset
 from budgetrun.data.scaling import scale_in_place
+from budgetrun.data.sources import card_of, facts_of, load, where_of
 from budgetrun.data.tasks import task_signs
+from budgetrun.data.testset import TestSet, check_test, facts_of_test, load_test
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,11 +37,17 @@ class Stream:
     ----------
     X : ndarray or csr_array, shape (T, d), float64
         The examples in the order of the rounds; C-contiguous, or CSR with int32 indices, sorted. The caller's own copy.
-    tasks : dict of task name to ndarray, shape (T,), int8, -1 or +1
+    tasks : dict of task name to ndarray, shape (T,)
+        int8, -1 or +1; or, for several classes, int16, each label's position in ``classes``.
+    classes : list of labels, ascending
+        All labels of the data; for every task the same.
+    test : TestSet or None
     """
 
     X: np.ndarray | csr_array
     tasks: dict[str, np.ndarray]
+    classes: list[Label] = field(default_factory=list)
+    test: TestSet | None = None
 
     @property
     def n_examples(self) -> int:
@@ -66,11 +74,18 @@ class StreamInfo:
         Mean number of non-zero values an example, over all the data read; None if the stream is dense.
     task_names : list of str
     sha256 : str
-        Of the data: the file's content, several files' hashes together, or a generator's name, version and options.
+        Of the data: the file's content, several files' hashes together, or a generator's name, version and options;
+        with a test set, of both together.
     files : dict of file name to str
         The sha256 of each file's decompressed content; empty for generated data.
     notes : list of str
-        The card's notes.
+        The card's notes, and one for each file that is used unverified.
+    classes : list of labels, ascending
+        All labels of the data; for every task the same.
+    n_classes : int
+        How many values a task's labels have: 2 for signs.
+    n_test : int
+        How many examples the test set has; 0 without one.
     """
 
     n_examples: int
@@ -80,6 +95,9 @@ class StreamInfo:
     sha256: str
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    classes: list[Label] = field(default_factory=list)
+    n_classes: int = 2
+    n_test: int = 0
 
 
 def open_stream(
@@ -89,7 +107,7 @@ def open_stream(
     data_dir: Path | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Stream:
-    """Return the stream of one repetition: balanced, permuted, labels flipped, capped, then scaled.
+    """Return the stream of one repetition: balanced, permuted, labels flipped, capped, then scaled; and its test set.
 
     Everything random depends on the seed, the dataset's name (not its label) and the repetition alone; labels of one
     dataset that differ in scaling, noise or cap see the same permutation, and the flips at a smaller noise are among
@@ -113,16 +131,16 @@ def open_stream(
     DataMissingError
         A file is neither here nor to be had.
     """
-    where = _where(spec)
-    known = _card(spec)
+    where = where_of(spec)
+    known = card_of(spec)
     rng = _randomness(spec.name, seed, repetition)
     dataset: Dataset
     if known is not None and known.format == "generated":
         options = gaussians.check_options(spec.options, known.options, where)
         dataset = Dataset.of(*gaussians.noisy_gaussians(rng(POINTS), **options), {})
     else:
-        dataset = _load(spec, known, data_dir)
-    signs = task_signs(dataset.classes, spec.task, spec.positive, known.positive if known else None, where)
+        dataset = load(spec, known, data_dir)
+    signs = _signs(spec, known, dataset.classes)
     wanted = list(signs) if tasks is None else list(tasks)
     for name in wanted:
         if name not in signs:
@@ -137,16 +155,20 @@ def open_stream(
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
     X = _take(dataset.X, rows)
-    scale_in_place(X, spec.scale, where)
     codes = dataset.codes[rows]
-    return Stream(X, {name: signs[name][codes] * flip for name in wanted})
+    test = None
+    if spec.has_test:
+        test_X, test_codes = load_test(spec, known, data_dir, dataset)
+        test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
+    scale_in_place(X, spec.scale, where, None if test is None else test.X)
+    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
 
 
 def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool = True) -> StreamInfo:
     """Return a stream's size, tasks and checksums; its files are found or fetched and verified.
 
-    A card's files are hashed but not parsed; a user's own file is read. Without ``download``, a file that is not on
-    this machine is missing.
+    A card's files are hashed but not parsed; files of a user's own, and those whose checksums a card does not know, are
+    read. Without ``download``, a file that is not on this machine is missing.
 
     Raises
     ------
@@ -155,72 +177,44 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool 
     DataMissingError
         A file is neither here nor to be had.
     """
-    where = _where(spec)
-    known = _card(spec)
-    hashes: dict[str, str] = {}
-    nnz: int | None = None
-    if known is None:
-        dataset = _load(spec, known, data_dir)
-        counts = dict(zip(dataset.classes, np.bincount(dataset.codes).tolist(), strict=True))
-        n_features = int(dataset.X.shape[1])
-        nnz = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz)
-        hashes = dataset.sha256s
-        sha256 = combined_sha256(list(hashes.values()))
-    elif known.format == "generated":
-        options = gaussians.check_options(spec.options, known.options, where)
-        counts = {-1: options["n_per_class"], 1: options["n_per_class"]}
-        n_features = known.n_features
-        sha256 = _generator_sha256(known, options)
-    else:
-        parts = known.chosen_parts(spec.parts)
-        files.fetch(known, data_dir, parts, download)
-        counts = _label_counts(known, parts)
-        n_features = known.n_features
-        nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
-        hashes = {file.file: file.sha256 for file in known.files_of(parts)}
-        sha256 = combined_sha256(list(hashes.values()))
-
-    signs = task_signs(list(counts), spec.task, spec.positive, known.positive if known else None, where)
-    n_read = sum(counts.values())
+    where = where_of(spec)
+    known = card_of(spec)
+    facts = facts_of(spec, known, data_dir, download)
+    signs = _signs(spec, known, list(facts.counts))
+    n_read = sum(facts.counts.values())
     n_examples = n_read
     if spec.balanced:
         sides = _binary(signs, where)
-        sizes = np.array(list(counts.values()))
+        sizes = np.array(list(facts.counts.values()))
         n_examples = 2 * int(min(sizes[sides > 0].sum(), sizes[sides < 0].sum()))
     if spec.n_examples is not None:
         n_examples = min(n_examples, spec.n_examples)
+
+    sha256, n_test = facts.sha256, 0
+    hashes, notes = dict(facts.files), list(facts.notes)
+    if spec.has_test:
+        test = facts_of_test(spec, known, data_dir, download)
+        check_test(where, facts, test)
+        n_test = sum(test.counts.values())
+        sha256 = hashlib.sha256(f"stream {sha256}\ntest {test.sha256}".encode()).hexdigest()
+        hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in test.files.items()}
+        notes += [note for note in test.notes if note not in notes]
     return StreamInfo(
         n_examples=n_examples,
-        n_features=n_features,
-        nnz_per_row=None if nnz is None else nnz / n_read,
+        n_features=facts.n_features,
+        nnz_per_row=None if facts.nnz is None else facts.nnz / n_read,
         task_names=list(signs),
         sha256=sha256,
         files=hashes,
-        notes=list(known.notes) if known else [],
+        notes=notes,
+        classes=list(facts.counts),
+        n_classes=len(facts.counts) if spec.task == "multiclass" else 2,
+        n_test=n_test,
     )
 
 
-def _where(spec: DatasetSpec) -> str:
-    return f"dataset '{spec.label}'"
-
-
-def _card(spec: DatasetSpec) -> Card | None:
-    """Return the card a spec names, or None for a user's own file; refuse what does not go together."""
-    known = card(spec.name) if spec.path is None else None
-    if known is None and spec.parts is not None:
-        raise InputError(f"{_where(spec)}: 'parts' belongs to a dataset with a card, not to one with 'path'; remove it")
-    if spec.options and (known is None or known.format != "generated"):
-        raise InputError(f"{_where(spec)}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if spec.parts is not None and known is not None and known.format == "generated":
-        raise InputError(f"{_where(spec)}: a generated dataset has no parts; remove 'parts'")
-    return known
-
-
-def _load(spec: DatasetSpec, known: Card | None, data_dir: Path | None) -> Dataset:
-    if known is None:
-        assert spec.path is not None
-        return load_own(Path(spec.path), _where(spec))
-    return load_card(known, known.chosen_parts(spec.parts), data_dir)
+def _signs(spec: DatasetSpec, known: Card | None, classes: Sequence[Label]) -> dict[str, np.ndarray]:
+    return task_signs(classes, spec.task, spec.positive, known.positive if known else None, where_of(spec))
 
 
 def _randomness(name: str, seed: int, repetition: int) -> Any:
@@ -248,13 +242,3 @@ def _take(X: np.ndarray | csr_array, rows: np.ndarray) -> np.ndarray | csr_array
     taken.sort_indices()
     taken.indices, taken.indptr = taken.indices.astype(np.int32), taken.indptr.astype(np.int32)
     return taken
-
-
-def _label_counts(known: Card, parts: tuple[str, ...]) -> dict[Label, int]:
-    labels = sorted({label for part in parts for label in known.labels[part]}, key=lambda v: (isinstance(v, str), v))
-    return {label: sum(known.labels[part].get(label, 0) for part in parts) for label in labels}
-
-
-def _generator_sha256(known: Card, options: dict[str, Any]) -> str:
-    text = f"{known.name} version={known.version} " + " ".join(f"{name}={options[name]}" for name in sorted(options))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Labels to tasks: which labels of a dataset become +1 and which -1."""
+"""Labels to tasks: which labels of a dataset become +1 and which -1, or the codes of several classes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from budgetrun.data.cards import Label
 from budgetrun.errors import InputError
 
 MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would make 1,716
+MAX_CLASSES = 1000
 
 
 def task_signs(
     classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
 ) -> dict[str, np.ndarray]:
-    """Return each task's sign of every label.
+    """Return each task's sign of every label, or its code.
 
     Parameters
     ----------
     classes : sequence of labels, shape (k,)
         The labels that the data hold, ascending.
-    task : 'binary' or 'equal_splits'
+    task : 'binary', 'equal_splits' or 'multiclass'
         ``binary``: one task, ``-``. ``equal_splits``: every way to divide the labels into two halves, named like
         ``01234|56789``; the half that holds the first label stands first and is +1; in lexicographic order.
+        ``multiclass``: one task, ``-``, in which each label is a class of its own, 2 to `MAX_CLASSES` of them.
     positive : label, list of labels or None
         For ``binary``: these become +1, all others -1.
     default_positive : sequence of labels or None
@@ -36,12 +38,12 @@ def task_signs(
 
     Returns
     -------
-    dict of task name to ndarray, shape (k,), int8, -1 or +1
+    dict of task name to ndarray, shape (k,), int8, -1 or +1; or int16, 0 to k - 1, for ``multiclass``
     """
-    if task == "equal_splits":
+    if task != "binary":
         if positive is not None:
-            raise InputError(f"{where}: 'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'")
-        return _equal_splits(classes, where)
+            raise InputError(f"{where}: 'positive' belongs to 'task: binary'; remove it or the 'task: {task}'")
+        return _equal_splits(classes, where) if task == "equal_splits" else _codes(classes, where)
     chosen = default_positive if positive is None else positive
     if chosen is not None:
         return {"-": _chosen(classes, chosen if isinstance(chosen, list | tuple) else [chosen], where)}
@@ -83,6 +85,16 @@ def _same(label: Any, known: Label) -> bool:
         return float(label) == known
     except (TypeError, ValueError):
         return False
+
+
+def _codes(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:
+    k = len(classes)
+    if not 2 <= k <= MAX_CLASSES:
+        advice = "nothing can be learned from a single label" if k < 2 else "is the label a measured number?"
+        raise InputError(
+            f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, found {k:,}: {listed(classes)}; {advice}"
+        )
+    return {"-": np.arange(k, dtype=np.int16)}
 
 
 def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:

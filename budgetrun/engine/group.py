@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +21,9 @@ import scipy.sparse as sp
 from budgetrun.engine.hypothesis import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.learners.base import Learner
+
+if TYPE_CHECKING:
+    from budgetrun.learners.base import Learner
 
 Watcher = Callable[[int, int], None]
 
@@ -32,7 +35,8 @@ class Count:
     Attributes
     ----------
     mistakes, updates : int
-        Rounds with y f(x) <= 0 (see `Group` for ties); rounds on which the learner acted, mistakes among them.
+        Rounds on which the prediction is wrong (see `Group` for ties); rounds on which the learner acted, mistakes
+        among them.
     max_support : int
         The most examples held between rounds.
     seconds : float
@@ -57,7 +61,7 @@ class Member:
     index: int
     learner: Learner
     task: int
-    hypothesis: Hypothesis
+    hypothesis: Any
     count: Count = field(default_factory=Count)
     error: Exception | None = None
 
@@ -80,8 +84,10 @@ class Group:
     learners : sequence of Learner
     tasks : sequence of int
         For each learner, the row of the labels that it reads.
+    n_classes : int, >= 2, or None
+        How many classes there are, for learners of several classes; None for those of two, with labels -1 and +1.
     tie : {"mistake", "positive"}
-        f(x) = 0 is a mistake, or predicts +1.
+        f(x) = 0 is a mistake, or predicts +1. Between several classes, a tie with the true one is a mistake.
     dtype : {"float64", "float32"}
         Of kernel values and scores. Weights, and scores too close to call, are float64 all the same.
     isolate : bool
@@ -102,6 +108,7 @@ class Group:
         learners: Sequence[Learner],
         tasks: Sequence[int] | None = None,
         *,
+        n_classes: int | None = None,
         tie: str = "mistake",
         dtype: str = "float64",
         isolate: bool = False,
@@ -110,15 +117,20 @@ class Group:
         tasks = tasks if tasks is not None else [0] * len(learners)
         by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
         self.pool = Pool(kernel, np.dtype(dtype), by_round)
-        self.rounds = 0
         self.tie = tie
         self.isolate = isolate
         self.watch = watch
         self.members = [
-            Member(i, a, task, Hypothesis(self.pool, a))
+            Member(i, a, task, a.start(self.pool, n_classes or 2))
             for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
         ]
+        self._shape = () if n_classes is None else (n_classes,)
         self._alone, self._trunks = self._plant()
+
+    @property
+    def rounds(self) -> int:
+        """The rounds so far."""
+        return self.pool.seen
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
         """Run all learners over a block of rounds.
@@ -127,44 +139,48 @@ class Group:
         ----------
         X : ndarray or csr_array, shape (b, d), b >= 1
             The examples of the block.
-        Y : ndarray, shape (n_tasks, b), in {-1, +1}
+        Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}
             The labels, a row a task.
 
         Returns
         -------
-        ndarray, shape (n_learners, b), of the group's dtype
+        ndarray, shape (n_learners, b) or (n_learners, n_classes, b), of the group's dtype
             f_t(x_t), the scores at prediction time.
         """
         began = time.perf_counter()
-        self.pool.admit(X, self.rounds)
-        Y = np.asarray(Y, dtype=self.pool.dtype)
+        first = self.rounds
+        self.pool.admit(X)
+        Y = np.asarray(Y, dtype=self.pool.dtype if not self._shape else np.intp)
         alone, trunks = list(self._alone), list(self._trunks)
-        scores = self._scores([m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks])
-        out = np.full((len(self.members), X.shape[0]), np.nan, dtype=self.pool.dtype)
+        sums = self._sums([m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks])
+        out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         share = (time.perf_counter() - began) / len(self.members)
-        for member, row in zip(alone, scores, strict=False):
+        for member, rows in zip(alone, sums, strict=False):
             with self._failing([member]):
-                self._begin(member.hypothesis, row)
-                self._play(member, Y[member.task], 0)
-            out[member.index] = row
-        for trunk, row in zip(trunks, scores[len(alone) :], strict=True):
+                self._begin(member, rows, first)
+                self._play(member, Y[member.task], 0, first)
+                out[member.index] = member.hypothesis.scores
+        for trunk, rows in zip(trunks, sums[len(alone) :], strict=True):
             with self._failing(trunk.waiting):
-                self._begin(trunk.hypothesis, row)
-                self._play_trunk(trunk, Y[trunk.task], out)
+                self._begin(trunk, rows, first)
+                self._play_trunk(trunk, Y[trunk.task], out, first)
         for member in self.members:
             member.count.seconds += share
         self._release()
-        self.rounds += X.shape[0]
         return out
 
     # -- a block --------------------------------------------------------------------------------------------------
 
-    def _begin(self, f: Hypothesis, scores: np.ndarray) -> None:
-        if not np.isfinite(scores).all():
+    def _begin(self, player: Member | Trunk, sums: np.ndarray, first: int) -> None:
+        began = time.perf_counter()
+        f = player.hypothesis
+        f.begin_block(sums)
+        if not np.isfinite(f.scores).all():
             raise FloatingPointError(
-                f"the scores after round {self.rounds} are not finite: the learner's weights are out of bounds"
+                f"the scores after round {first} are not finite: the learner's weights are out of bounds"
             )
-        f.begin_block(scores)
+        if isinstance(player, Member):
+            player.count.seconds += time.perf_counter() - began
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
@@ -185,96 +201,77 @@ class Group:
             if member in trunk.waiting:
                 trunk.waiting.remove(member)
 
-    def _scores(self, hypotheses: list[Hypothesis]) -> np.ndarray:
-        """Return every hypothesis's scores on the block, shape (len(hypotheses), b)."""
+    def _sums(self, hypotheses: list[Any]) -> list[np.ndarray]:
+        """Return the values of every hypothesis's `terms` on the block, shape (its terms, b) each."""
         pool = self.pool
-        if not hypotheses:
-            return np.empty((0, pool.block.shape[1]), dtype=pool.dtype)
-        sizes = [h.size for h in hypotheses]
-        n_held = sum(sizes)
-        if n_held > _DENSE * len(hypotheses) * pool.used:
-            weights = np.zeros((len(hypotheses), pool.used), dtype=pool.dtype)
-            for row, h in zip(weights, hypotheses, strict=True):
-                row[h.slots] = h.coef
-            return weights @ pool.block
-        held = np.concatenate([h.slots for h in hypotheses])
-        coef = np.concatenate([h.coef for h in hypotheses]).astype(pool.dtype, copy=False)
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        return sp.csr_array((coef, held, ends), shape=(len(hypotheses), pool.used)) @ pool.block
+        terms = [h.terms() for h in hypotheses]
+        flat = [term for of_one in terms for term in of_one]
+        if not flat:
+            return [np.empty((0, pool.block.shape[1]), dtype=pool.dtype) for _ in hypotheses]
+        sizes = [len(slots) for slots, _ in flat]
+        if sum(sizes) > _DENSE * len(flat) * pool.used:
+            weights = np.zeros((len(flat), pool.used), dtype=pool.dtype)
+            for row, (slots, coef) in zip(weights, flat, strict=True):
+                row[slots] = coef
+            sums = weights @ pool.block
+        else:
+            held = np.concatenate([slots for slots, _ in flat])
+            coef = np.concatenate([coef for _, coef in flat]).astype(pool.dtype, copy=False)
+            ends = np.concatenate([[0], np.cumsum(sizes)])
+            sums = sp.csr_array((coef, held, ends), shape=(len(flat), pool.used)) @ pool.block
+        return np.split(sums, np.cumsum([len(of_one) for of_one in terms])[:-1])
 
-    def _play(self, member: Member, y: np.ndarray, t: int) -> None:
+    def _play(self, member: Member, y: np.ndarray, t: int, first: int) -> None:
         """Let the member act where its condition holds, from round ``t`` of the block on."""
         began = time.perf_counter()
-        f, learner, count, watch = member.hypothesis, member.learner, member.count, self.watch
-        update, threshold = learner.update, learner.margin
-        while (act := self._next_act(f, y, t, threshold)) is not None:
-            t, label, score, mistake = act
-            f.at(t)
+        f, learner, count, watch, tie = member.hypothesis, member.learner, member.count, self.watch, self.tie
+        update, next_act = learner.update, f.next_act
+        while (act := next_act(y, t, learner, tie)) is not None:
+            t, mistaken, told = act
+            f.at(t, mistaken)
             count.updates += 1
-            if mistake:
-                count.mistakes += 1
-                f.mistakes += 1
-            update(f, label, score)
+            count.mistakes += mistaken
+            update(f, *told)
             if f.size > count.max_support:
                 count.max_support = f.size
             if watch is not None:
-                watch(member.index, self.rounds + t)
+                watch(member.index, first + t)
             t += 1
+        f.end_block()
         count.seconds += time.perf_counter() - began
 
-    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray) -> None:
+    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray, first: int) -> None:
         """Do the Perceptron's rounds for all who wait; each whose budget is spent goes its own way from there."""
         began = time.perf_counter()
         f, t, apart = trunk.hypothesis, 0, 0.0
-        while trunk.waiting and (act := self._next_act(f, y, t, 0.0)) is not None:
-            t, label, *_ = act
-            branched = time.perf_counter()
-            matrix = cache(partial(self.pool.matrix, f.slots))
-            while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
-                member = trunk.waiting.pop()
-                self._alone.append(member)
-                with self._failing([member]):
-                    member.hypothesis = f.fork(member.learner, matrix)
-                    self._play(member, y, t)
-                    out[member.index] = member.hypothesis.scores
-            apart += time.perf_counter() - branched
+        while trunk.waiting and (act := f.next_act(y, t, trunk.waiting[0].learner, self.tie)) is not None:
+            t, mistaken, (label, _) = act
+            if trunk.waiting[-1].learner.budget == f.size:
+                branched = time.perf_counter()
+                matrix = cache(partial(self.pool.matrix, f.slots))
+                while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
+                    member = trunk.waiting.pop()
+                    self._alone.append(member)
+                    with self._failing([member]):
+                        member.hypothesis = f.fork(member.learner, matrix)
+                        self._play(member, y, t, first)
+                        out[member.index] = member.hypothesis.scores
+                apart += time.perf_counter() - branched
             if trunk.waiting:
-                f.at(t)
-                f.mistakes += 1
+                f.at(t, mistaken)
                 f.add(label)
                 for member in trunk.waiting:
                     count = member.count
                     count.mistakes = count.updates = f.mistakes
                     count.max_support = f.size
                     if self.watch is not None:
-                        self.watch(member.index, self.rounds + t)
+                        self.watch(member.index, first + t)
             t += 1
         if trunk.waiting:
             share = (time.perf_counter() - began - apart) / len(trunk.waiting)
             for member in trunk.waiting:
                 member.count.seconds += share
                 out[member.index] = f.scores
-
-    def _next_act(self, f: Hypothesis, y: np.ndarray, t: int, threshold: float) -> tuple[int, int, float, bool] | None:
-        """Return the next round, from ``t`` on, at which a learner acts: (round, label, score, whether a mistake)."""
-        scores, b = f.scores, len(y)
-        while t < b:
-            doubt = f.doubt()
-            hits = y[t:] * scores[t:] <= threshold + doubt
-            k = int(hits.argmax())
-            if not hits[k]:
-                return None
-            t += k
-            label, score = int(y[t]), scores.item(t)
-            margin = label * score
-            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
-                scores[t] = score = f.exact_score(t)
-                margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or self.tie == "mistake"))
-            if mistake or margin < threshold:
-                return t, label, score, mistake
-            t += 1
-        return None
 
     def _release(self) -> None:
         held = np.zeros(self.pool.used, dtype=bool)
@@ -308,7 +305,14 @@ _DENSE = 0.08
 
 
 def run(
-    learner: Learner, kernel: Kernel, X: Rows, y: np.ndarray, *, block_size: int = 256, tie: str = "mistake"
+    learner: Learner,
+    kernel: Kernel,
+    X: Rows,
+    y: np.ndarray,
+    *,
+    n_classes: int | None = None,
+    block_size: int = 256,
+    tie: str = "mistake",
 ) -> Count:
     """Run one learner over one stream.
 
@@ -318,7 +322,9 @@ def run(
     kernel : Kernel
     X : ndarray or csr_array, shape (T, d)
         The examples, in the order of the rounds.
-    y : array_like, shape (T,), in {-1, +1}
+    y : array_like, shape (T,), in {-1, +1}, or {0, ..., n_classes - 1}
+    n_classes : int, >= 2, or None
+        For a learner of several classes.
     block_size : int, >= 1
         Rounds a block; it changes the time, and scores by rounding.
     tie : {"mistake", "positive"}
@@ -327,7 +333,7 @@ def run(
     if not sp.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     y = np.asarray(y)
-    group = Group(kernel, [learner], tie=tie)
+    group = Group(kernel, [learner], n_classes=n_classes, tie=tie)
     for start in range(0, X.shape[0], block_size):
         group.feed(X[start : start + block_size], y[None, start : start + block_size])
     return group.members[0].count

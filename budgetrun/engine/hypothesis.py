@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.engine.base import Act, BaseHypothesis
 from budgetrun.engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from budgetrun.learners.base import Learner
 
 
-class Hypothesis:
+class Hypothesis(BaseHypothesis):
     """f = sum_i coef_i k(x_i, .), together with its scores on the rest of the block in hand.
 
     The verbs a learner uses are `add`, `scale` and `evict`; each keeps the scores of the rounds to come right, and the
@@ -36,10 +37,6 @@ class Hypothesis:
         f(x_i); only for a learner with ``needs_self_scores``.
     norm_sq : float
         ||f||^2; only for a learner with ``needs_norm``.
-    scores : ndarray, shape (rounds of the block,)
-        f(x_t) of the rounds to come, and of the past ones as they were predicted.
-    mistakes : int
-        M_t, the mistakes so far, the round in hand included.
 
     Notes
     -----
@@ -50,8 +47,7 @@ class Hypothesis:
     """
 
     def __init__(self, pool: Pool, learner: Learner | None = None) -> None:
-        self.mistakes = 0
-        self._pool = pool
+        super().__init__(pool)
         self._head = self._tail = 0
         self._slots = np.empty(16, dtype=np.intp)
         # Row 0: the weights. Row 1, if tracked: each example's own score, so that one product scales both.
@@ -62,8 +58,6 @@ class Hypothesis:
         self._free_places: list[int] = []
         self._most: int | None = None
         self._norm_sq: float | None = None
-        self.scores = np.empty(0, dtype=pool.dtype)
-        self._round = 0
         self._mass = 0.0
         if learner is not None:
             self._prepare(learner)
@@ -76,7 +70,6 @@ class Hypothesis:
 
     @property
     def slots(self) -> np.ndarray:
-        """Where the support examples are in the pool, oldest first; shape (size,)."""
         return self._slots[self._head : self._tail]
 
     @property
@@ -104,11 +97,6 @@ class Hypothesis:
         """Return f(x_i), the score of support example ``i``: any with ``needs_self_scores``, else the oldest only."""
         assert i == 0 or self._pairs is not None
         return self._held.item(1, self._head + i)
-
-    @property
-    def rounding(self) -> float:
-        """Quantities of a removal rule that differ by less than this are equal but for rounding."""
-        return 1e-9 if self._pool.dtype == np.float64 else 1e-4
 
     def smallest(self, values: np.ndarray) -> int:
         """Return the first index of the least value; values equal but for rounding count as equal."""
@@ -160,7 +148,7 @@ class Hypothesis:
         if self._norm_sq is not None:
             self._norm_sq += coef * (coef * pool.squares.item(slot) - 2 * self.score_of(i))
         if self._pairs is not None:
-            self.self_scores[:] -= coef * self._values_with(i)
+            self.self_scores[:] -= coef * self._pairs_with(i)
             self._free_places.append(self._place.item(at))
         rest = self.scores[t:]
         rest -= coef * pool.block[slot, t:]
@@ -175,40 +163,55 @@ class Hypothesis:
 
     # -- what the engine does ------------------------------------------------------------------------------------
 
-    @property
-    def rounds(self) -> np.ndarray:
-        """The rounds of the support examples, from 0, oldest first; shape (size,)."""
-        return self._pool.rounds[self.slots]
-
-    @property
-    def support_set(self) -> Rows:
-        """The support examples, oldest first; shape (size, d)."""
-        return self._pool.examples(self.slots)
-
-    def score(self, X: Rows) -> np.ndarray:
-        """Return f(x) for examples outside the stream, shape (n, d); shape (n,), float64."""
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        kernel, dtype = self._pool.kernel, self._pool.dtype
-        return self.coef @ kernel.between(self.support_set, X.astype(dtype, copy=False))
+        # What came in at round r, counted from 0, and stayed as it was is part of the hypotheses of the rounds after.
+        share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
+        return (share * self.coef) @ self._values_with(X)
 
-    def begin_block(self, scores: np.ndarray) -> None:
-        """Take the scores of the block's rounds, shape (b,), as this hypothesis stands; they are updated in place."""
-        self.scores = scores
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(self.slots, self.coef)]
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        self.scores = sums[0]
         self._mass = float(np.abs(self.coef).sum())
 
-    def at(self, t: int) -> None:
-        """Go to round ``t`` of the block."""
-        self._round = t
+    def end_block(self) -> None:
+        """Nothing of a block needs to be folded in."""
+
+    def next_act(self, y: np.ndarray, t: int, learner: Learner, tie: str) -> Act | None:
+        scores, b = self.scores, len(y)
+        while t < b:
+            doubt = self.doubt()
+            margins = learner.margins(self, t)
+            hits = y[t:] * scores[t:] <= margins + doubt
+            k = int(hits.argmax())
+            if not hits[k]:
+                return None
+            t += k
+            threshold = margins if isinstance(margins, float) else margins.item(k)
+            label, score = int(y[t]), scores.item(t)
+            margin = label * score
+            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
+                scores[t] = score = self.exact_score(t)
+                margin = label * score
+            mistake = margin < 0 or (margin == 0 and (label < 0 or tie == "mistake"))
+            if mistake or margin < threshold:
+                return t, mistake, (label, score)
+            t += 1
+        return None
 
     def doubt(self) -> float:
         """Return how far a score may be off through rounding."""
         return self._mass * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block, free of the order of summation."""
-        values = self._pool.exact(self.slots, self._pool.block_slots.item(t))
-        return math.fsum((self.coef * values).tolist())
+        """Return f(x_t) for round ``t`` of the block, free of the order of summation; 0 if its terms cancel."""
+        terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
+        score = math.fsum(terms.tolist())
+        # Weights that are not whole numbers carry rounding of their own.
+        return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
 
     def fork(self, learner: Learner, matrix: Callable[[], np.ndarray]) -> Hypothesis:
         """Return a copy that goes its own way from the round in hand on, keeping what ``learner`` needs.
@@ -266,7 +269,7 @@ class Hypothesis:
         self._pairs = pairs
         self._free_places += range(room - 1, old - 1, -1)
 
-    def _values_with(self, i: int) -> np.ndarray:
+    def _pairs_with(self, i: int) -> np.ndarray:
         """Return k(x_i, x_j) for all support examples j, shape (size,), out of `_pairs`."""
         assert self._place is not None
         assert self._pairs is not None

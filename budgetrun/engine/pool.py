@@ -35,6 +35,8 @@ class Pool:
         k(x, x) of a slot's example.
     resolution : float
         About how far a kernel value may be off through rounding.
+    seen : int
+        The rounds so far, the block in hand included.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype, by_round: bool) -> None:
@@ -42,6 +44,7 @@ class Pool:
         self.dtype = np.dtype(dtype)
         self.capacity = 0
         self.used = 0
+        self.seen = 0
         self.rounds = np.empty(0, dtype=np.int64)
         self.squares = np.empty(0)
         self.resolution = 0.0
@@ -54,15 +57,16 @@ class Pool:
         self._buffer = np.empty(0, dtype=self.dtype)
         self._largest_square = 0.0
 
-    def admit(self, X: Rows, first_round: int) -> None:
-        """Store the examples ``X``, shape (b, d), of rounds ``first_round`` onwards, and compute `block`."""
+    def admit(self, X: Rows) -> None:
+        """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `block`."""
         b = X.shape[0]
         X = X.astype(self.dtype, copy=False)
         norms = squares(X)
         self._measure(norms)
         slots = self._take(b)
         self._store(self.kernel.left(X, norms), slots)
-        self.rounds[slots] = np.arange(first_round, first_round + b)
+        self.rounds[slots] = np.arange(self.seen, self.seen + b)
+        self.seen += b
         self.squares[slots] = self.kernel.diagonal(norms)
         self.block_slots = slots
         self._n_features = X.shape[1]

@@ -32,6 +32,7 @@ class Perceptron(Learner):
 
     name = "perceptron"
     perceptron_until_full = True
+    only_adds = True
 
     def __init__(self) -> None:
         pass

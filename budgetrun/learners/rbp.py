@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.multiclass import MulticlassHypothesis
 from budgetrun.learners.base import Budget, Learner, Seed
+from budgetrun.learners.multiclass import MulticlassLearner
 
 
 class RBP(Learner):
@@ -49,3 +51,44 @@ class RBP(Learner):
         if f.size == self.budget:
             f.evict(int(self._random.integers(self.budget)))
         f.add(y)
+
+
+class MulticlassRBP(MulticlassLearner):
+    """The multiclass Perceptron; when a mistake finds the budget spent, a random example leaves all classes first.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds.
+    seed : int, >= 0
+        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw an eviction, an index into the
+        support set, oldest first.
+
+    Notes
+    -----
+    O(B (d + m)) a round.
+
+    References
+    ----------
+    "MRBP" in Orabona, Keshet & Caputo (2009), JMLR 10, section 7.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(MulticlassRBP(budget=2), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1], n_classes=3).mistakes
+    2
+    """
+
+    name = "rbp"
+    draws = True
+
+    def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
+        self.budget = budget
+        self.seed = seed
+        self._random = np.random.default_rng(seed)
+
+    def update(self, f: MulticlassHypothesis, y: int, rival: int, lead: float) -> None:
+        if f.size == self.budget:
+            f.evict(int(self._random.integers(self.budget)))
+        f.add(y, rival, 1.0)

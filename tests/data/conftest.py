@@ -53,12 +53,18 @@ def idx(array):
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
+def empty_cache(tmp_path, monkeypatch):
+    """A cache folder without anything in it, and no other folder of data."""
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch, empty_cache):
     made = Made(tmp_path)
     monkeypatch.setattr(cards, "_folder", lambda: made.cards)
-    monkeypatch.setattr(files, "cache_folder", lambda: made.cache)
     monkeypatch.setattr(files, "RETRIES", 0)
-    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
     return made
 
 

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from budgetrun.data import card, fetch, files, list_cards, verify
+from budgetrun.config import DatasetSpec
+from budgetrun.data import card, fetch, files, list_cards, stream_info, verify
 from budgetrun.errors import DataMissingError, InputError
 
 CONTENT = b"1 1:2\n-1 1:3\n"
@@ -26,7 +27,7 @@ def small_card(made, urls=(), file="f/small.gz"):
     made.write(
         {
             "name": "small", "title": "small", "description": "made", "source": "made", "licence": "none",
-            "homepage": "none", "format": "libsvm", "n_features": 1, "default_parts": ["all"],
+            "homepage": "none", "format": "libsvm", "n_features": 3, "default_parts": ["all"],
             "files": {"all": [{"file": file, "urls": list(urls), "sha256": SHA256, "sha256_stored": SHA256}]},
             "n_examples": {"all": 2}, "labels": {"all": {-1: 1, 1: 1}},
         }
@@ -51,7 +52,7 @@ def test_every_card_of_the_project_is_sound():
 
 def test_unknown_card_names_the_nearest():
     tail = "  (budgetrun list datasets; your own file needs 'path')"
-    assert message(card, "mnits") == f"unknown dataset 'mnits'; did you mean 'mnist'?{tail}"
+    assert message(card, "mnists") == f"unknown dataset 'mnists'; did you mean 'mnist'?{tail}"
     assert message(card, "zzz").startswith("unknown dataset 'zzz'; known: a9a census_income cod_rna ")
     assert message(card, "../datasets/a9a").startswith("unknown dataset '../datasets/a9a'; ")
 
@@ -269,3 +270,77 @@ def test_without_network_all_files_are_named_and_one_is_tried(made, monkeypatch)
         "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
     )
     assert tried == ["http://far/small"]
+
+
+# Files whose checksum is not known
+
+
+def unknown_card(made, **changes):
+    fields = small_card(made, ["http://127.0.0.1:9/small"]).model_dump()
+    fields["files"]["all"][0] |= {"sha256": None, "sha256_stored": None}
+    made.write({**fields, "name": "unknown", **changes})
+    return card("unknown")
+
+
+def test_a_file_without_checksum_is_used_and_told_unverified(made):
+    unknown = unknown_card(made)
+    path = made.data / "small.gz"
+    path.write_bytes(gzip.compress(CONTENT))
+    assert fetch(unknown, made.data) == [path]
+    assert verify(unknown, made.data) == [(unknown.files["all"][0], path, "unverified")]
+    info = stream_info(DatasetSpec(name="unknown"), made.data)
+    assert info.files == {"f/small.gz": SHA256}
+    assert info.sha256 == SHA256
+    assert info.notes == [f"Unverified: the checksum of f/small.gz is not known; that of the one used is {SHA256}."]
+    assert (info.n_examples, info.n_features, info.classes) == (2, 3, [-1, 1])
+    path.write_bytes(b"torn")
+    assert verify(unknown, made.data) == [(unknown.files["all"][0], path, "unreadable")]
+
+
+def test_a_file_without_checksum_is_never_downloaded(made, monkeypatch):
+    monkeypatch.setattr(files, "_retrieve", None)
+    for download in (True, False):
+        told = message(
+            stream_info, DatasetSpec(name=unknown_card(made).name), made.data, download, kind=DataMissingError
+        )
+        assert told == (
+            "dataset 'unknown': 1 of 1 files are not on this machine (what has no known checksum is never downloaded)\n"
+            f"  put f/small.gz (from http://127.0.0.1:9/small) at {made.cache / 'f/small.gz'}\n"
+            "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+        )
+
+
+@pytest.mark.parametrize(
+    ("content", "changes", "told"),
+    [
+        (CONTENT + b"1 1:1\n", {}, "3 examples where the card of dataset 'unknown' says 2"),
+        (b"1\n1\n", {}, "labels 1:2 where the card of dataset 'unknown' says -1:1 1:1"),
+        (b"1\n1\n1 1:1\n", {"labels": {}}, "3 examples where the card of dataset 'unknown' says 2"),
+    ],
+)
+def test_a_file_without_checksum_is_held_against_the_card(made, content, changes, told):
+    unknown_card(made, **changes)
+    path = made.data / "small"
+    path.write_bytes(content)
+    assert message(stream_info, DatasetSpec(name="unknown", task="multiclass"), made.data) == (
+        f"{path}: {told}; the file is another one or not whole: replace it by the original"
+    )
+
+
+def test_a_file_without_checksum_may_have_no_feature_beyond_the_cards(made):
+    unknown_card(made)
+    (made.data / "small").write_bytes(b"1 1:2\n-1 4:3\n")
+    told = "f/small.gz:2: feature 4: indices go up to 3"
+    assert message(stream_info, DatasetSpec(name="unknown"), made.data) == told
+
+
+def test_a_card_without_counts_takes_what_is_there(made):
+    unknown_card(made, labels={}, n_examples={})
+    (made.data / "small").write_bytes(b"4 1:2\n-1 3:3\n2\n")
+    info = stream_info(DatasetSpec(name="unknown", task="multiclass"), made.data)
+    assert (info.n_examples, info.classes, info.n_classes) == (3, [-1, 2, 4], 3)
+
+
+def test_counts_may_only_be_unknown_where_the_checksum_is(made):
+    made.write({**small_card(made).model_dump(), "name": "other", "labels": {}})
+    assert "part all has checksums, so n_examples and labels must name it" in message(card, "other")

@@ -15,6 +15,10 @@ def binary(classes, positive=None, default=None):
     return task_signs(classes, "binary", positive, default, WHERE)
 
 
+def codes(classes):
+    return task_signs(classes, "multiclass", None, None, WHERE)
+
+
 def splits(classes):
     return task_signs(classes, "equal_splits", None, None, WHERE)
 
@@ -41,6 +45,16 @@ def test_splits_of_longer_labels_are_separated():
 @pytest.mark.parametrize("classes", [(0, 1), (1, 2), (-1, 1), (-3, 0.5)])
 def test_of_two_labels_the_larger_is_positive(classes):
     assert {name: signs.tolist() for name, signs in binary(classes).items()} == {"-": [-1, 1]}
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("aa", "b", "sil"), range(1000)])
+def test_every_label_is_a_class_of_its_own(classes):
+    tasks = codes(classes)
+    assert list(tasks) == ["-"]
+    assert tasks["-"].dtype == np.int16
+    assert tasks["-"].tolist() == list(range(len(classes)))
+    # A card's choice of positive labels is for binary tasks.
+    assert (task_signs(classes, "multiclass", None, [1], WHERE)["-"] == tasks["-"]).all()
 
 
 @pytest.mark.parametrize("positive", [2, [2], (2,), "2", 2.0])
@@ -83,6 +97,19 @@ def test_positive_names_the_labels_that_become_plus_one(positive):
         (
             lambda: task_signs((1, 2), "equal_splits", 1, None, WHERE),
             "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'",
+        ),
+        (
+            lambda: task_signs((1, 2), "multiclass", [1], None, WHERE),
+            "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'",
+        ),
+        (
+            lambda: codes(("a",)),
+            "'task: multiclass' needs 2 to 1,000 labels, found 1: a; nothing can be learned from a single label",
+        ),
+        (
+            lambda: codes(np.arange(1001) / 2),
+            "'task: multiclass' needs 2 to 1,000 labels, found 1,001: 0.0 0.5 1.0 1.5 2.0 2.5 3.0 3.5 4.0 4.5 5.0 5.5 "
+            "6.0 6.5 7.0 7.5 8.0 8.5 9.0 9.5 ...; is the label a measured number?",
         ),
     ],
 )
@@ -165,3 +192,60 @@ def test_scaling_faults(X, scale, sparse, fault):
     with pytest.raises(InputError) as caught:
         scaled(X, scale, sparse)
     assert str(caught.value) == f"{WHERE}: scale: {fault}"
+
+
+# The test set, by the statistics of the stream
+
+
+def scaled_with(X, test, scale, sparse):
+    kind = scipy.sparse.csr_array if sparse else np.array
+    X, test = kind(X), kind(test)
+    scale_in_place(X, scale, WHERE, test)
+    return (X.toarray(), test.toarray()) if sparse else (X, test)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scale", ["none", "unit_norm", "minmax", "standard"])
+def test_a_stream_is_scaled_as_it_would_be_without_its_test_set(scale, sparse):
+    found, test = scaled_with(abs(DRAWN), abs(DRAWN[:7]), scale, sparse)
+    assert (found == scaled(abs(DRAWN), scale, sparse)).all()
+    # These rows are the stream's own.
+    np.testing.assert_allclose(test, found[:7], rtol=1e-15)
+
+
+def test_dense_test_sets():
+    X = np.array([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0]])
+    test = np.array([[5.0, 6.0, 0.0], [2.0, 5.0, 3.0]])
+    assert scaled_with(X, test, "minmax", False)[1].tolist() == [[2.0, 0.0, -1.0], [0.5, 0.0, 0.5]]
+    assert scaled_with(X, test, "standard", False)[1].tolist() == [[3.0, 0.0, -3.0], [0.0, 0.0, 0.0]]
+    np.testing.assert_allclose(np.linalg.norm(scaled_with(X, test, "unit_norm", False)[1], axis=1), 1)
+
+
+def test_sparse_test_sets():
+    X = np.array([[0.0, 2.0, 0.0], [4.0, 6.0, 0.0]])
+    test = np.array([[8.0, 4.0, 7.0], [0.0, 10.0, 0.0]])
+    assert scaled_with(X, test, "minmax", True)[1].tolist() == [[2.0, 0.5, 0.0], [0.0, 2.0, 0.0]]
+    assert scaled_with(X, test, "standard", True)[1].tolist() == [[4.0, 2.0, 7.0], [0.0, 5.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("test", "scale", "told"),
+    [
+        (
+            [[1.0, 0.0]],
+            "minmax",
+            "dataset 'd': test set: scale: 'minmax' would turn the zeros of feature 2 into non-zeros, since it has "
+            "none in the stream; use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)",
+        ),
+        (
+            [[1e308, 3.0]],
+            "minmax",
+            "dataset 'd': test set: scale: the values are too large for 'minmax' in float64; use 'scale: none'",
+        ),
+    ],
+)
+def test_test_set_faults(test, scale, told):
+    X = scipy.sparse.csr_array([[0.0, 2.0], [0.01, 6.0]])
+    with pytest.raises(InputError) as caught:
+        scale_in_place(X, scale, WHERE, scipy.sparse.csr_array(test))
+    assert str(caught.value) == told

@@ -35,6 +35,13 @@ def value(alpha, X, x, k):
     return math.fsum(a * k(X[i], x) for i, a in alpha.items())
 
 
+def rounded_value(alpha, X, x, k):
+    """f(x) for weights that are not exact: a sum whose terms cancel but for rounding is 0."""
+    terms = [a * k(X[i], x) for i, a in alpha.items()]
+    total = math.fsum(terms)
+    return 0.0 if abs(total) <= 1e-9 * math.fsum(map(abs, terms)) else total
+
+
 def is_mistake(y, score, tie):
     if score == 0:
         return True if tie == "mistake" else y < 0

@@ -1,0 +1,85 @@
+"""ALMA_2, the approximate maximal margin algorithm for the Euclidean norm."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import Field
+
+from budgetrun.learners.base import Learner, Positive
+
+if TYPE_CHECKING:
+    from budgetrun.engine.base import BaseHypothesis
+    from budgetrun.engine.hypothesis import Hypothesis
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Alma(Learner):
+    """Learn every normalised example whose margin is not well above 0, in smaller and smaller steps; keep ||f|| <= 1.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1]
+        1 - alpha is the share of the largest margin that is aimed at; 1 learns from mistakes only.
+    B : float, > 0, or None
+        The k-th update is made when the margin is at most (1 - alpha) B / sqrt(k); None for 1 / alpha.
+    C : float, > 0
+        Its step is C / sqrt(k); sqrt(2) by default.
+
+    Attributes
+    ----------
+    k : int
+        1 + the updates so far.
+
+    Notes
+    -----
+    O(n d) a round for n support examples. An example with k(x, x) = 0 is its own normalised form.
+
+    References
+    ----------
+    Gentile (2001), "A new approximate maximal margin classification algorithm", JMLR 2, p = 2.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(Alma(alpha=0.5), Linear(), [[2.0], [1.0], [1.0]], [1, 1, 1]).updates
+    2
+    """
+
+    name = "alma"
+    needs_norm = True
+
+    def __init__(self, *, alpha: Share = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
+        self.alpha = alpha
+        self.B = 1 / alpha if B is None else B
+        self.C = C
+        self.k = 1
+
+    def margins(self, f: BaseHypothesis, t: int) -> np.ndarray:
+        # An example whose margin is the limit itself is learned as well.
+        limit = (1 - self.alpha) * self.B / math.sqrt(self.k)
+        return np.nextafter(limit * lengths(f.squares_from(t)), np.inf)
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y * self.C / math.sqrt(self.k) / length(f.square))
+        self.normalise(f)
+        self.k += 1
+
+    def normalise(self, f: Hypothesis) -> None:
+        """f /= max(1, ||f||)."""
+        if f.norm_sq > 1:
+            f.scale(1 / math.sqrt(f.norm_sq))
+
+
+def length(square: float) -> float:
+    """Return what an example with this k(x, x) is divided by."""
+    return math.sqrt(square) if square > 0 else 1.0
+
+
+def lengths(squares: np.ndarray) -> np.ndarray:
+    """Return the same for several examples."""
+    return np.sqrt(np.where(squares > 0, squares, 1.0))

@@ -1,0 +1,98 @@
+"""PA-I, the Passive-Aggressive algorithm with bounded steps, for two classes and for several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.learners.base import Learner, Positive
+from budgetrun.learners.multiclass import MulticlassLearner
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypothesis import Hypothesis
+    from budgetrun.engine.multiclass import MulticlassHypothesis
+
+
+class PassiveAggressive(Learner):
+    """On a loss, change f as little as makes the margin 1, but by no more than C.
+
+    Parameters
+    ----------
+    C : float, > 0
+        The largest step.
+
+    Notes
+    -----
+    O(n d) a round for n support examples: all that ever had a loss. An example with k(x, x) = 0 cannot be learned; it
+    takes a step of C that changes nothing.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7, section 3.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(PassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1]).updates
+    2
+    """
+
+    name = "passive_aggressive"
+    only_adds = True
+
+    def __init__(self, *, C: Positive = 1.0) -> None:
+        self.C = C
+
+    def margins(self, f: Hypothesis, t: int) -> float:
+        # An update leaves a margin of 1: the same example again must not have a loss through rounding.
+        return 1 - f.rounding
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        f.add(y * step(1 - y * score, f.square, self.C))
+
+
+class MulticlassPassiveAggressive(MulticlassLearner):
+    """On a loss, change f as little as makes the true class lead its rival by 1, but by no more than C.
+
+    Parameters
+    ----------
+    C : float, > 0
+        The largest step.
+
+    Notes
+    -----
+    O(n (d + m)) a round for n support examples: all that ever had a loss.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7, section 8.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(MulticlassPassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1], n_classes=3).mistakes
+    2
+    """
+
+    name = "passive_aggressive"
+    only_adds = True
+
+    def __init__(self, *, C: Positive = 1.0) -> None:
+        self.C = C
+
+    def margins(  # type: ignore[override]
+        self, f: MulticlassHypothesis, t: int, true: np.ndarray, rivals: np.ndarray
+    ) -> float:
+        return 1 - f.rounding
+
+    def update(self, f: MulticlassHypothesis, y: int, rival: int, lead: float) -> None:
+        # The example enters two functions, so its share of the change has twice the squared norm.
+        f.add(y, rival, step(1 - lead, 2 * f.square, self.C))
+
+
+def step(loss: float, square: float, C: float) -> float:
+    """Return tau = min(C, loss / square)."""
+    return C if loss >= C * square else loss / square

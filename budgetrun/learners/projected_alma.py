@@ -1,0 +1,95 @@
+"""ALMA_2 with projections."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from budgetrun.engine.projection import ProjectedHypothesis
+from budgetrun.learners.alma import Alma, length
+from budgetrun.learners.base import NotNegative, Positive
+from budgetrun.learners.projectron import Threshold
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ProjectedAlma(Alma):
+    """ALMA_2, but an update that the support set nearly spans is projected on it.
+
+    Parameters
+    ----------
+    eta : float, >= 0
+        The most that a projection may lose of an update.
+    alpha : float in [0, 1]
+        1 - alpha is the share of the largest margin that is aimed at; 1 learns from mistakes only.
+    B : float, > 0
+        The k-th update is made when the margin is at most (1 - alpha) B / sqrt(k).
+    C : float, > 0, or None
+        Its step is C / sqrt(k). The mistake bound asks for C^2 + 2 (1 - alpha) B C = 1, and so does this learner; None
+        solves it.
+    threshold : {"distance", "squared_distance"}
+        What eta is compared with: ||delta||, as the text has it (default), or ||delta||^2.
+
+    Attributes
+    ----------
+    k : int
+        1 + the updates so far.
+
+    Notes
+    -----
+    O(n^2) a round for n support examples, and as much memory. delta is what is lost of the update, its step included.
+    Departures from the source: none by default.
+
+    References
+    ----------
+    Orabona, Keshet & Caputo (2009), JMLR 10, section 6; mistake bound: Theorem 7.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(ProjectedAlma(eta=0.1, alpha=0.5), Linear(), [[2.0], [1.0], [1.0]], [1, 1, 1]).max_support
+    1
+    """
+
+    name = "projected_alma"
+    needs_projection = True
+
+    def __init__(
+        self,
+        *,
+        eta: NotNegative,
+        alpha: Share = 0.0,
+        B: Positive = 1.0,
+        C: Positive | None = None,
+        threshold: Threshold = "distance",
+    ) -> None:
+        slack = (1 - alpha) * B
+        solved = math.hypot(slack, 1) - slack
+        if C is not None and abs(C * C + 2 * slack * C - 1) > 1e-6:
+            raise ValueError(
+                f"C^2 + 2 (1 - alpha) B C must be 1, and is {C * C + 2 * slack * C:.6g}; "
+                f"with alpha={alpha:g} and B={B:g} leave C out, or write {solved:.9g}"
+            )
+        super().__init__(alpha=alpha, B=B, C=solved if C is None else C)
+        self.eta = eta
+        self.threshold = threshold
+        self.most_lost = eta**2 if threshold == "distance" else eta
+
+    def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
+        return ProjectedHypothesis(pool)
+
+    def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+        size = self.C / math.sqrt(self.k)
+        weight = size / length(f.square)
+        if weight**2 * f.residual <= self.most_lost + f.rounding * size**2:
+            f.project(y * weight)
+        else:
+            f.add(y * weight)
+        self.normalise(f)  # type: ignore[arg-type]
+        self.k += 1

@@ -1,0 +1,228 @@
+"""The transliterations of the projecting learners, held against linear algebra and against each other."""
+
+import math
+
+import numpy as np
+import pytest
+from cases import STREAMS
+from reference import kernel_expansion
+from reference.alma import alma
+from reference.multiclass_passive_aggressive import multiclass_passive_aggressive
+from reference.multiclass_perceptron import multiclass_perceptron
+from reference.multiclass_projectron import multiclass_projectron
+from reference.multiclass_projectron_pp import multiclass_projectron_pp
+from reference.multiclass_rbp import multiclass_rbp
+from reference.passive_aggressive import passive_aggressive
+from reference.perceptron import perceptron
+from reference.projected_alma import projected_alma
+from reference.projection import Basis, gram, norm
+from reference.projectron import projectron
+from reference.projectron_pp import projectron_pp
+from reference.structured_projectron_pp import structured_projectron_pp
+
+KERNELS = {
+    "gaussian": kernel_expansion.gaussian(0.5),
+    "linear": kernel_expansion.linear(),
+    "polynomial": kernel_expansion.polynomial(2, 0.5, 1.0),
+}
+THRESHOLDS = ["distance", "squared_distance"]
+N_CLASSES = 5
+
+
+def classes_of(stream, seed=7):
+    """A stream of the same examples with codes 0..4: those of the random one in groups, else drawn."""
+    X, y = STREAMS[stream]()
+    codes = np.random.default_rng(seed).integers(N_CLASSES, size=len(y))
+    if stream == "random":
+        X = X + np.array([[0, 0], [2, 0], [0, 2], [-2, 0], [0, -2]])[codes]
+    return X, codes
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_recursive_inverse_is_the_inverse(stream, kernel):
+    X, _ = STREAMS[stream]()
+    k = KERNELS[kernel]
+    K = gram(X, k)
+    S = Basis()
+    for t in range(len(X)):
+        k_t, k_tt = K[S.members, t], K[t, t]
+        d, square, residual = S.project(k_t, k_tt)
+        if S.members and t % 10 == 0:
+            exact = np.linalg.solve(K[np.ix_(S.members, S.members)], k_t)
+            np.testing.assert_allclose(d, exact, rtol=1e-6, atol=1e-6)
+            assert square == pytest.approx(k_t @ exact, rel=1e-8, abs=1e-10)
+        # Never below zero but by rounding, before it is clipped.
+        assert k_tt - square >= -1e-9 * max(1, k_tt)
+        if residual > 1e-3 * k_tt:
+            S.add(t, k_t, k_tt)
+    inverse = np.linalg.inv(K[np.ix_(S.members, S.members)])
+    np.testing.assert_allclose(S.inverse.astype(float), inverse, rtol=1e-8, atol=1e-10 * np.abs(inverse).max())
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", ["random", "duplicated"])
+def test_projectron_without_a_threshold_is_the_perceptron(stream, kernel, threshold):
+    X, y = STREAMS[stream]()
+    k = KERNELS[kernel]
+    full = perceptron(X, y, k)
+    short = projectron(X, y, k, eta=0.0, threshold=threshold)
+    assert short.mistakes == full.mistakes
+    # What counts as dependent may be 1e-9 away in squares, and each such step moves f(x) by that distance at most.
+    moved = 0.0
+    for t, x in enumerate(X):
+        assert abs(short.scores[t] - full.scores[t]) <= 1e-8 + moved * math.sqrt(k(x, x))
+        if short.mistakes[t] and t not in short.active[t] and short.residuals[t] > 1e-12 * k(x, x):
+            moved += math.sqrt(short.residuals[t])
+
+
+@pytest.mark.parametrize("stream", ["random", "duplicated"])
+def test_one_class_against_the_other_is_the_binary_perceptron(stream):
+    X, y = STREAMS[stream]()
+    binary = perceptron(X, y, KERNELS["gaussian"])
+    both = multiclass_perceptron(X, (y > 0).astype(int), KERNELS["gaussian"], 2)
+    assert both.mistakes == binary.mistakes
+    np.testing.assert_allclose([f[1] - f[0] for f in both.scores], 2 * np.array(binary.scores), atol=1e-12)
+
+
+def test_one_class_against_the_other_is_the_binary_passive_aggressive():
+    X, y = STREAMS["random"]()
+    binary = passive_aggressive(X, y, KERNELS["gaussian"], C=1.0)
+    both = multiclass_passive_aggressive(X, (y > 0).astype(int), KERNELS["gaussian"], 2, C=0.5)
+    # f_1 - f_0 takes twice each weight, hence the halved C
+    assert both.mistakes == binary.mistakes
+    assert both.updates == binary.updates
+    np.testing.assert_allclose([f[1] - f[0] for f in both.scores], binary.scores, atol=1e-9)
+
+
+def test_budgeted_perceptron_with_room_enough_is_the_perceptron():
+    X, codes = classes_of("random")
+    full = multiclass_perceptron(X, codes, KERNELS["gaussian"], N_CLASSES)
+    held = multiclass_rbp(X, codes, KERNELS["gaussian"], N_CLASSES, budget=len(X), seed=0)
+    assert held == full
+    short = multiclass_rbp(X, codes, KERNELS["gaussian"], N_CLASSES, budget=9, seed=0)
+    assert max(map(len, short.active)) == 9
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", ["random", "duplicated"])
+def test_multiclass_projectron_without_a_threshold_is_the_perceptron(stream, kernel):
+    X, codes = classes_of(stream)
+    full = multiclass_perceptron(X, codes, KERNELS[kernel], N_CLASSES)
+    short = multiclass_projectron(X, codes, KERNELS[kernel], N_CLASSES, eta=0.0)
+    if stream == "random" and kernel == "gaussian":
+        np.testing.assert_allclose(short.scores, full.scores, atol=1e-4)  # as above: some are dependent but for 1e-9
+    else:
+        np.testing.assert_allclose(short.scores, full.scores, atol=1e-8)
+    assert short.mistakes == full.mistakes
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("eta", [0.1, 0.6, 1.5])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_structured_with_orthogonal_labels_is_the_multiclass_one(stream, kernel, eta, threshold):
+    X, codes = classes_of(stream)
+    each = multiclass_projectron_pp(X, codes, KERNELS[kernel], N_CLASSES, eta, threshold)
+    joint = structured_projectron_pp(
+        X,
+        codes,
+        KERNELS[kernel],
+        N_CLASSES,
+        eta,
+        threshold,
+        label_kernel=np.eye(N_CLASSES),
+        cost=1 - np.eye(N_CLASSES),
+    )
+    assert joint.mistakes == each.mistakes
+    assert joint.updates == each.updates
+    assert joint.active == each.active
+    np.testing.assert_allclose(joint.scores, each.scores, rtol=1e-9, atol=1e-9)
+
+
+def test_label_kernel_shares_what_is_learnt():
+    """Labels that are one to the label kernel have one score, which is a mistake for either."""
+    X, codes = classes_of("random")
+    alike = np.eye(N_CLASSES)
+    alike[:2, :2] = 1
+    trace = structured_projectron_pp(X, codes, KERNELS["gaussian"], N_CLASSES, 0.1, label_kernel=alike)
+    scores = np.array(trace.scores)
+    np.testing.assert_allclose(scores[:, 0], scores[:, 1], atol=1e-9)
+    assert all(m for m, c in zip(trace.mistakes, codes, strict=True) if c < 2)
+
+
+def test_cost_widens_the_margin():
+    X, codes = classes_of("random")
+    wide = structured_projectron_pp(X, codes, KERNELS["gaussian"], N_CLASSES, 0.6, cost=2 * (1 - np.eye(N_CLASSES)))
+    plain = structured_projectron_pp(X, codes, KERNELS["gaussian"], N_CLASSES, 0.6)
+    assert sum(wide.updates) - sum(wide.mistakes) > sum(plain.updates) - sum(plain.mistakes)
+
+
+def test_a_large_eta_keeps_the_support_small():
+    X, y = STREAMS["random"]()
+    sizes = [len(projectron_pp(X, y, KERNELS["gaussian"], eta).active[-1]) for eta in (0.1, 0.6, 0.9, 1.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] < 30
+    assert sizes[2] <= 6
+    # All of k(x, .) may be projected away, onto nothing.
+    assert sizes[3] == 0
+    X, codes = classes_of("random")
+    sizes = [len(multiclass_projectron_pp(X, codes, KERNELS["gaussian"], N_CLASSES, e).active[-1]) for e in (0.1, 1.0)]
+    assert sizes[1] < sizes[0] / 2
+
+
+def runs(X, y, codes, k, eta):
+    yield projectron(X, y, k, eta)
+    yield projected_alma(X, y, k, eta)
+    if eta > 0:
+        yield projectron_pp(X, y, k, eta)
+        yield multiclass_projectron_pp(X, codes, k, N_CLASSES, eta)
+        yield structured_projectron_pp(X, codes, k, N_CLASSES, eta, label_kernel=np.eye(N_CLASSES) + 0.5)
+    yield multiclass_projectron(X, codes, k, N_CLASSES, eta)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.02])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", ["duplicated", "tied"])
+def test_duplicates_never_enter_twice(stream, kernel, eta):
+    X, y = STREAMS[stream]()
+    _, codes = classes_of(stream)
+    for trace in runs(X, y, codes, KERNELS[kernel], eta):
+        held = [tuple(X[i]) for i in trace.active[-1]]
+        # With several classes an example may enter once for each.
+        most = N_CLASSES if isinstance(trace.scores[0], list) else 1
+        assert max(map(held.count, held)) <= most
+        assert all(r is None or r >= 0 for r in trace.residuals)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("stream", ["duplicated", "tied", "far"])
+def test_projected_alma_without_a_threshold_is_alma(stream, kernel):
+    X, y = STREAMS[stream]()
+    full = alma(X, y, KERNELS[kernel], alpha=0.9, B=1.0, C=math.sqrt(1.01) - 0.1)
+    short = projected_alma(X, y, KERNELS[kernel], eta=0.0, alpha=0.9, B=1.0, C=math.sqrt(1.01) - 0.1)
+    assert short.mistakes == full.mistakes
+    assert short.updates == full.updates
+    np.testing.assert_allclose(short.scores, full.scores, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_alma_stays_in_the_unit_ball_and_updates_on_every_mistake(kernel):
+    X, y = STREAMS["random"]()
+    K = gram(X, KERNELS[kernel])
+    for trace in (alma(X, y, KERNELS[kernel]), projected_alma(X, y, KERNELS[kernel], eta=0.05)):
+        assert all(u for u, m in zip(trace.updates, trace.mistakes, strict=True) if m)
+        assert sum(trace.updates) > sum(trace.mistakes)
+        for active, alpha in zip(trace.active[::10], trace.alpha[::10], strict=True):
+            assert norm(dict(zip(active, alpha, strict=True)), K) <= 1 + 1e-9
+
+
+def test_passive_aggressive_leaves_a_margin_of_one():
+    X, y = STREAMS["duplicated"]()
+    trace = passive_aggressive(X, y, KERNELS["gaussian"], C=100.0)
+    for t in range(len(y) - 1):
+        alpha = dict(zip(trace.active[t], trace.alpha[t], strict=True))
+        if trace.updates[t]:
+            assert y[t] * kernel_expansion.value(alpha, X, X[t], KERNELS["gaussian"]) == pytest.approx(1)
+    assert all(t in trace.active[-1] for t, u in enumerate(trace.updates) if u)

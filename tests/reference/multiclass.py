@@ -1,0 +1,37 @@
+"""What the transliterations of several classes share: weights alpha = {i: one weight a class}."""
+
+import math
+
+import numpy as np
+
+from reference.projection import TOLERANCE
+
+
+def stream(X, codes):
+    X = np.asarray(X, dtype=float)
+    return ((t, X[t], int(codes[t])) for t in range(len(codes)))
+
+
+def values(alpha, X, x, k, n_classes):
+    """f(x, c) for every class c."""
+    near = {i: k(X[i], x) for i in alpha}
+    return [math.fsum(row[c] * near[i] for i, row in alpha.items()) for c in range(n_classes)]
+
+
+def best_rival(scores, y, handicap=None, tolerance=TOLERANCE):
+    """The class other than y of the largest score, the lowest of equal ones, and f_y minus that largest score.
+
+    ``handicap`` is added to each class's score. What differs by at most ``tolerance`` is equal.
+    """
+    scores = [s + h for s, h in zip(scores, handicap or [0.0] * len(scores), strict=True)]
+    best = max(s for c, s in enumerate(scores) if c != y)
+    rival = next(c for c, s in enumerate(scores) if c != y and s >= best - tolerance)
+    lead = scores[y] - best
+    return rival, 0.0 if abs(lead) <= tolerance else lead
+
+
+def record(trace, scores, mistake, alpha):
+    trace.scores.append(scores)
+    trace.mistakes.append(mistake)
+    trace.active.append(list(alpha))
+    trace.alpha.append([list(row) for row in alpha.values()])

@@ -1,0 +1,37 @@
+"""Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006): PA-I for several classes, max-score."""
+
+from functools import partial
+
+from reference.multiclass import best_rival, record, stream, values
+from reference.projection import TOLERANCE, ProjectionTrace
+
+NAME = "passive_aggressive"
+
+
+def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
+    trace = ProjectionTrace()
+    alpha = {}
+    for t, x_t, y_t in stream(X, codes):
+        scores = values(alpha, X, x_t, k, n_classes)
+        # The weights are not exact: what differs by rounding only, beside the terms summed, is equal.
+        sizes = {i: [abs(a) for a in row] for i, row in alpha.items()}
+        largest = max(values(sizes, X, x_t, lambda a, b: abs(k(a, b)), n_classes))
+        rival, lead = best_rival(scores, y_t, tolerance=TOLERANCE * largest)
+        loss = max(0.0, 1 - lead)
+        # A step that is not cut short leaves a margin of exactly 1: a repeated example must not enter by rounding.
+        changed = loss > TOLERANCE
+        if changed:
+            # tau = min(C, loss / (2 k(x, x))); an example that is zero everywhere enters with C, and changes no score
+            k_tt = k(x_t, x_t)
+            tau = min(C, loss / (2 * k_tt)) if k_tt > 0 else C
+            alpha[t] = [0.0] * n_classes
+            alpha[t][y_t] += tau
+            alpha[t][rival] -= tau
+        record(trace, scores, lead <= 0, alpha)
+        trace.updates.append(changed)
+    return trace
+
+
+MULTICLASS_CASES = [
+    (None, given, partial(multiclass_passive_aggressive, **given)) for given in ({}, {"C": 0.05}, {"C": 100.0})
+]

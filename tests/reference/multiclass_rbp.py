@@ -1,0 +1,33 @@
+"""Orabona, Keshet & Caputo (2009), section 7: the Multiclass Random Budget Perceptron ("MRBP")."""
+
+from functools import partial
+
+import numpy as np
+
+from reference.kernel_expansion import Trace
+from reference.multiclass import best_rival, record, stream, values
+
+NAME = "rbp"
+
+
+def multiclass_rbp(X, codes, k, n_classes, budget, seed):
+    random = np.random.default_rng(seed)
+    trace = Trace()
+    alpha = {}
+    for t, x_t, y_t in stream(X, codes):
+        scores = values(alpha, X, x_t, k, n_classes)
+        rival, lead = best_rival(scores, y_t, tolerance=0.0)
+        mistake = lead <= 0
+        if mistake:
+            if len(alpha) == budget:  # a random example leaves all classes ...
+                del alpha[list(alpha)[random.integers(budget)]]
+            alpha[t] = [0.0] * n_classes  # ... then the new one enters, as with the Perceptron
+            alpha[t][y_t] += 1
+            alpha[t][rival] -= 1
+        record(trace, scores, mistake, alpha)
+    return trace
+
+
+MULTICLASS_CASES = [
+    (None, {"budget": B, "seed": s}, partial(multiclass_rbp, budget=B, seed=s)) for B, s in ((1, 0), (7, 3), (30, 1))
+]

@@ -1,0 +1,47 @@
+"""Orabona, Keshet & Caputo (2009), Fig. 2, with the projection of Fig. 4: the Projectron."""
+
+from functools import partial
+
+from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, settled
+
+
+def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
+    trace = ProjectionTrace()
+    alpha = {}  # S_0 is empty, f_0 = 0
+    S = Basis()
+    for t, x_t, y_t in stream(X, y):
+        score = settled(value(alpha, X, x_t, k))  # predict sign(f_{t-1}(x_t))
+        mistake = is_mistake(y_t, score, tie)
+        residual = None
+        if mistake:
+            k_t = [k(X[i], x_t) for i in S.members]
+            k_tt = k(x_t, x_t)
+            d, _, residual = S.project(k_t, k_tt)
+            if residual <= allowed(eta, threshold) + TOLERANCE * k_tt:  # ||delta_t|| <= eta:
+                for i, d_i in zip(S.members, d, strict=True):  # f_t = f''_t, S_t = S_{t-1}
+                    alpha[i] += y_t * d_i
+            else:
+                alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
+                S.add(t, k_t, k_tt)
+        record(trace, score, mistake, alpha)
+        trace.residuals.append(residual)
+        trace.updates.append(mistake)
+    return trace
+
+
+def cases(*settings):
+    return [(None, given, partial(projectron, **given)) for given in settings]
+
+
+CASES = cases(
+    {"eta": 0.02},
+    {"eta": 0.1},
+    {"eta": 0.6},
+    {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"},
+    {"eta": 0.5, "threshold": "squared_distance"},
+)
+# With eta = 0 the Gram matrix may be singular to working precision: only where examples are exactly dependent, or
+# clearly not, can two programs agree.
+EXACT_CASES = cases({"eta": 0.0}, {"eta": 0.0, "threshold": "squared_distance"})

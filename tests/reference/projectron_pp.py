@@ -1,0 +1,61 @@
+"""Orabona, Keshet & Caputo (2009), Fig. 5: the Projectron++."""
+
+from functools import partial
+
+from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.projection import (
+    TOLERANCE,
+    Basis,
+    ProjectionTrace,
+    allowed,
+    cost_of_projecting,
+    margin_step,
+    settled,
+)
+
+NAME = "projectron++"
+
+
+def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
+    trace = ProjectionTrace()
+    alpha = {}  # S_0 is empty, f_0 = 0
+    S = Basis()
+    for t, x_t, y_t in stream(X, y):
+        score = settled(value(alpha, X, x_t, k))  # predict sign(f_{t-1}(x_t))
+        mistake = is_mistake(y_t, score, tie)
+        loss = max(0.0, 1 - y_t * score)
+        residual, changed = None, mistake
+        if loss > 0:
+            k_t = [k(X[i], x_t) for i in S.members]
+            k_tt = k(x_t, x_t)
+            d, square, residual = S.project(k_t, k_tt)
+            if mistake:  # prediction error
+                if residual <= allowed(eta, threshold) + TOLERANCE * k_tt:  # ||delta_t|| <= eta:
+                    for i, d_i in zip(S.members, d, strict=True):  # f_t = f''_t, S_t = S_{t-1}
+                        alpha[i] += y_t * d_i
+                else:
+                    alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
+                    S.add(t, k_t, k_tt)
+            else:  # margin error
+                # check if x_t can be projected: loss >= ||delta_t|| / eta; set tau_t
+                tau = margin_step(loss, square, cost_of_projecting(residual, k_tt, eta, threshold))
+                if tau > 0:  # f_t = f_{t-1} + y_t tau_t P_{t-1} k(x_t, .), S_t = S_{t-1}
+                    changed = True
+                    for i, d_i in zip(S.members, d, strict=True):
+                        alpha[i] += y_t * tau * d_i
+        record(trace, score, mistake, alpha)
+        trace.residuals.append(residual)
+        trace.updates.append(changed)
+    return trace
+
+
+CASES = [
+    (None, given, partial(projectron_pp, **given))
+    for given in (
+        {"eta": 0.1},
+        {"eta": 0.6},
+        {"eta": 1.5},
+        {"eta": 0.1, "threshold": "squared_distance"},
+        {"eta": 0.5, "threshold": "squared_distance"},
+    )
+]
