@@ -142,7 +142,7 @@ def status(results: Path) -> None:
 def list_(what: str) -> None:
     """List the algorithms, kernels, datasets or configs that there are."""
     for name, text in _listing(what):
-        click.echo(f"{name:<28} {text}")
+        click.echo(f"{name:<32} {text}")
 
 
 @main.command()
@@ -158,7 +158,7 @@ def check(configs: tuple[str, ...]) -> None:
         except InputError as error:
             problems.append(str(error))
             continue
-        n_settings = sum(len(list(a.expand())) for a in loaded.algorithms)
+        n_settings = len(list(loaded.expand()))
         what = f"{len(loaded.datasets)} datasets, {n_settings} settings of {len(loaded.algorithms)} algorithms"
         click.echo(f"{name}: good; {what}")
     if problems:
@@ -270,9 +270,11 @@ def _listing(what: str) -> list[tuple[str, str]]:
         from budgetrun.learners import registry
 
         found = []
-        for name, variants in registry().items():
-            for variant, learner in variants.items():
-                found.append((f"{name}({variant})" if variant else name, _first_line(learner)))
+        for multiclass in (False, True):
+            for name, variants in registry(multiclass=multiclass).items():
+                for variant, learner in variants.items():
+                    shown = f"{name}({variant})" if variant else name
+                    found.append((f"{shown} [multiclass]" if multiclass else shown, _first_line(learner)))
         return found
     if what == "kernels":
         from budgetrun import kernels

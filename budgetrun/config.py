@@ -6,11 +6,11 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from budgetrun import resources
 from budgetrun.errors import InputError
@@ -27,6 +27,7 @@ FileName = Annotated[
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 Label = int | float | str
+Quantity = Literal["online_error", "support_size", "test_error", "last_test_error", "seconds"]
 
 
 class _Spec(BaseModel):
@@ -65,7 +66,8 @@ class DatasetSpec(_Spec):
         What results call it, unique in a config; the name by default.
     path : Path or None
         The user's own file.
-    task : {"binary", "equal_splits"}
+    task : {"binary", "equal_splits", "multiclass"}
+        ``multiclass`` leaves the labels as they are; a config's datasets are all so, or none is.
     parts : tuple of str or None
         Which parts of a card, in order; None for the card's own choice.
     scale : {"none", "unit_norm", "minmax", "standard"}
@@ -84,14 +86,20 @@ class DatasetSpec(_Spec):
         None for the config's; `load` fills it in.
     kernel : KernelSpec or None
         None for the config's; `load` fills it in.
-    typed_path : str or None
-        ``path`` as the config has it; it may be relative to the config's folder.
+    test : tuple of str or None
+        The parts of a card on which hypotheses are tested after the last round.
+    test_path : Path or None
+        The same for a user's own file.
+    optional : bool
+        Where its files are not to be had, its runs are left out, and nothing else is wrong.
+    typed_path, typed_test_path : str or None
+        ``path`` and ``test_path`` as the config has them; they may be relative to the config's folder.
     """
 
     name: Text
     label: Text = Field(default="", validate_default=True)
     path: Path | None = None
-    task: Literal["binary", "equal_splits"] = "binary"
+    task: Literal["binary", "equal_splits", "multiclass"] = "binary"
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     scale: Literal["none", "unit_norm", "minmax", "standard"] = "none"
     order: Literal["permuted", "file"] = "permuted"
@@ -102,25 +110,35 @@ class DatasetSpec(_Spec):
     options: dict[str, Any] = {}
     repetitions: Count | None = None
     kernel: KernelSpec | None = None
+    test: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    test_path: Path | None = None
+    optional: bool = False
     typed_path: str | None = Field(default=None, exclude=True)
+    typed_test_path: str | None = Field(default=None, exclude=True)
 
     @field_validator("label", mode="before")
     @classmethod
     def _default_label(cls, label: Any, info: Any) -> Any:
         return label or info.data.get("name", "")
 
+    @property
+    def has_test(self) -> bool:
+        """Whether hypotheses are tested after the last round."""
+        return self.test is not None or self.test_path is not None
+
 
 class FractionBudget(_Spec):
-    """Budgets as fractions of another learner's mistakes on the same stream.
+    """Budgets as fractions of how many examples another learner holds after the last round of the same stream.
 
     Attributes
     ----------
-    of : "perceptron"
+    of : str
+        That learner's label; the Perceptron holds as many as it made mistakes.
     fractions : tuple of float, > 0
     """
 
-    of: Literal["perceptron"]
-    fractions: Annotated[tuple[Positive, ...], Field(min_length=1)]
+    of: Text
+    fractions: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
 
 
 @dataclass(frozen=True)
@@ -136,9 +154,15 @@ class RunSpec:
     budget : int, >= 1, or None
         B; None for a learner without one, or where it is a fraction.
     budget_fraction : float, > 0, or None
-        B as a fraction of the Perceptron's mistakes.
+        B as a fraction of the final support size of another learner's run.
     seed : int, >= 0
         The learner's own; 0 for one that does not draw.
+    budget_of : str or None
+        The label of that other learner.
+    budget_setting : dict
+        Which of its settings: the values of what it sweeps over, ``budget`` included; empty if it has one alone.
+    multiclass : bool
+        Whether the learner is the one for several classes.
     """
 
     label: str
@@ -148,6 +172,9 @@ class RunSpec:
     budget: int | None
     budget_fraction: float | None
     seed: int
+    budget_of: str | None = None
+    budget_setting: dict[str, Any] = field(default_factory=dict)
+    multiclass: bool = False
 
 
 class AlgorithmSpec(_Spec):
@@ -174,17 +201,42 @@ class AlgorithmSpec(_Spec):
     budget: FractionBudget | tuple[int | None, ...] | None = None
     parameters: dict[str, tuple[Any, ...]] = {}
 
-    def expand(self) -> Iterator[RunSpec]:
-        """Yield every combination of values: parameters vary slowest, then the budget, seeds fastest."""
-        budgets: list[tuple[int | None, float | None]]
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The parameters with more than one value; ``budget`` is not among them."""
+        return tuple(name for name, values in self.parameters.items() if len(values) > 1)
+
+    def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
+        """Yield every combination of values: parameters vary slowest, then the budget, seeds fastest.
+
+        Parameters
+        ----------
+        source : AlgorithmSpec or None
+            The one that the budget is a fraction of: each of its settings gives budgets of their own.
+        """
+        budgets: list[dict[str, Any]]
         if isinstance(self.budget, FractionBudget):
-            budgets = [(None, fraction) for fraction in self.budget.fractions]
+            settings = source.settings() if source else [{}]
+            budgets = [
+                {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
+                for setting, fraction in itertools.product(settings, self.budget.fractions)
+            ]
         else:
-            budgets = [(budget, None) for budget in self.budget or (None,)]
+            budgets = [{"budget": budget, "budget_fraction": None} for budget in self.budget or (None,)]
         for values in itertools.product(*self.parameters.values()):
-            for (budget, fraction), seed in itertools.product(budgets, range(self.seeds)):
+            for budget, seed in itertools.product(budgets, range(self.seeds)):
                 parameters = dict(zip(self.parameters, values, strict=True))
-                yield RunSpec(self.label, self.name, self.variant, parameters, budget, fraction, seed)
+                yield RunSpec(self.label, self.name, self.variant, parameters, **budget, seed=seed)
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Return what tells each of the settings from the others, the budget included and the seed not."""
+        return list({json.dumps(setting): setting for setting in map(self.setting, self.expand())}.values())
+
+    def setting(self, spec: RunSpec) -> dict[str, Any]:
+        """Return what tells the setting of one of the runs from those of the others."""
+        chosen = {name: spec.parameters[name] for name in self.swept}
+        several = isinstance(self.budget, tuple) and len(self.budget) > 1
+        return chosen | ({"budget": spec.budget} if several else {})
 
 
 class TableSpec(_Spec):
@@ -198,6 +250,8 @@ class TableSpec(_Spec):
         The file of the printed numbers, as typed: relative to the config's folder.
     columns, rows : tuple of str or None
         Labels of algorithms and of datasets, in order; None for all.
+    quantity : {"online_error", "support_size", "test_error", "last_test_error", "seconds"}
+        What is shown; errors in percent.
     relative_to : str or None
         The algorithm by whose ratio, ours / printed, the others' are also divided.
     tolerance : float, > 0
@@ -205,8 +259,8 @@ class TableSpec(_Spec):
     aliases : dict of str to str
         Label or dataset -> the one in ``expected`` to compare it with.
     expected_rows : tuple of dict
-        ``dataset``, ``label``, ``budget`` (int or None), ``budget_fraction`` (float or None) and
-        ``online_error_percent`` (float) of each printed number.
+        ``dataset``, ``label``, ``budget`` (int or None), ``budget_fraction`` (float or None), ``setting`` (str or
+        None) and ``value`` (float) of each printed number; online errors stand under ``online_error_percent``, too.
     """
 
     name: FileName
@@ -214,6 +268,7 @@ class TableSpec(_Spec):
     expected: Text | None = None
     columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    quantity: Quantity = "online_error"
     relative_to: str | None = None
     tolerance: Positive = 0.05
     aliases: dict[str, str] = {}
@@ -221,7 +276,7 @@ class TableSpec(_Spec):
 
 
 class FigureSpec(_Spec):
-    """A figure of the report: online error against the budget, on one dataset.
+    """A figure of the report, on one dataset.
 
     Attributes
     ----------
@@ -235,7 +290,10 @@ class FigureSpec(_Spec):
         The algorithm shown as a single point.
     band : tuple of str
         Algorithms whose range over seeds is shaded.
-    x : {"budget", "budget_fraction"}
+    x : {"budget", "budget_fraction", "rounds", "support_size"}
+    y : {"online_error", "support_size", "test_error", "last_test_error"}
+    log_x : bool or None
+        Whether the horizontal axis is logarithmic; None leaves it to the figure.
     """
 
     name: FileName
@@ -244,7 +302,9 @@ class FigureSpec(_Spec):
     lines: Annotated[tuple[str, ...], Field(min_length=1)]
     point: str | None = None
     band: tuple[str, ...] = ()
-    x: Literal["budget", "budget_fraction"] = "budget"
+    x: Literal["budget", "budget_fraction", "rounds", "support_size"] = "budget"
+    y: Literal["online_error", "support_size", "test_error", "last_test_error"] = "online_error"
+    log_x: bool | None = None
 
 
 class FindingSpec(_Spec):
@@ -255,6 +315,8 @@ class FindingSpec(_Spec):
     dataset, label : str, tuple of str or None
     budget : int, tuple of int or None
     budget_fraction : float, tuple of float or None
+    setting : str, tuple of str or None
+        As `setting_text` writes it, e.g. ``eta=0.1``.
     text : str
     """
 
@@ -262,6 +324,7 @@ class FindingSpec(_Spec):
     label: str | tuple[str, ...] | None = None
     budget: Count | tuple[Count, ...] | None = None
     budget_fraction: Positive | tuple[Positive, ...] | None = None
+    setting: Text | tuple[Text, ...] | None = None
     text: Text
 
 
@@ -329,11 +392,34 @@ class Config(_Spec):
     file: str = Field(default="", exclude=True)
     text: str = Field(default="", exclude=True)
 
+    @model_validator(mode="after")
+    def _sources_are_there(self) -> Config:
+        # The reader has a better sentence; this one is for manifests.
+        labels = {algorithm.label for algorithm in self.algorithms}
+        for algorithm in self.algorithms:
+            if isinstance(algorithm.budget, FractionBudget) and algorithm.budget.of not in labels:
+                raise ValueError(f"budget of {algorithm.label!r}: no algorithm has the label {algorithm.budget.of!r}")
+        return self
+
+    @property
+    def multiclass(self) -> bool:
+        """Whether the tasks have several classes: all of a config's, or none."""
+        return any(dataset.task == "multiclass" for dataset in self.datasets)
+
+    def expand(self) -> Iterator[RunSpec]:
+        """Yield every learner with every setting, in the order of the config."""
+        by_label = {algorithm.label: algorithm for algorithm in self.algorithms}
+        for algorithm in self.algorithms:
+            of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
+            for spec in algorithm.expand(by_label[of] if of else None):
+                yield replace(spec, multiclass=self.multiclass)
+
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain JSON, defaults filled in, paths as typed; printed numbers are not part of it."""
         data = self.model_dump(mode="json")
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
+            entry["test_path"] = dataset.typed_test_path or entry["test_path"]
         return data
 
     @classmethod
@@ -372,6 +458,24 @@ class Config(_Spec):
                 "algorithms": algorithms,
             }
         )
+
+
+def setting_text(parameters: dict[str, Any]) -> str:
+    """Return values of parameters as tables and figures show them, e.g. ``eta=0.1, C=2``."""
+    return ", ".join(f"{name}={_value_text(value)}" for name, value in parameters.items())
+
+
+def _value_text(value: Any) -> str:
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"{value:g}"
+        case list() | tuple():
+            return f"[{', '.join(map(_value_text, value))}]"
+    return str(value)
 
 
 def load(path_or_name: str | Path, profile: str = "full") -> Config:

@@ -39,6 +39,15 @@ _KERNEL = Field(dict[str, Any] | None, required=False)
 _LIST = Field(list[Any] | None, required=False)
 _MAPPING = Field(dict[str, Any] | None, required=False)
 
+# What a figure may show over its horizontal axis.
+_HEIGHTS = {
+    "budget": ("online_error", "test_error", "last_test_error"),
+    "budget_fraction": ("online_error", "test_error", "last_test_error"),
+    "rounds": ("online_error", "support_size"),
+    "support_size": ("online_error", "test_error", "last_test_error"),
+}
+_OF_TESTS = ("test_error", "last_test_error")
+
 
 def read(text: str, path: Path) -> Config:
     """Return the config that a YAML text holds.
@@ -71,22 +80,30 @@ class _Reader:
     def __init__(self, document: Document, folder: Path) -> None:
         self._document = document
         self._folder = folder
+        self._multiclass = False
+        self._tested: set[str | None] = set()
         self.problems = list(document.problems)
 
     def config(self, data: Any) -> _Mapping:
         given = self._values(data, (), _top_fields())
         kernel = self._kernel(given.get("kernel"), ("kernel",))
         repetitions = given.get("repetitions", 1)
+        entries = given.get("datasets", [])
+        self._multiclass = self._kind(entries)
+        tested = [e for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))]
+        self._tested = {_dataset_label(entry) for entry in tested}
+        if self._multiclass and given.get("tie") == "positive":
+            text = "must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"
+            self._add(("tie",), text)
         # A kernel that is there but wrong is told as that, not as missing from every dataset.
         with_kernel = kernel is not None or (isinstance(data, dict) and data.get("kernel") is not None)
         datasets = [
-            self._dataset(entry, ("datasets", i), kernel, with_kernel, repetitions)
-            for i, entry in enumerate(given.get("datasets", []))
+            self._dataset(entry, ("datasets", i), kernel, with_kernel, repetitions) for i, entry in enumerate(entries)
         ]
         algorithms = given.get("algorithms", [])
         specs = [self._algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
         labels = self._unique([self._algorithm_label(entry) for entry in algorithms], "algorithms", "label")
-        dataset_labels = self._unique([_dataset_label(e) for e in given.get("datasets", [])], "datasets", "label")
+        dataset_labels = self._unique([_dataset_label(e) for e in entries], "datasets", "label")
         report = self._report(given.get("report"), _Names("algorithm", labels), _Names("dataset", dataset_labels))
         profiles = self._profiles(given.get("profiles"))
         return {
@@ -142,6 +159,17 @@ class _Reader:
 
     # Kernels and datasets.
 
+    def _kind(self, entries: list[Any]) -> bool:
+        """Tell datasets of several classes beside such of two; return whether the first has several."""
+        kinds = [isinstance(entry, dict) and entry.get("task") == "multiclass" for entry in entries]
+        for i, kind in enumerate(kinds):
+            if kind != kinds[0]:
+                which = f"is {'multiclass' if kind else 'of two classes'}, and that of datasets[0] is not"
+                text = f"{which}; a config's datasets are all multiclass, or none is: make two configs"
+                self._add(("datasets", i, "task"), text)
+                break
+        return bool(kinds) and kinds[0]
+
     def _kernel(self, data: Any, path: KeyPath) -> KernelSpec | None:
         if data is None:
             return None
@@ -180,16 +208,20 @@ class _Reader:
             values["kernel"] = kernel
             if not with_kernel:
                 self._add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
-        typed = values.get("path")
-        if typed is not None:
-            own = Path(typed).expanduser()
-            places = list(dict.fromkeys([self._folder / own, own]))
-            found = [place for place in places if place.is_file()]
-            if found:
-                values.update(path=found[0], typed_path=typed)
-            else:
-                self._add((*path, "path"), f"no such file: {' or '.join(str(place) for place in places)}")
+        for key in ("path", "test_path"):
+            typed = values.get(key)
+            if typed is not None:
+                own = Path(typed).expanduser()
+                places = list(dict.fromkeys([self._folder / own, own]))
+                found = [place for place in places if place.is_file()]
+                if found:
+                    values.update({key: found[0], f"typed_{key}": typed})
+                else:
+                    self._add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
+        if values.get("task") == "multiclass":
+            self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
+        self._check_test(values, path, generated)
         every_repetition_same = (
             values.get("order") == "file"
             and values["repetitions"] > 1
@@ -201,6 +233,20 @@ class _Reader:
             text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
             self._add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
         return DatasetSpec(**values) if len(self.problems) == before else None
+
+    def _refuse_what_needs_two_classes(self, values: _Mapping, path: KeyPath) -> None:
+        given = {key: bool(values.get(key)) for key in ("noise", "balanced")}
+        for key, is_given in {**given, "positive": values.get("positive") is not None}.items():
+            if is_given:
+                self._add((*path, key), "goes with two classes, not with task: multiclass; remove it")
+
+    def _check_test(self, values: _Mapping, path: KeyPath, generated: bool) -> None:
+        own = values.get("path") is not None
+        if values.get("test") is not None and (own or generated):
+            advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
+            self._add((*path, "test"), f"names parts of a card; {advice}")
+        if values.get("test_path") is not None and not own:
+            self._add((*path, "test_path"), "goes with path, a file of your own; for a card write test: [parts]")
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
         """Tell whether a card makes its points anew in every repetition; tell a card that does not exist."""
@@ -268,10 +314,16 @@ class _Reader:
     def _learner(self, data: _Mapping, path: KeyPath) -> type[Learner] | None:
         from budgetrun import learners
 
-        known = learners.registry()
+        known = learners.registry(multiclass=self._multiclass)
         name, variant = data.get("name"), data.get("variant")
         if name is None:
             self._add((*path, "name"), "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self._multiclass):
+            if self._multiclass:
+                text = f"{name!r} learns two classes only, and the task is multiclass"
+            else:
+                text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
+            self._add((*path, "name"), f"{text}  (allowed: {', '.join(known)})")
         elif not isinstance(name, str) or name not in known:
             self._add((*path, "name"), f"{unknown(name, known)}  (budgetrun list algorithms)")
         elif variant is not None and not (isinstance(variant, str) and variant in known[name]):
@@ -279,7 +331,7 @@ class _Reader:
             listed = f"  (allowed: {', '.join(variants)})" if variants else f"; {name} has no variants"
             self._add((*path, "variant"), f"{unknown(variant, variants)}{listed}")
         else:
-            return learners.find(name, variant)
+            return learners.find(name, variant, multiclass=self._multiclass)
         return None
 
     def _algorithm_label(self, data: Any) -> str | None:
@@ -291,9 +343,10 @@ class _Reader:
         if data.get("label") is not None:
             return str(data["label"])
         try:
-            return _default_label(learners.find(data.get("name", ""), data.get("variant")))
+            found = learners.find(data.get("name", ""), data.get("variant"), multiclass=self._multiclass)
         except (KeyError, TypeError):
             return None
+        return _default_label(found)
 
     def _sweep(self, value: Any, path: KeyPath, field: Field) -> tuple[Any, ...]:
         """Check a value, or each of a list of them; return the good ones."""
@@ -317,13 +370,24 @@ class _Reader:
 
     def _fraction_budget(self, data: _Mapping, path: KeyPath, entries: list[Any]) -> FractionBudget | None:
         values = self._values(data, path, fields_of(FractionBudget))
-        fractions = values.get("fractions", [])
+        fractions = values.get("fractions", [1.0])
         for i, fraction in enumerate(fractions):
             if fraction in fractions[:i]:
                 self._add((*path, "fractions", i), f"{show(fraction)} is in this list twice")
-        if "of" in values and not any(isinstance(e, dict) and e.get("name") == values["of"] for e in entries):
-            self._add((*path, "of"), f"needs an algorithm entry {{name: {values['of']}}}, whose mistakes are counted")
-        return FractionBudget(**values) if len(values) == 2 else None
+        if "of" not in values:
+            return None
+        of = values["of"]
+        labels = [self._algorithm_label(entry) for entry in entries]
+        takes = [isinstance(e, dict) and isinstance(e.get("budget"), dict) and "of" in e["budget"] for e in entries]
+        sources = [label for label, other in zip(labels, takes, strict=True) if label and not other]
+        allowed = f"  (allowed: {', '.join(sources)})" if sources else ""
+        if of in labels and of not in sources:
+            text = f"{of!r} takes its own budget from another algorithm; name one that does not{allowed}"
+            self._add((*path, "of"), text)
+        elif of not in labels and None not in labels:
+            advice = nearest(of, sources) or "; add one, or name another"
+            self._add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
+        return FractionBudget(of=of, fractions=fractions)
 
     def _try(self, spec: AlgorithmSpec, learner: type[Learner], path: KeyPath) -> None:
         """Build the learner once for each setting: what its parameters may not be together only it knows."""
@@ -352,11 +416,7 @@ class _Reader:
         figures = []
         for i, entry in enumerate(given.get("figures") or []):
             here = (*path, "figures", i)
-            values = self._values(entry, here, fields_of(FigureSpec))
-            self._refer((*here, "dataset"), values.get("dataset"), datasets)
-            for key in ("lines", "point", "band"):
-                self._refer((*here, key), values.get(key), labels)
-            figures.append(values)
+            figures.append(self._figure(entry, here, labels, datasets))
         findings = []
         for i, entry in enumerate(given.get("findings") or []):
             here = (*path, "findings", i)
@@ -375,6 +435,32 @@ class _Reader:
             findings=tuple(FindingSpec(**values) for values in findings),
         )
 
+    def _figure(self, data: Any, path: KeyPath, labels: _Names, datasets: _Names) -> _Mapping:
+        values = self._values(data, path, fields_of(FigureSpec))
+        self._refer((*path, "dataset"), values.get("dataset"), datasets)
+        for key in ("lines", "point", "band"):
+            self._refer((*path, key), values.get(key), labels)
+        # One that is wrong has been told.
+        if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
+            return values
+        x, y = values.get("x", "budget"), values.get("y", "online_error")
+        if y not in _HEIGHTS[x]:
+            self._add((*path, "y"), f"with x: {x} must be one of {', '.join(_HEIGHTS[x])}, got {show(y)}")
+        elif y in _OF_TESTS:
+            self._need_test((*path, "y"), y, [values.get("dataset")], datasets)
+        if values.get("band") and not x.startswith("budget"):
+            text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
+            self._add((*path, "band"), text)
+        return values
+
+    def _need_test(self, path: KeyPath, quantity: str, shown: list[str | None], datasets: _Names) -> None:
+        """Tell if none of the datasets shown is tested on; an unknown label among them has been told."""
+        known = datasets.known or []
+        if all(label in known for label in shown) and not self._tested & set(shown):
+            which = f"dataset {shown[0]!r} has none" if len(shown) == 1 else "no dataset has one"
+            text = f"{quantity} needs a test set, and {which}; give it test: [parts], or test_path: FILE beside path"
+            self._add(path, text)
+
     def _table(self, data: Any, path: KeyPath, labels: _Names, datasets: _Names) -> _Mapping:
         values = self._values(data, path, fields_of(TableSpec))
         self._refer((*path, "columns"), values.get("columns"), labels)
@@ -384,8 +470,11 @@ class _Reader:
             either = _Names("algorithm or dataset", [*labels.known, *datasets.known])
             for key in values.get("aliases", {}):
                 self._refer((*path, "aliases", key), key, either)
+        quantity = values.get("quantity", "online_error")
+        if quantity in _OF_TESTS:
+            self._need_test((*path, "quantity"), quantity, values.get("rows") or datasets.known or [], datasets)
         if values.get("expected") is not None:
-            rows, problems = read_expected(self._folder / values["expected"], values["expected"])
+            rows, problems = read_expected(self._folder / values["expected"], values["expected"], quantity)
             for text in problems:
                 self._add((*path, "expected"), text)
             printed = list(dict.fromkeys(row[key] for row in rows for key in ("dataset", "label")))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from budgetrun.learners import find
+from budgetrun.learners import Learner, find
 from budgetrun.work import BLOCK_SIZE
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _ERROR_GUESS = 0.12
 # The same for the memory of what it holds, where too little is worse than too much.
 _MOST_ERRORS = 0.3
+# What a learner holds that acts on margins, too, as a share of the rounds; and one that projects, and at most.
+_MARGIN_GUESS = 0.4
+_PROJECTION_GUESS = 0.1
+_MOST_PROJECTED = 6000
 # With a budget, mistakes are about so many times the Perceptron's.
 _MORE_ERRORS = 1.3
 # Interpreter, libraries and the odds and ends of a worker, in bytes.
@@ -76,14 +80,14 @@ def machine_rates(dtype: str) -> Rates:
 def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     """Return the most memory, in bytes, that a job of these runs takes, its stream included.
 
-    Budgets that are fractions of mistakes not yet known are guessed.
+    Budgets that are fractions of support sizes not yet known are guessed.
     """
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
     budgets = [_budget(run, T) for run in runs]
     pool = min(T, sum(_budget(run, T, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
-    learners = [find(run.spec.name, run.spec.variant) for run in runs]
+    learners = [_learner(run) for run in runs]
     by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
     rows = 1.5 * pool * (values + 2) * size
     block = (1.5 + by_round) * pool * BLOCK_SIZE * size
@@ -91,11 +95,15 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         # They are copied as they grow.
         1.5 * (B + 1) ** 2 * size
         for run, B, a in zip(runs, budgets, learners, strict=True)
-        # A Perceptron with room for all its own mistakes never evicts.
-        if a.needs_self_scores and not (a.perceptron_until_full and (run.spec.budget_fraction or 0) >= 1)
+        if a.needs_self_scores and not (a.perceptron_until_full and _never_evicts(run))
     )
-    held = sum(budgets) * 48
-    return _BASE + 2 * T * values * 8 + rows + block + pairs + held
+    # The factor of the kernel matrix, and three blocks of scores beside it.
+    factors = sum(
+        1.5 * n**2 * 8 + 3 * n * BLOCK_SIZE * 8 for n, a in zip(budgets, learners, strict=True) if a.needs_projection
+    )
+    scores = sum(a.multiclass for a in learners) * info.n_classes * BLOCK_SIZE * 8
+    held = sum(B * (48 + 8 * info.n_classes * a.multiclass) for B, a in zip(budgets, learners, strict=True))
+    return _BASE + 2 * (T + info.n_test) * values * 8 + rows + block + pairs + factors + scores + held
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
@@ -105,34 +113,53 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     budgets = [_budget(run, T) for run in runs]
     pool = 0.6 * min(T, sum(budgets))
     values = d if info.nnz_per_row is None else 3 * info.nnz_per_row
-    kernel = T * pool * (2 * values / rates.products + 1 / rates.exponentials)
+    kernel = (T + info.n_test) * pool * (2 * values / rates.products + 1 / rates.exponentials)
     scores = updates = 0.0
     for run, budget in zip(runs, budgets, strict=True):
-        learner = find(run.spec.name, run.spec.variant)
+        learner = _learner(run)
         mistakes = _mistakes(run, T)
-        if run.spec.name == "perceptron":
+        if run.spec.name == "perceptron" and not learner.multiclass:
             updates += mistakes
             continue
+        if learner.needs_projection:
+            # A triangular system for every round.
+            kernel += budget**2 * T / rates.products
         # A learner that begins as the Perceptron costs nothing of its own until its budget is spent.
         alone = max(0.0, 1 - budget / mistakes) if learner.perceptron_until_full else 0.8
-        scores += alone * T * budget
+        scores += alone * T * budget * (info.n_classes if learner.multiclass else 1)
         # Keeping the scores of what is held up to date costs about as much again, or twice.
         upkeep = 1 + learner.needs_oldest_score + 2 * learner.needs_self_scores
         updates += alone * _MORE_ERRORS * mistakes * upkeep
     return kernel + scores / rates.gathers + updates / rates.updates
 
 
+def _learner(run: Run) -> type[Learner]:
+    return find(run.spec.name, run.spec.variant, multiclass=run.spec.multiclass)
+
+
 def _mistakes(run: Run, n_rounds: int) -> float:
-    """Return the Perceptron's mistakes on a run's stream: known once the budget that is a fraction of them is."""
-    if run.spec.budget is not None and run.spec.budget_fraction is not None:
+    """Return about how many mistakes the Perceptron makes: known once the budget that is a fraction of them is."""
+    if run.spec.budget is not None and run.spec.budget_fraction is not None and run.spec.budget_of == "perceptron":
         return run.spec.budget / run.spec.budget_fraction
     return _ERROR_GUESS * n_rounds
 
 
+def _never_evicts(run: Run) -> bool:
+    """Return whether a Perceptron has room for all its own mistakes."""
+    return run.spec.budget_of == "perceptron" and run.spec.budget_fraction is not None and run.spec.budget_fraction >= 1
+
+
 def _budget(run: Run, n_rounds: int, share: float = _ERROR_GUESS) -> int:
+    """Return the budget, or a guess of what is held: ``share`` of the rounds on which the Perceptron errs."""
     if run.spec.budget is not None:
         return min(run.spec.budget, n_rounds)
-    return int(share * n_rounds * (run.spec.budget_fraction or 1)) + 1
+    if run.spec.budget_fraction is not None:
+        return int(share * n_rounds * run.spec.budget_fraction) + 1
+    learner = _learner(run)
+    if learner.needs_projection:
+        return min(int(_PROJECTION_GUESS * n_rounds), _MOST_PROJECTED) + 1
+    on_margins = learner.margin or learner.margins is not Learner.margins
+    return int(max(share, _MARGIN_GUESS if on_margins else 0.0) * n_rounds) + 1
 
 
 def _fastest(function: Callable[[], object]) -> float:

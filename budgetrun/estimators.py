@@ -1,12 +1,14 @@
 """The learners as scikit-learn classifiers, on the same engine.
 
 There is one class for every name in `budgetrun.learners`, made from that learner's own parameters; a new learner has
-its classifier at once.
+its classifier at once. Where the name has a learner of several classes too, the classifier takes whichever of the two
+the labels ask for.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,9 +22,15 @@ from budgetrun import kernels, learners
 from budgetrun.engine import Group
 from budgetrun.fields import Field
 from budgetrun.learners import Learner
+from budgetrun.learners.hierarchy import parse
 
 _COMMON = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
 _COMMON |= {"dtype": "float64"}
+_AVERAGED_PAGE = """
+    averaged : bool
+        Scores and predictions are those of the mean of the hypotheses of all rounds, the online-to-batch conversion,
+        instead of the last hypothesis. It may be changed after fitting.
+"""
 _COMMON_PAGE = """
     kernel : {"gaussian", "polynomial", "linear"}
         Gaussian by default.
@@ -35,18 +43,18 @@ _COMMON_PAGE = """
         Of the polynomial kernel, (gamma <a, b> + coef0)^degree.
     tie : {"mistake", "positive"}
         A score of exactly 0 in training is a mistake (default), or predicts the second class. `predict` gives the
-        second class for it in any case.
+        second class for it in any case. {several}
     dtype : {"float64", "float32"}
         Of kernel values and scores.
 
     Attributes
     ----------
-    classes_ : ndarray, shape (2,)
+    classes_ : ndarray, shape (n_classes,)
     n_features_in_ : int
     support_set_ : ndarray or csr_array, shape (n_support, n_features)
         The examples held, oldest first.
-    weights_ : ndarray, shape (n_support,)
-        Their weights; f(x) = sum of weights_ times kernel values.
+    weights_ : ndarray, shape {weights}
+        Their weights in the last hypothesis; f(x) = sum of weights_ times kernel values.
     n_rounds_, mistakes_ : int
         Rounds seen, and mistakes made on them, each predicted before its label was seen.
     online_error_ : float
@@ -55,13 +63,14 @@ _COMMON_PAGE = """
 
 
 class BudgetClassifier(ClassifierMixin, BaseEstimator):
-    """An online learner as a binary classifier; see its subclasses, one for each learner.
+    """An online learner as a classifier; see its subclasses, one for each learner.
 
     `fit` starts anew and passes once over its data, in their order; `partial_fit` goes on. Both give exactly what the
     learner gives example by example, whatever the sizes of the calls. Memory is O(B d), however long the stream.
     """
 
     _learners: dict[str | None, type[Learner]]
+    _several: dict[str | None, type[Learner]]
 
     def fit(self, X: Any, y: Any) -> BudgetClassifier:
         """Forget everything, and pass once over the data in their order.
@@ -70,7 +79,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array_like or sparse, shape (n, d)
         y : array_like, shape (n,)
-            Two classes.
+            Two classes, or more for a learner that takes them.
         """
         for name in ("classes_", "_group"):
             self.__dict__.pop(name, None)
@@ -83,22 +92,28 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array_like or sparse, shape (n, d), n >= 1
         y : array_like, shape (n,)
-        classes : array_like, shape (2,), or None
-            Both classes; needed in the first call, unless its labels hold both.
+        classes : array_like, shape (n_classes,), or None
+            All classes; needed in the first call, unless its labels hold them all.
         """
         return self._pass(X, y, classes)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) for each row, shape (n,); positive for the second class."""
-        f = self._member.hypothesis
+        """Return f(x) for each row.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, n_classes)
+            Of two classes, positive for the second; of more, a column a class, of which the largest is predicted.
+        """
+        f, averaged = self._member.hypothesis, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        parts = [f.score(X[start : start + _ROWS]) for start in range(0, X.shape[0], _ROWS)]
+        parts = [f.score(X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row, shape (n,)."""
         scores = self.decision_function(X)
-        return self.classes_[(scores >= 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
 
     @property
     def support_set_(self) -> Any:
@@ -124,7 +139,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = bool(self._several)
         return tags
 
     @property
@@ -137,38 +152,62 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first)
         X = _rows(X)
         if first:
-            group = self._new_group()
-            self.classes_ = _two_classes(y, classes)
-            self._group = group
+            found = _classes(y, classes, several=bool(self._several))
+            self._group = self._new_group(found)
+            self.classes_ = found
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
-        signs = np.where(y == self.classes_[1], 1, -1)
+        codes = np.searchsorted(self.classes_, y)
+        labels = codes if len(self.classes_) > 2 else 2 * codes - 1
         # Few examples held: small blocks, or the block's products with itself would outweigh all else.
         budget = self._member.learner.budget
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
-        for start in range(0, len(signs), block):
-            self._group.feed(X[start : start + block], signs[None, start : start + block])
+        for start in range(0, len(labels), block):
+            self._group.feed(X[start : start + block], labels[None, start : start + block])
         return self
 
-    def _new_group(self) -> Group:
+    def _new_group(self, classes: np.ndarray) -> Group:
         given = {name: _plain(value) for name, value in self.get_params().items()}
-        variant = given.get("variant")
-        if variant not in self._learners:
-            raise ValueError(f"variant must be one of {', '.join(map(str, self._learners))}, got {variant!r}")
-        learner = self._learners[variant]
+        several = len(classes) > 2
+        for name, allowed in _CHOICES.items():
+            if name in given and given[name] not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
+        if several and given["tie"] != "mistake":
+            raise ValueError(f"tie must be mistake with more than two classes, got {given['tie']!r}")
+        learner = self._learner(given.get("variant"), several)
+        chosen = self._chosen(given, learner, several)
+        if chosen.get("hierarchy") is not None:
+            chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
+        n_classes = len(classes) if several else None
+        return Group(_kernel(given), [learner(**chosen)], n_classes=n_classes, tie=given["tie"], dtype=given["dtype"])
+
+    def _learner(self, variant: Any, several: bool) -> type[Learner]:
+        variants = self._several if several else self._learners
+        if variant not in variants:
+            raise ValueError(f"variant must be one of {', '.join(map(str, variants))}, got {variant!r}")
+        return variants[variant]
+
+    def _chosen(self, given: dict[str, Any], learner: type[Learner], several: bool) -> dict[str, Any]:
+        """Return the learner's own parameters among those given, checked; None leaves a parameter to the learner."""
         wanted = learners.parameters(learner)
-        chosen = {name: given[name] for name in wanted if given[name] is not None}
-        for name, value in chosen.items():
-            _check(name, value, wanted[name].annotation)
-        for name, allowed in (("tie", ("mistake", "positive")), ("dtype", ("float64", "float32"))):
-            if given[name] not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given[name]!r}")
-        return Group(_kernel(given), [learner(**chosen)], tie=given["tie"], dtype=given["dtype"])
+        chosen = {}
+        for name in _parameters([*self._learners.values(), *self._several.values()]):
+            if given[name] is None:
+                continue
+            if name not in wanted:
+                kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+                of = "more than two classes" if several else "two classes"
+                raise ValueError(f"{name} is no parameter of {kind} for {of}: leave it out, got {given[name]!r}")
+            _check(name, given[name], wanted[name].annotation)
+            chosen[name] = given[name]
+        return chosen
 
 
+# What is the same for every learner: the values it may have.
+_CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
 # Rows scored at a time: a block of kernel values of moderate size whatever is asked.
 _ROWS = 1024
 
@@ -204,43 +243,70 @@ def _rows(X: Any) -> Any:
     return sp.csr_array(X) if sp.issparse(X) else X
 
 
-def _two_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+def _classes(y: np.ndarray, classes: Any, several: bool) -> np.ndarray:
     check_classification_targets(y)
     found = np.unique(y if classes is None else classes)
-    if len(found) > 2:
+    if len(found) > 2 and not several:
         kind = type_of_target(y, input_name="y")
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
     if len(found) < 2:
         raise ValueError(
             f"y has one class only ({found.tolist()}) and two are needed; "
-            f"in partial_fit, name both in the first call with classes=[...]"
+            f"in partial_fit, name {'all' if several else 'both'} in the first call with classes=[...]"
         )
     return found
 
 
-def _make(name: str, variants: dict[str | None, type[Learner]]) -> type[BudgetClassifier]:
-    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
+def _by_position(hierarchy: str, classes: np.ndarray) -> str:
+    """Return the hierarchy with each label replaced by its position among the classes."""
+    position = {_written(label): i for i, label in enumerate(classes.tolist())}
+    named = [label for label, _ in parse(hierarchy)]
+    for label in named:
+        if label not in position:
+            raise ValueError(f"hierarchy has the label {label}, which is none of the classes {classes.tolist()}")
+    for label in position:
+        if label not in named:
+            raise ValueError(f"hierarchy lacks the class {label}: it must have every one of {classes.tolist()}")
+    return re.sub(r"[^\s()]+", lambda found: str(position[found[0]]), hierarchy)
+
+
+def _written(label: Any) -> str:
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _parameters(among: Sequence[type[Learner]]) -> dict[str, Any]:
+    """Return what the learners of one name take, each with its default: None if that depends on the learner."""
+    pages = [learners.parameters(learner) for learner in among]
     defaults: dict[str, Any] = {}
-    required: list[str] = []
+    for name in dict.fromkeys(name for page in pages for name in page):
+        own = [page[name].default if name in page else None for page in pages]
+        defaults[name] = _DEFAULTS.get(name, own[0] if all(d == own[0] for d in own) else None)
+    return defaults
+
+
+# Learners have none for these; scikit-learn wants every argument to have one.
+_DEFAULTS = {"budget": 100, "eta": 0.1}
+
+
+def _make(
+    name: str, variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]]
+) -> type[BudgetClassifier]:
+    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
+    among = [*variants.values(), *several.values()]
+    arguments: dict[str, Any] = {}
     if None not in variants:
-        defaults["variant"] = next(v for v, learner in variants.items() if learner.default_variant)
-    for learner in variants.values():
-        for key, parameter in learners.parameters(learner).items():
-            if key == "budget":
-                defaults[key] = 100
-            elif len(variants) > 1:
-                defaults[key] = None
-            elif parameter.default is inspect.Parameter.empty:
-                required.append(key)
-            else:
-                defaults[key] = parameter.default
-    defaults |= _COMMON
+        arguments["variant"] = next(v for v, learner in variants.items() if learner.default_variant)
+    arguments |= _parameters(among) | _COMMON
+    if all(learner.only_adds or learner.needs_projection for learner in among):
+        arguments["averaged"] = False
+    required = [key for key, default in arguments.items() if default is inspect.Parameter.empty]
+    defaults = {key: default for key, default in arguments.items() if key not in required}
     kind = inspect.Parameter.KEYWORD_ONLY
-    arguments = [inspect.Parameter(key, kind) for key in required]
-    arguments += [inspect.Parameter(key, kind, default=value) for key, value in defaults.items()]
+    signature = [inspect.Parameter(key, kind) for key in required]
+    signature += [inspect.Parameter(key, kind, default=value) for key, value in defaults.items()]
 
     def __init__(self: BudgetClassifier, **given: Any) -> None:
-        unknown = [key for key in given if key not in defaults and key not in required]
+        unknown = [key for key in given if key not in arguments]
         missing = [key for key in required if key not in given]
         if unknown or missing:
             what = f"has no argument {unknown[0]!r}" if unknown else f"needs the argument {missing[0]!r}"
@@ -249,29 +315,41 @@ def _make(name: str, variants: dict[str | None, type[Learner]]) -> type[BudgetCl
             setattr(self, key, value)
 
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *arguments]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *signature]
     )
     title = next(iter(variants.values())).__name__ if None in variants else name.title().replace("_", "")
-    namespace = {"__init__": __init__, "_learners": variants, "__doc__": _page(variants), "__module__": __name__}
+    namespace = {"__init__": __init__, "_learners": variants, "_several": several, "__module__": __name__}
+    namespace["__doc__"] = _page(variants, several, averaged="averaged" in arguments)
     return type(title, (BudgetClassifier,), namespace)
 
 
-def _page(variants: dict[str | None, type[Learner]]) -> str:
+def _page(
+    variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]], averaged: bool
+) -> str:
     """Return a classifier's docstring: the pages of its learners, with what is common put to their parameters."""
-    pages = [inspect.getdoc(learner) or "" for learner in variants.values()]
+    pages = [inspect.getdoc(learner) or "" for learner in (*variants.values(), *several.values())]
     summaries = [page.partition("\n")[0] for page in pages]
-    head = summaries[0] if None in variants else "A family of learners; choose one with ``variant``."
-    lines = [head, "", "Parameters", "----------"]
+    lines = [summaries[0] if None in variants else "A family of learners; choose one with ``variant``.", ""]
+    if several:
+        lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries[len(variants) :]), ""]
+    lines += ["Parameters", "----------"]
     if None not in variants:
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
-        lines += [f"    {v}: {summary}" for v, summary in zip(variants, summaries, strict=True)]
+        lines += [f"    {v}: {summary}" for v, summary in zip(variants, summaries, strict=False)]
     seen: set[str] = set()
     for page in pages:
         for entry in _parameter_entries(page):
             if entry[0] not in seen:
                 seen.add(entry[0])
                 lines += entry
-    return "\n".join([*lines, *inspect.cleandoc(_COMMON_PAGE).splitlines()])
+    common = _COMMON_PAGE.replace(
+        "{several}", "More than two classes\n        ask for the first." if several else ""
+    ).replace("{weights}", "(n_support,), or (n_classes, n_support)" if several else "(n_support,)")
+    parameters, heading, attributes = inspect.cleandoc(common).partition("\nAttributes\n")
+    lines += parameters.rstrip().splitlines()
+    if averaged:
+        lines += inspect.cleandoc(_AVERAGED_PAGE).splitlines()
+    return "\n".join([*lines, *(heading + attributes).splitlines()])
 
 
 def _parameter_entries(page: str) -> list[Sequence[str]]:
@@ -286,6 +364,9 @@ def _parameter_entries(page: str) -> list[Sequence[str]]:
     return list(entries)
 
 
-CLASSIFIERS = {made.__name__: made for made in (_make(*item) for item in learners.registry().items())}
+_SEVERAL = learners.registry(multiclass=True)
+CLASSIFIERS = {
+    made.__name__: made for made in (_make(*item, _SEVERAL.get(item[0], {})) for item in learners.registry().items())
+}
 globals().update(CLASSIFIERS)
 __all__ = ["BudgetClassifier", *CLASSIFIERS]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.config import setting_text
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.fields import nearest
 from budgetrun.learners import Learner, find
@@ -37,6 +37,8 @@ class Run:
         The dataset's label.
     task : str
     repetition : int
+    source : str or None
+        The run id of the one whose final support size the budget is a fraction of.
     """
 
     run_id: str
@@ -44,6 +46,7 @@ class Run:
     dataset: str
     task: str
     repetition: int
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,34 +75,79 @@ class Plan:
     ----------
     runs : list of Run
     infos : dict of label to StreamInfo
-    missing : dict of label to str
-        Datasets whose files are not to be had, and the sentence that says where to put them.
+    missing, left_out : dict of label to str
+        Datasets whose files are not to be had, and the sentence that says where to put them; ``left_out`` has the
+        optional ones.
     """
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 # Runs that share a job. More of them share more kernel values; fewer lose less when a job is cut short.
 RUNS_A_JOB = 900
 
 
+# What every run goes through; beside it, its own learner.
+_EVERY_RUN = ("budgetrun.engine.group", "budgetrun.evaluation", "budgetrun.kernels", "budgetrun.data")
+
+
 @cache
 def code_version(*learners: type[Learner]) -> str:
     """Return a hash of the code that determines outcomes; comments and docstrings do not count.
 
-    That is the engine, the kernels, the data layer and, of the learners, the modules of those given: a new learner
-    leaves the runs of the others alone.
+    That is the making and testing of a run, the engine, the kernels, the data layer and the modules of the learners
+    given, with whatever these import: a new learner, or a module of the engine that only others need, leaves the runs
+    of the rest alone.
     """
-    paths = {PACKAGE / name for name in ("kernels.py", "formula.py", "work.py", "learners/base.py")}
-    for folder in ("engine", "data"):
-        paths |= set((PACKAGE / folder).glob("*.py"))
-    paths |= {Path(inspect.getfile(base)) for learner in learners for base in learner.__mro__ if base is not object}
+    modules = {*_EVERY_RUN, *(base.__module__ for learner in learners for base in learner.__mro__)}
+    paths = {PACKAGE / "work.py", *_with_imports(path for path in map(_file_of, modules) if path)}
     digest = hashlib.sha256()
-    for path in sorted(path for path in paths if path.is_relative_to(PACKAGE)):
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(PACKAGE)} {_code(path)}".encode())
     return digest.hexdigest()[:16]
+
+
+def _with_imports(paths: Iterable[Path]) -> set[Path]:
+    """Return some files of the package and all that they import from it when they run, directly or not."""
+    found: set[Path] = set()
+    left = list(paths)
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += _imports(path)
+    return found
+
+
+@cache
+def _imports(path: Path) -> list[Path]:
+    """Return the files of the package that a file imports, anywhere in it but for type checkers alone."""
+    names: list[tuple[str, ...]] = []
+    left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            left += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            names += [(alias.name,) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # What is imported from a package may be a module of it.
+            names += [(f"{node.module}.{alias.name}", str(node.module)) for alias in node.names]
+        left += ast.iter_child_nodes(node)
+    found = ([path for path in map(_file_of, either) if path] for either in names)
+    return [paths[0] for paths in found if paths]
+
+
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module of this package; None for any other name."""
+    top, *names = module.split(".")
+    place = PACKAGE.joinpath(*names)
+    candidates = (place.with_suffix(".py"), place / "__init__.py") if top == PACKAGE.name and names else ()
+    return next((path for path in candidates if path.is_file()), None)
 
 
 @cache
@@ -130,21 +178,37 @@ def make_plan(
     if only is not None:
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
-    specs = [spec for algorithm in config.algorithms for spec in algorithm.expand()]
+    specs = list(config.expand())
     for dataset in config.datasets:
         if only is not None and dataset.label not in only:
             continue
         try:
             info = plan.infos[dataset.label] = stream_info(dataset, data_dir, download)
         except DataMissingError as error:
-            plan.missing[dataset.label] = str(error)
+            (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
-                for spec in specs:
-                    run_id = _run_id(config, dataset, info.sha256, repetition, task, spec)
-                    plan.runs.append(Run(run_id, spec, dataset.label, task, repetition))
+                plan.runs += _runs(config, dataset, info, repetition, task, specs)
     return plan
+
+
+def _runs(
+    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
+) -> list[Run]:
+    """Return the runs on one task of one repetition, in the order of their specs."""
+    algorithms = {algorithm.label: algorithm for algorithm in config.algorithms}
+    ids: dict[tuple[str, str], str] = {}
+    made: dict[int, Run] = {}
+    # Those that others' budgets may be fractions of come first: their ids are part of the others'.
+    for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
+        source = None if spec.budget_of is None else ids[spec.budget_of, json.dumps(spec.budget_setting)]
+        run_id = _run_id(config, dataset, info, repetition, task, spec, source)
+        if spec.budget_of is None:
+            # The first seed of a setting is met first.
+            ids.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run_id)
+        made[i] = Run(run_id, spec, dataset.label, task, repetition, source)
+    return [made[i] for i in range(len(specs))]
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
@@ -172,34 +236,42 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     return jobs
 
 
-def perceptrons_first(plan: Plan, runs: Iterable[Run]) -> list[Run]:
-    """Return the Perceptron runs that the budgets of ``runs`` are fractions of."""
-    asked = {(r.dataset, r.repetition, r.task) for r in runs if r.spec.budget_fraction is not None}
-    return [r for r in plan.runs if r.spec.name == "perceptron" and (r.dataset, r.repetition, r.task) in asked]
+def sources_first(plan: Plan, runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that the budgets of ``runs`` are fractions of."""
+    asked = {run.source for run in runs}
+    return [run for run in plan.runs if run.run_id in asked]
 
 
-def with_budgets(runs: Iterable[Run], mistakes: dict[tuple[str, int, str], int]) -> list[Run]:
+def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
     """Return the runs with every fraction turned into a budget, at least 1.
 
-    ``mistakes`` has the Perceptron's of a (dataset, repetition, task); runs for which it has none are left out.
+    ``sizes`` has the final support sizes of `Run.source`, by run id; runs for which it has none are left out.
     """
     resolved = []
     for run in runs:
         fraction = run.spec.budget_fraction
         if fraction is not None:
-            p = mistakes.get((run.dataset, run.repetition, run.task))
-            if p is None:
+            size = sizes.get(run.source or "")
+            if size is None:
                 continue
-            run = replace(run, spec=replace(run.spec, budget=max(1, math.floor(fraction * p + 0.5))))
+            run = replace(run, spec=replace(run.spec, budget=max(1, math.floor(fraction * size + 0.5))))
         resolved.append(run)
     return resolved
+
+
+def budget_origin(spec: RunSpec) -> dict[str, Any] | None:
+    """Return where a budget comes from, as `parameters` in `runs.csv` has it; None for one that is no fraction."""
+    if spec.budget_of is None:
+        return None
+    origin: dict[str, Any] = {"of": spec.budget_of, "fraction": spec.budget_fraction}
+    return origin | ({"setting": spec.budget_setting} if spec.budget_setting else {})
 
 
 def select(runs: Sequence[Run], only: dict[str, list[str]]) -> list[Run]:
     """Return the runs that every ``--only`` key agrees with.
 
-    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label, ``budget`` a budget or a fraction. Several values of a
-    key are alternatives.
+    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label, ``budget`` a budget, a fraction, or the
+    setting that it is a fraction of, such as ``eta=0.1``. Several values of a key are alternatives.
 
     Raises
     ------
@@ -232,7 +304,7 @@ _MOST_LISTED = 20
 
 def _budgets(spec: RunSpec) -> list[str]:
     if spec.budget_fraction is not None:
-        return [f"{spec.budget_fraction:g}"]
+        return [f"{spec.budget_fraction:g}", *([setting_text(spec.budget_setting)] if spec.budget_setting else [])]
     return [] if spec.budget is None else [str(spec.budget)]
 
 
@@ -247,7 +319,8 @@ def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:
 
 def _absolute(dataset: DatasetSpec) -> DatasetSpec:
     """Return a dataset whose file is found from any folder: a worker elsewhere may run in another one."""
-    return dataset if dataset.path is None else dataset.model_copy(update={"path": dataset.path.resolve()})
+    paths = {"path": dataset.path, "test_path": dataset.test_path}
+    return dataset.model_copy(update={key: path.resolve() for key, path in paths.items() if path is not None})
 
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
@@ -255,12 +328,20 @@ def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
     return Job(digest[:16], dataset, repetition, tuple(runs))
 
 
-def _run_id(config: Config, dataset: DatasetSpec, sha256: str, repetition: int, task: str, spec: RunSpec) -> str:
+def _run_id(
+    config: Config,
+    dataset: DatasetSpec,
+    info: StreamInfo,
+    repetition: int,
+    task: str,
+    spec: RunSpec,
+    source: str | None,
+) -> str:
     assert dataset.kernel is not None
     stream = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
     what: dict[str, Any] = {
-        "code": code_version(find(spec.name, spec.variant)),
-        "data": sha256,
+        "code": code_version(find(spec.name, spec.variant, multiclass=spec.multiclass)),
+        "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=stream),
         "dataset": dataset.label,
         "seed": config.seed,
@@ -271,5 +352,6 @@ def _run_id(config: Config, dataset: DatasetSpec, sha256: str, repetition: int, 
         "dtype": config.dtype,
         "label": spec.label,
         "learner": [spec.name, spec.variant, spec.parameters, spec.seed, spec.budget, spec.budget_fraction],
+        "source": source,
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]

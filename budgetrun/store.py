@@ -26,8 +26,10 @@ from budgetrun.errors import InputError
 COLUMNS = (
     "run_id", "dataset", "task", "repetition", "seed", "algorithm", "parameters", "kernel", "budget", "n_examples",
     "mistakes", "online_error", "updates", "margin_updates", "support_size", "max_support_size", "seconds",
-    "peak_memory_mb", "status", "error", "label", "budget_fraction",
+    "peak_memory_mb", "status", "error", "label", "budget_fraction", "test_error", "last_test_error",
 )  # fmt: skip
+# Results of earlier versions do not have these.
+LATER_COLUMNS = ("test_error", "last_test_error")
 
 Row = dict[str, str]
 
@@ -146,7 +148,8 @@ class Store:
             return
         # How results are shown may change; what they are may not.
         shown = {"source", "description", "report"}
-        differing = sorted(k for k in {*config, *old["config"]} - shown if config.get(k) != old["config"].get(k))
+        before = _up_to_date(old["config"])
+        differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
         if not differing:
             return
         raise InputError(
@@ -165,7 +168,8 @@ class Store:
         text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
         found = []
         try:
-            for row in csv.DictReader(io.StringIO(text, newline="")):
+            for line in csv.DictReader(io.StringIO(text, newline="")):
+                row = dict.fromkeys(LATER_COLUMNS, "") | line
                 if _is_whole(row):
                     found.append({column: row[column] for column in COLUMNS})
         except csv.Error:
@@ -181,7 +185,7 @@ def _read_part(path: Path) -> list[Row]:
     for line in path.read_bytes().split(b"\n"):
         checksum, _, text = line.partition(b" ")
         if text and checksum == b"%08x" % zlib.crc32(text):
-            rows.append(json.loads(text))
+            rows.append(dict.fromkeys(LATER_COLUMNS, "") | json.loads(text))
     return [row for row in rows if _is_whole(row)]
 
 
@@ -191,11 +195,23 @@ def _is_whole(row: dict[Any, Any]) -> bool:
         return False
     try:
         _order(row)
+        for column in LATER_COLUMNS:
+            float(row[column] or 0)
         if row["status"] == "done":
             return float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
     except (ValueError, ZeroDivisionError):
         return False
     return row["status"] == "failed"
+
+
+def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a resolved config with what this version adds to it; as it is, if this version cannot read it."""
+    from budgetrun.config import Config
+
+    try:
+        return Config.from_resolved(config).resolved()
+    except ValueError:
+        return config
 
 
 def _replace(path: Path, text: str) -> None:

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun import provenance
+from budgetrun.config import setting_text
 from budgetrun.cost import job_bytes, job_seconds
 from budgetrun.errors import InputError
-from budgetrun.plan import Job, Plan, Run, code_version, make_jobs, make_plan, perceptrons_first, select, with_budgets
+from budgetrun.plan import Job, Plan, Run, code_version, make_jobs, make_plan, select, sources_first, with_budgets
 from budgetrun.progress import Progress, duration
 from budgetrun.store import Store
 from budgetrun.work import Outcome, Settings, row_of, run_job
@@ -111,7 +112,7 @@ def progress_of(folder: Path) -> str:
     stale = rows.keys() - {run.run_id for run in plan.runs}
     line = f"{folder}: {len(done):,} of {len(plan.runs):,} runs done"
     line += f", {n_failed:,} failed" if n_failed else ""
-    line += f", {len(stale):,} of earlier code or data" if stale and not plan.missing else ""
+    line += f", {len(stale):,} of earlier code or data" if stale and not (plan.missing or plan.left_out) else ""
     line += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
     if len(done) < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
@@ -124,9 +125,9 @@ def _beside(config: Config) -> Config:
     top = Path(config.file).parent
 
     def found(dataset: DatasetSpec) -> DatasetSpec:
-        if dataset.path is None or not (top / dataset.path).is_file():
-            return dataset
-        return dataset.model_copy(update={"path": top / dataset.path})
+        paths = {"path": dataset.path, "test_path": dataset.test_path}
+        beside = {key: top / path for key, path in paths.items() if path is not None and (top / path).is_file()}
+        return dataset.model_copy(update=beside)
 
     return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
 
@@ -161,7 +162,7 @@ def describe(config: Config, options: Options) -> str:
         if left[label]:
             line += f", about {duration(seconds[label])} of one core, {largest[label] / 1e9:.1f} GB a worker"
         lines.append(line)
-    lines += [f"  {label}: its runs are not counted. {why}" for label, why in plan.missing.items()]
+    lines += [f"  {label}: its runs are not counted. {why}" for label, why in (plan.missing | plan.left_out).items()]
     if todo:
         total = sum(seconds.values()) / options.jobs
         at_once = min(options.jobs, len(jobs)) * max(largest.values())
@@ -187,6 +188,8 @@ def sweep(config: Config, options: Options) -> int:
     select(plan.runs, options.only)
     for why in plan.missing.values():
         _say(why)
+    for label, why in plan.left_out.items():
+        _say(f"{label} is optional, and left out: {why}")
     with _dask_client(options) as client:
         return _sweep(config, plan, options, client)
 
@@ -260,20 +263,14 @@ class _Sweep:
         )
 
     def make(self, todo: Sequence[Run]) -> None:
-        """Make these runs: first the Perceptrons whose mistakes are others' budgets."""
+        """Make these runs: first those whose support sizes are others' budgets."""
         first, rest = _phases(self.plan, todo)
         estimate = sum(self._seconds(job) for runs in (first, rest) for job in self._jobs(runs))
         with Progress(len(todo), estimate, self.options.jobs) as progress:
             self._run(self._jobs(first), progress)
             rows = self.store.rows()
-            needed = perceptrons_first(self.plan, rest)
-            done = _done(rows, needed)
-            mistakes = {
-                (run.dataset, run.repetition, run.task): int(rows[run.run_id]["mistakes"])
-                for run in needed
-                if run.run_id in done
-            }
-            ready = with_budgets(rest, mistakes)
+            done = _done(rows, sources_first(self.plan, rest))
+            ready = with_budgets(rest, {run_id: int(rows[run_id]["support_size"]) for run_id in done})
             progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
             self._run(self._jobs(ready), progress)
             known = {run.run_id for run in ready}
@@ -380,10 +377,14 @@ class _Sweep:
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
 
     def _give_up(self, lost: Sequence[Run], progress: Progress) -> None:
-        """Record as failed the runs whose budget is a fraction of a Perceptron's mistakes that failed."""
+        """Record as failed the runs whose budget is a fraction of the support size of a run that failed."""
         for job in make_jobs(self.config, lost, lambda *_: True):
-            why = "its budget is a fraction of the mistakes of a Perceptron run that failed"
-            self._keep(job, self._failure(job, why), progress)
+            rows = []
+            for run in job.runs:
+                setting = f" ({setting_text(run.spec.budget_setting)})" if run.spec.budget_setting else ""
+                why = f"its budget is a fraction of the support size of a {run.spec.budget_of} run{setting} that failed"
+                rows.append(row_of(run, job, failure=RuntimeError(why)))
+            self._keep(job, Outcome(job.job_id, rows), progress)
 
     def _jobs(self, runs: Sequence[Run]) -> list[Job]:
         return _jobs(self.config, self.plan, runs, self.options)
@@ -423,15 +424,15 @@ def _done(rows: Mapping[str, Mapping[str, str]], runs: Sequence[Run]) -> set[str
 
 
 def _todo(plan: Plan, done: set[str], options: Options) -> list[Run]:
-    """Return the selected runs that are not done, and the Perceptrons that they need."""
+    """Return the selected runs that are not done, and those that their budgets are fractions of."""
     todo = [run for run in select(plan.runs, options.only) if run.run_id not in done]
-    first = [run for run in perceptrons_first(plan, todo) if run.run_id not in done]
+    first = [run for run in sources_first(plan, todo) if run.run_id not in done]
     return list({run.run_id: run for run in [*first, *todo]}.values())
 
 
 def _phases(plan: Plan, todo: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-    """Return the Perceptron runs that budgets of the others depend on, and the others."""
-    first = {run.run_id for run in perceptrons_first(plan, todo)}
+    """Return the runs that budgets of the others depend on, and the others."""
+    first = {run.run_id for run in sources_first(plan, todo)}
     return [run for run in todo if run.run_id in first], [run for run in todo if run.run_id not in first]
 
 
@@ -530,9 +531,12 @@ def _dask_client(options: Options) -> Iterator[Any]:
 
 
 def _name(run: Run) -> str:
-    budget = f" B={run.spec.budget}" if run.spec.budget else ""
-    fraction = f" B={run.spec.budget_fraction:g}p" if run.spec.budget_fraction else budget
-    return f"{run.dataset} {run.task} repetition {run.repetition}, {run.spec.label}{fraction} seed {run.spec.seed}"
+    spec = run.spec
+    budget = f" B={spec.budget}" if spec.budget else ""
+    if spec.budget_fraction is not None:
+        setting = f" ({setting_text(spec.budget_setting)})" if spec.budget_setting else ""
+        budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{setting}"
+    return f"{run.dataset} {run.task} repetition {run.repetition}, {spec.label}{budget} seed {spec.seed}"
 
 
 def _now() -> str:

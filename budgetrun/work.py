@@ -18,8 +18,9 @@ from threadpoolctl import threadpool_limits
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.engine.group import Member
+from budgetrun.evaluation import evaluate
 from budgetrun.learners import find
-from budgetrun.plan import Job, Run, code_version
+from budgetrun.plan import Job, Run, budget_origin, code_version
 from budgetrun.store import Store
 
 BLOCK_SIZE = 256
@@ -94,9 +95,11 @@ def run_job(job: Job, settings: Settings) -> Outcome:
 
 
 def checkpoints(n_rounds: int) -> np.ndarray:
-    """Return the rounds at which curves are recorded: eight a decade, and the last."""
+    """Return the rounds at which curves are recorded: eight a decade, some fifty at equal distances, and the last."""
     grid = np.logspace(0, np.log10(n_rounds), int(8 * np.log10(n_rounds)) + 2)
-    return np.unique(np.rint(grid).astype(int))
+    # Where blocks end anyway.
+    step = BLOCK_SIZE * max(1, round(n_rounds / (50 * BLOCK_SIZE)))
+    return np.unique(np.concatenate([np.rint(grid).astype(int), np.arange(step, n_rounds, step)]))
 
 
 def _leave_interrupts_to(parent: int) -> None:
@@ -114,6 +117,7 @@ def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, 
         job.dataset.kernel.build(),
         [make_learner(run) for run in job.runs],
         [tasks.index(run.task) for run in job.runs],
+        n_classes=len(stream.classes) if job.dataset.task == "multiclass" else None,
         tie=settings.tie,
         dtype=settings.dtype,
         isolate=True,
@@ -132,6 +136,10 @@ def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, 
             mistakes[:, at] = [m.count.mistakes for m in group.members]
             support[:, at] = [m.hypothesis.size for m in group.members]
     rows = [row_of(run, job, T, member) for run, member in zip(job.runs, group.members, strict=True)]
+    if stream.test is not None:
+        for row, run, member in zip(rows, job.runs, group.members, strict=True):
+            if member.error is None:
+                row.update(evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie))
     ids = np.array([run.run_id for run in job.runs])
     return rows, {"run_id": ids, "rounds": grid, "mistakes": mistakes, "support_size": support}
 
@@ -139,7 +147,7 @@ def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, 
 def make_learner(run: Run) -> Any:
     """Return the learner of a run, ready for its first round."""
     spec = run.spec
-    learner = find(spec.name, spec.variant)
+    learner = find(spec.name, spec.variant, multiclass=spec.multiclass)
     parameters = dict(spec.parameters)
     if spec.budget is not None:
         parameters["budget"] = spec.budget
@@ -155,8 +163,8 @@ def row_of(
     spec = run.spec
     parameters = {"variant": spec.variant} if spec.variant else {}
     parameters |= spec.parameters
-    if spec.budget_fraction is not None:
-        parameters["budget"] = {"of": "perceptron", "fraction": spec.budget_fraction}
+    if (origin := budget_origin(spec)) is not None:
+        parameters["budget"] = origin
     row: dict[str, Any] = {
         "run_id": run.run_id,
         "dataset": run.dataset,
@@ -180,6 +188,8 @@ def row_of(
         "error": "",
         "label": spec.label,
         "budget_fraction": spec.budget_fraction,
+        "test_error": None,
+        "last_test_error": None,
     }
     failure = failure or (member.error if member else None)
     if failure is not None or member is None:

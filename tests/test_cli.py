@@ -101,6 +101,12 @@ def test_a_days_work(command):
     assert out.splitlines()[0] == "small: 16 runs, 0 done, 16 to do"
 
 
+def test_check_counts_every_setting_of_a_budgets_source(command):
+    algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
+    said = "small.yaml: good; 1 datasets, 4 settings of 2 algorithms\n"
+    assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
+
+
 def test_a_profile_has_its_folder(command, undrawn):
     path = config(".", profiles={"ci": {"n_examples": 40, "repetitions": 1}})
     assert command("sweep", path, "--profile", "ci", "--jobs", 1, "--only", "seed=1")[0] == 0
@@ -138,7 +144,7 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
 def test_list(command, what):
     code, out, err = command("list", *([what] if what else []))
     assert (code, err) == (0, "")
-    known = {"algorithms": "forgetron(self_tuned)", "kernels": "gaussian", "datasets": "usps"}
+    known = {"algorithms": "rbp [multiclass] ", "kernels": "gaussian", "datasets": "usps"}
     assert known.get(what, "quickstart") in out
 
 
@@ -288,6 +294,7 @@ def test_check_tells_the_good_from_the_bad(command):
             "remove_oldest, forgetron, forgetron(self_tuned), rbp)",
         ),
         ("budget=7", "--only budget=7: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
+        ("budget=eta=1", "--only budget=eta=1: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
         ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
         ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
         ("task=x", "--only task=x: no such task  (allowed: -)"),

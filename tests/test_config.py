@@ -14,7 +14,7 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from budgetrun import config, kernels, learners, resources
-from budgetrun.config import AlgorithmSpec, Config, DatasetSpec, FractionBudget, KernelSpec, RunSpec
+from budgetrun.config import AlgorithmSpec, Config, DatasetSpec, FractionBudget, KernelSpec, RunSpec, setting_text
 from budgetrun.errors import InputError
 from budgetrun.fields import Field as Words
 from budgetrun.learners import Budget, Learner, Seed
@@ -49,7 +49,8 @@ digits,fading(slow),0.25,12
 ROOT = Path(__file__).parents[1]
 KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, algorithms, report, profiles"
 DATASET_KEYS = (
-    "name, label, path, task, parts, scale, order, balanced, noise, positive, n_examples, options, repetitions, kernel"
+    "name, label, path, task, parts, scale, order, balanced, noise, positive, n_examples, options, repetitions, kernel, "
+    "test, test_path"
 )
 
 
@@ -95,6 +96,16 @@ class Drawing(Perceptron):
     def __init__(self, *, budget: Budget, rate: Annotated[float, Field(gt=0)] = 0.5, seed: Seed = 0) -> None: ...
 
 
+class ManyClasses(Perceptron):
+    multiclass = True
+
+
+class Ranking(Perceptron):
+    name, multiclass = "ranking", True
+
+    def __init__(self, *, eta: Annotated[float, Field(gt=0)], hierarchy: str | None = None) -> None: ...
+
+
 @pytest.fixture(autouse=True)
 def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A working directory with data, printed numbers, cards and packaged configs of its own, and stand-in learners."""
@@ -113,7 +124,8 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
     monkeypatch.setattr(resources, "folder", tmp_path.joinpath)
     known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
-    monkeypatch.setattr(learners, "registry", lambda: known)
+    several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
+    monkeypatch.setattr(learners, "registry", lambda multiclass=False: several if multiclass else known)
 
 
 def load(text: str, profile: str = "full") -> Config:
@@ -174,7 +186,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["4: datasets[1].name: unknown 'digit'; did you mean 'digits'?  (budgetrun data list; a file of your own needs path)"]),
     (4, "  - {name: digits, scal: unit_norm}",
      [f"4: datasets[1].scal: unknown key; did you mean 'scale'?  (allowed: {DATASET_KEYS})"]),
-    (4, "  - {name: digits, typed_path: x}", [f"4: datasets[1].typed_path: unknown key  (allowed: {DATASET_KEYS})"]),
+    (4, "  - {name: digits, typed_path: x}", [f"4: datasets[1].typed_path: unknown key; did you mean 'test_path'?  (allowed: {DATASET_KEYS})"]),
     (4, "  - {name: digits, label: ''}", ["4: datasets[1].label: must be text that is not empty, got ''"]),
     (4, "  - {name: digits, scale: unit}",
      ["4: datasets[1].scale: must be one of none, unit_norm, minmax, standard, got 'unit'"]),
@@ -195,12 +207,31 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "use repetitions: 1 or order: permuted"]),
     (4, "  - {name: digits, label: mine}",
      ["4: datasets[1].label: label 'mine' is already used by datasets[0]; give this entry a label of its own"]),
+    (4, "  - {name: digits, task: multi}",
+     ["4: datasets[1].task: must be one of binary, equal_splits, multiclass, got 'multi'"]),
+    (4, "  - {name: digits, task: multiclass}",
+     ["4: datasets[1].task: is multiclass, and that of datasets[0] is not; "
+      "a config's datasets are all multiclass, or none is: make two configs"]),
+    (4, "  - {name: digits, test: train}",
+     ["4: datasets[1].test: must be a list with at least one item, each text that is not empty, got 'train'"]),
+    (4, "  - {name: clouds, test: [a]}",
+     ["4: datasets[1].test: names parts of a card; generated data have none; remove it"]),
+    (4, "  - {name: own, path: stream.csv, test: [a]}",
+     ["4: datasets[1].test: names parts of a card; a file of your own is tested on test_path: FILE"]),
+    (4, "  - {name: own, path: stream.csv, test_path: no.csv}", ["4: datasets[1].test_path: no such file: no.csv"]),
+    (4, "  - {name: digits, test_path: stream.csv}",
+     ["4: datasets[1].test_path: goes with path, a file of your own; for a card write test: [parts]"]),
+    (4, "  - {name: digits, typed_test_path: x}",
+     [f"4: datasets[1].typed_test_path: unknown key; did you mean 'test_path'?  (allowed: {DATASET_KEYS})"]),
     # Algorithms.
     (10, "  - rbp", ["10: algorithms[2]: must be a mapping (key: value), got 'rbp'"]),
     (10, "  - {budget: 3}",
      ["10: algorithms[2].name: missing; must be the name of an algorithm  (budgetrun list algorithms)"]),
     (10, "  - {name: drawin, label: drawing, budget: 0}",
      ["10: algorithms[2].name: unknown 'drawin'; did you mean 'drawing'?  (budgetrun list algorithms)"]),
+    (10, "  - {name: ranking, label: drawing, eta: 1}",
+     ["10: algorithms[2].name: 'ranking' learns several classes only; it needs datasets with task: multiclass"
+      "  (allowed: perceptron, fading, drawing)"]),
     (10, "  - {name: 3, label: drawing}", ["10: algorithms[2].name: must be a name, got 3  (budgetrun list algorithms)"]),
     (10, "  - {name: fading, label: drawing, variant: fats}",
      ["10: algorithms[2].variant: unknown 'fats'; did you mean 'fast'?  (allowed: fast, slow)"]),
@@ -217,15 +248,34 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (10, "  - {name: drawing, budget: []}",
      ["10: algorithms[2].budget: must be an integer >= 1, or a list with at least one such value, got an empty list"]),
     (10, "  - {name: drawing, budget: {of: cks, fractions: 1}}",
-     ["10: algorithms[2].budget.of: must be 'perceptron', got 'cks'",
-      "10: algorithms[2].budget.fractions: must be a list with at least one item, each a number > 0, got 1"]),
+     ["10: algorithms[2].budget.fractions: must be a list with at least one item, each a number > 0, got 1",
+      "10: algorithms[2].budget.of: no algorithm has the label 'cks'; add one, or name another  (allowed: perceptron)"]),
     (10, "  - {name: drawing, budget: {of: perceptron, fractions: [0, .5, .5]}}",
      ["10: algorithms[2].budget.fractions[0]: must be a number > 0, got 0"]),
     (10, "  - {name: drawing, budget: {of: perceptron, fractions: [.5, .5], more: 1}}",
      ["10: algorithms[2].budget.more: unknown key  (allowed: of, fractions)",
       "10: algorithms[2].budget.fractions[1]: 0.5 is in this list twice"]),
-    (8, "  - {name: drawing, label: perceptron, budget: 3}",
-     ["9: algorithms[1].budget.of: needs an algorithm entry {name: perceptron}, whose mistakes are counted"]),
+    (10, "  - {name: drawing, budget: {of: ''}}",
+     ["10: algorithms[2].budget.of: must be text that is not empty, got ''"]),
+    (10, "  - {name: drawing, budget: {fractions: [1]}}",
+     ["10: algorithms[2].budget.of: missing; must be text that is not empty"]),
+    (10, "  - {name: drawing, budget: {of: percepton}}",
+     ["10: algorithms[2].budget.of: no algorithm has the label 'percepton'; did you mean 'perceptron'?"
+      "  (allowed: perceptron)"]),
+    (10, "  - {name: drawing, budget: {of: cks}}",
+     ["10: algorithms[2].budget.of: no algorithm has the label 'cks'; add one, or name another  (allowed: perceptron)"]),
+    (10, "  - {name: drawing, budget: {of: drawing}}",
+     ["10: algorithms[2].budget.of: 'drawing' takes its own budget from another algorithm; name one that does not"
+      "  (allowed: perceptron)"]),
+    (10, "  - {name: drawing, budget: {of: fading(slow)}}",
+     ["10: algorithms[2].budget.of: 'fading(slow)' takes its own budget from another algorithm; name one that does not"
+      "  (allowed: perceptron)"]),
+    (8, "  - {name: fading, variant: fast, phi: 1, label: p}",
+     ["9: algorithms[1].budget.of: no algorithm has the label 'perceptron'; add one, or name another  (allowed: p, drawing)",
+      "13: report.tables[0].columns[0]: no algorithm has the label 'perceptron'  (allowed: p, fading(slow), drawing)",
+      "13: report.tables[0].relative_to: no algorithm has the label 'perceptron'  (allowed: p, fading(slow), drawing)",
+      "15: report.figures[0].point: no algorithm has the label 'perceptron'  (allowed: p, fading(slow), drawing)",
+      "18: report.findings[0].label[1]: no algorithm has the label 'perceptron'  (allowed: p, fading(slow), drawing)"]),
     (10, "  - {name: drawing, budget: 3, rates: 2}",
      ["10: algorithms[2].rates: unknown key; did you mean 'rate'?  (allowed: name, variant, label, seeds, budget, rate)"]),
     (8, "  - {name: perceptron, budget: 3}",
@@ -272,13 +322,38 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["14: report.tables[1].name: name 't1' is already used by report.tables[0]; give this entry a name of its own"]),
     (13, "    - {name: t1, expected_rows: []}",
      ["13: report.tables[0].expected_rows: unknown key; did you mean 'expected'?"
-      "  (allowed: name, caption, expected, columns, rows, relative_to, tolerance, aliases)"]),
+      "  (allowed: name, caption, expected, columns, rows, quantity, relative_to, tolerance, aliases)"]),
+    (13, "    - {name: t1, quantity: test_errors}",
+     ["13: report.tables[0].quantity: must be one of online_error, support_size, test_error, last_test_error, seconds, "
+      "got 'test_errors'"]),
+    (13, "    - {name: t1, quantity: test_error}",
+     ["13: report.tables[0].quantity: test_error needs a test set, and no dataset has one; "
+      "give it test: [parts], or test_path: FILE beside path"]),
+    (13, "    - {name: t1, quantity: last_test_error, rows: [mine]}",
+     ["13: report.tables[0].quantity: last_test_error needs a test set, and dataset 'mine' has none; "
+      "give it test: [parts], or test_path: FILE beside path"]),
+    (13, "    - {name: t1, quantity: support_size, expected: printed.csv}",
+     ["13: report.tables[0].expected: printed.csv:1: column 'support_size' is missing"
+      "  (needed: dataset, label, support_size)"]),
     (15, "    - {name: f1, dataset: x, lines: [y], point: z, band: [drawing, v], x: time}",
-     ["15: report.figures[0].x: must be one of budget, budget_fraction, got 'time'",
+     ["15: report.figures[0].x: must be one of budget, budget_fraction, rounds, support_size, got 'time'",
       "15: report.figures[0].dataset: no dataset has the label 'x'  (allowed: mine, digits)",
       "15: report.figures[0].lines[0]: no algorithm has the label 'y'  (allowed: perceptron, fading(slow), drawing)",
       "15: report.figures[0].point: no algorithm has the label 'z'  (allowed: perceptron, fading(slow), drawing)",
       "15: report.figures[0].band[1]: no algorithm has the label 'v'  (allowed: perceptron, fading(slow), drawing)"]),
+    (15, "    - {name: f1, dataset: mine, lines: [drawing], y: support_size}",
+     ["15: report.figures[0].y: with x: budget must be one of online_error, test_error, last_test_error, got 'support_size'"]),
+    (15, "    - {name: f1, dataset: mine, lines: [drawing], x: rounds, y: test_error, point: perceptron, log_x: maybe}",
+     ["15: report.figures[0].log_x: must be true or false, got 'maybe'",
+      "15: report.figures[0].y: with x: rounds must be one of online_error, support_size, got 'test_error'"]),
+    (15, "    - {name: f1, dataset: mine, lines: [drawing], x: support_size, y: test_error, band: [drawing]}",
+     ["15: report.figures[0].y: test_error needs a test set, and dataset 'mine' has none; "
+      "give it test: [parts], or test_path: FILE beside path",
+      "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
+      "put its labels into lines"]),
+    (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, got 'error'"]),
+    (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  choices: said", ["16: report.choices: must be a list, each text that is not empty, got 'said'"]),
     (18, "    - {dataset: x, label: [drawing, y], budget: 0}",
      ["18: report.findings[0].budget: must be an integer >= 1 or a list, each an integer >= 1, got 0",
@@ -368,7 +443,8 @@ def test_a_label_that_cannot_be_told_is_not_missed_by_the_report() -> None:
             [
                 "printed.csv:1: column 'label' is missing  (needed: dataset, label, online_error_percent)",
                 "printed.csv:1: column 'labl': unknown key; did you mean 'label'?"
-                "  (allowed: dataset, label, online_error_percent, budget, budget_fraction)",
+                "  (allowed: dataset, label, online_error_percent, budget, budget_fraction, setting, support_size, "
+                "test_error_percent, last_test_error_percent, seconds)",
             ],
         ),
         (
@@ -385,12 +461,21 @@ def test_a_label_that_cannot_be_told_is_not_missed_by_the_report() -> None:
                 "printed.csv:3: online_error_percent: must be a number from 0 to 100, got ''",
                 "printed.csv:4: online_error_percent: must be a number from 0 to 100, got '101'",
                 "printed.csv:5: must have 4 cells, like the first line, got 2",
-                "printed.csv:7: the same dataset, label and budget as in line 6",
+                "printed.csv:7: the same dataset, label, budget and setting as in line 6",
             ],
         ),
         (
             "dataset,label,budget_fraction,online_error_percent\ndigits,a,0,5\n",
             ["printed.csv:2: budget_fraction: must be a number > 0 or empty, got '0'"],
+        ),
+        (
+            "dataset,label,setting,online_error_percent\ndigits,a,0.1,5\ndigits,a,eta=,5\ndigits,a,eta=.1,5\ndigits,a,eta=0.10,6\n",
+            [
+                "printed.csv:2: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got '0.1'",
+                "printed.csv:3: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got 'eta='",
+                "printed.csv:3: the same dataset, label, budget and setting as in line 2",
+                "printed.csv:5: the same dataset, label, budget and setting as in line 4",
+            ],
         ),
     ],
 )
@@ -426,10 +511,11 @@ def test_a_good_config() -> None:
         AlgorithmSpec(name="drawing", label="drawing", seeds=2, budget=(2, 3), parameters={"rate": (0.1,)}),
     )  # fmt: skip
     (table,) = found.report.tables
+    digits = {"dataset": "digits", "budget": None, "setting": None}
     assert table.expected_rows == (
-        {"dataset": "digits", "label": "perceptron", "budget": None, "budget_fraction": None, "online_error_percent": 7.5},
-        {"dataset": "digits", "label": "fading(slow)", "budget": None, "budget_fraction": 0.25, "online_error_percent": 12.0},
-    )  # fmt: skip
+        digits | {"label": "perceptron", "budget_fraction": None, "value": 7.5, "online_error_percent": 7.5},
+        digits | {"label": "fading(slow)", "budget_fraction": 0.25, "value": 12.0, "online_error_percent": 12.0},
+    )
     assert table.tolerance == 0.05
     assert found.report.findings[0].label == ("drawing", "perceptron")
     assert (found.file, found.text, found.profile, found.tasks) == ("demo.yaml", GOOD, "full", None)
@@ -447,6 +533,13 @@ def test_a_config_survives_its_manifest() -> None:
     assert back.resolved() == resolved
     assert back.profile == "ci"
     assert [list(a.expand()) for a in back.algorithms] == [list(a.expand()) for a in found.algorithms]
+
+
+def test_a_manifest_whose_budgets_have_no_source_is_not_read() -> None:
+    resolved = load(GOOD).resolved()
+    resolved["algorithms"][0]["label"] = "p"
+    with pytest.raises(ValueError, match=r"budget of 'fading\(slow\)': no algorithm has the label 'perceptron'"):
+        Config.from_resolved(resolved)
 
 
 def test_printed_numbers_are_no_part_of_the_resolved_config() -> None:
@@ -470,8 +563,160 @@ def test_fractions_and_learners_without_a_budget_expand() -> None:
     perceptron, fading, _ = load(GOOD).algorithms
     assert list(perceptron.expand()) == [RunSpec("perceptron", "perceptron", None, {}, None, None, 0)]
     assert list(fading.expand()) == [
-        RunSpec("fading(slow)", "fading", "slow", {"reading": "literal"}, None, fraction, 0) for fraction in (0.25, 1.0)
+        RunSpec("fading(slow)", "fading", "slow", {"reading": "literal"}, None, fraction, 0, "perceptron")
+        for fraction in (0.25, 1.0)
     ]
+
+
+SWEPT = replaced(
+    10,
+    "  - {name: drawing, rate: [2, 1], budget: 5, seeds: 2}\n"
+    "  - {name: fading, label: same, budget: {of: drawing}}\n"
+    "  - {name: drawing, label: both, rate: [2, 1], budget: [5, 6]}\n"
+    "  - {name: fading, label: of both, budget: {of: both, fractions: [0.5]}}",
+)
+
+
+def test_every_setting_of_a_source_gives_budgets() -> None:
+    found = load(SWEPT)
+    specs = list(found.expand())
+    of = {label: [spec for spec in specs if spec.label == label] for label in ("same", "of both")}
+    assert [(s.budget, s.budget_fraction, s.budget_of, s.budget_setting) for s in of["same"]] == [
+        (None, 1.0, "drawing", {"rate": 2.0}),
+        (None, 1.0, "drawing", {"rate": 1.0}),
+    ]
+    assert [(s.budget_fraction, s.budget_of, s.budget_setting) for s in of["of both"]] == [
+        (0.5, "both", {"rate": rate, "budget": budget}) for rate in (2.0, 1.0) for budget in (5, 6)
+    ]
+    assert [a.swept for a in found.algorithms] == [(), (), ("rate",), (), ("rate",), ()]
+    back = Config.from_resolved(found.resolved())
+    assert list(back.expand()) == specs
+
+
+def test_an_entry_that_cannot_be_told_is_not_missed_by_budgets() -> None:
+    lines = message(replaced(8, "  - {name: percepton}"))
+    assert lines == [
+        "8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"
+    ]
+
+
+MULTICLASS = """\
+name: demo
+tie: mistake
+datasets:
+  - {name: digits, task: multiclass, test: [test]}
+  - {name: own, path: stream.csv, test_path: stream.csv, task: multiclass}
+kernel: {name: gaussian, gamma: 1}
+algorithms:
+  - {name: perceptron}
+  - {name: ranking, eta: [0.1, 0.2], hierarchy: "(0 1) 2"}
+report:
+  tables:
+    - {name: t1, quantity: test_error, expected: printed.csv}
+  figures:
+    - {name: f1, dataset: own, lines: [ranking], x: support_size, y: last_test_error, log_x: true}
+  findings:
+    - {label: ranking, setting: [eta=0.1], text: "found"}
+"""
+
+
+def test_a_good_config_of_several_classes() -> None:
+    Path("printed.csv").write_text(
+        'dataset,label,setting,test_error_percent,online_error_percent\ndigits,ranking,"eta=1e-1, C = 2",7,\n'
+        "digits,perceptron,,,3\n"
+    )
+    found = load(MULTICLASS)
+    assert found.multiclass
+    assert not load(GOOD).multiclass
+    digits, own = found.datasets
+    assert (digits.test, digits.test_path, digits.has_test) == (("test",), None, True)
+    assert (own.test_path, own.typed_test_path) == (Path("stream.csv"), "stream.csv")
+    assert [(spec.label, spec.multiclass) for spec in found.expand()] == [
+        ("perceptron", True),
+        *[("ranking", True)] * 2,
+    ]
+    (table,) = found.report.tables
+    assert table.expected_rows == (
+        {"dataset": "digits", "label": "ranking", "budget": None, "budget_fraction": None, "setting": "eta=0.1, C=2",
+         "value": 7.0},
+    )  # fmt: skip
+    (figure,) = found.report.figures
+    assert (figure.x, figure.y, figure.log_x) == ("support_size", "last_test_error", True)
+    assert found.report.findings[0].setting == ("eta=0.1",)
+    resolved = found.resolved()
+    assert [entry["test_path"] for entry in resolved["datasets"]] == [None, "stream.csv"]
+    assert list(Config.from_resolved(resolved).expand()) == list(found.expand())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "messages"),
+    [
+        (
+            "test: [test]",
+            "noise: 0.1, balanced: true, positive: 0",
+            [
+                "4: datasets[0].noise: goes with two classes, not with task: multiclass; remove it",
+                "4: datasets[0].balanced: goes with two classes, not with task: multiclass; remove it",
+                "4: datasets[0].positive: goes with two classes, not with task: multiclass; remove it",
+            ],
+        ),
+        (
+            "tie: mistake",
+            "tie: positive",
+            ["2: tie: must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"],
+        ),
+        (
+            "{name: perceptron}",
+            "{name: drawing, budget: 3}",
+            [
+                "8: algorithms[0].name: 'drawing' learns two classes only, and the task is multiclass"
+                "  (allowed: perceptron, ranking)"
+            ],
+        ),
+        (
+            "{name: perceptron}",
+            "{name: percepton}",
+            ["8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"],
+        ),
+        (
+            ", task: multiclass}",
+            "}",
+            [
+                "5: datasets[1].task: is of two classes, and that of datasets[0] is not; "
+                "a config's datasets are all multiclass, or none is: make two configs"
+            ],
+        ),
+    ],
+)
+def test_several_classes_have_mistakes_of_their_own(old: str, new: str, messages: list[str]) -> None:
+    Path("printed.csv").write_text("dataset,label,test_error_percent\n")
+    assert message(MULTICLASS.replace(old, new)) == messages
+
+
+def test_printed_numbers_of_other_quantities() -> None:
+    text = replaced(13, "    - {name: t1, quantity: support_size, expected: printed.csv}")
+    Path("printed.csv").write_text("dataset,label,support_size\ndigits,perceptron,793\n")
+    (row,) = load(text).report.tables[0].expected_rows
+    assert row == {**dict.fromkeys(("budget", "budget_fraction", "setting")), "dataset": "digits", "label": "perceptron",
+                   "value": 793.0}  # fmt: skip
+    Path("printed.csv").write_text("dataset,label,support_size\ndigits,perceptron,-1\ndigits,rbp,\n")
+    assert message(text) == [
+        "13: report.tables[0].expected: printed.csv:2: support_size: must be a number >= 0, got '-1'",
+        "13: report.tables[0].expected: printed.csv:3: support_size: must be a number >= 0, got ''",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({}, ""),
+        ({"eta": 0.1, "C": 2.0}, "eta=0.1, C=2"),
+        ({"eta": 1e-5, "project": True, "threshold": "distance"}, "eta=1e-05, project=true, threshold=distance"),
+        ({"steps": [1, 2.5], "hierarchy": None, "budget": 12345}, "steps=[1, 2.5], hierarchy=none, budget=12345"),
+    ],
+)
+def test_settings_are_shown_shortly(parameters: dict[str, Any], text: str) -> None:
+    assert setting_text(parameters) == text
 
 
 def test_a_list_is_no_sweep_where_the_parameter_is_a_list() -> None:
@@ -591,7 +836,8 @@ def test_every_config_that_comes_with_budgetrun_is_good(monkeypatch: pytest.Monk
 
 def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    classes = [learner for variants in learners.registry().values() for learner in variants.values()]
+    known = [*learners.registry().values(), *learners.registry(multiclass=True).values()]
+    classes = [learner for variants in known for learner in variants.values()]
     for owner in (*classes, *kernels.registry().values()):
         for name, parameter in learners.parameters(owner).items():
             assert Words(parameter.annotation).wanted, (owner, name)

@@ -1,14 +1,16 @@
 """Plans: which runs there are, what tells them apart, and which of them share a stream."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
-from sweeping import config
+from sweeping import TOP, config
 
 from budgetrun import config as config_module
 from budgetrun import plan as plan_module
 from budgetrun.errors import InputError
-from budgetrun.plan import code_version, make_jobs, make_plan, perceptrons_first, select, with_budgets
+from budgetrun.learners import find
+from budgetrun.plan import budget_origin, code_version, make_jobs, make_plan, select, sources_first, with_budgets
 
 
 @pytest.fixture
@@ -79,11 +81,81 @@ def test_comments_and_docstrings_are_no_code(tmp_path):
     assert version("def f(x):\n    return x + 2\n") != plain
 
 
-def test_a_learner_is_part_of_its_own_code_alone():
-    from budgetrun.learners import find
+RBP, CKS = find("rbp"), find("cks")
 
-    versions = {code_version(), code_version(find("rbp", None)), code_version(find("cks", None))}
-    assert len(versions) == 3
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package, and a function that writes to a file of it and returns the versions then."""
+    copy = tmp_path / "budgetrun"
+    shutil.copytree(TOP / "budgetrun", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(plan_module, "PACKAGE", copy)
+    caches = (plan_module.code_version, plan_module._imports, plan_module._code)
+
+    def versions(file=None, text=""):
+        if file:
+            with (copy / file).open("a") as module:
+                module.write(text)
+        for cached in caches:
+            cached.cache_clear()
+        return {"": code_version(), "rbp": code_version(RBP), "cks": code_version(CKS)}
+
+    yield versions
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_a_learner_is_part_of_its_own_code_alone(package):
+    before = package()
+    assert len(set(before.values())) == 3
+    after = package("learners/rbp.py", "\nMORE = 1\n")
+    assert [key for key in before if before[key] != after[key]] == ["rbp"]
+
+
+def test_a_module_counts_for_those_that_import_it_alone(package):
+    before = package()
+    assert package("engine/other.py", "VALUE = 1\n") == before
+    imported = package("learners/rbp.py", "\ndef late():\n    from budgetrun.engine.other import VALUE\n")
+    assert [key for key in before if before[key] != imported[key]] == ["rbp"]
+    changed = package("engine/other.py", "VALUE = 2\n")
+    assert [key for key in before if imported[key] != changed[key]] == ["rbp"]
+    typed = "\nif TYPE_CHECKING:\n    from budgetrun.engine.other import VALUE\n"
+    package("learners/cks.py", typed)
+    assert package("engine/other.py", "VALUE = 3\n")["cks"] == package("engine/other.py", "VALUE = 4\n")["cks"]
+
+
+@pytest.mark.parametrize(
+    "file", ["work.py", "evaluation.py", "kernels.py", "engine/group.py", "engine/pool.py", "data/streams.py"]
+)
+def test_what_every_run_goes_through_counts_for_all(package, file):
+    before = package()
+    after = package(file, "\nMORE = 1\n")
+    assert not {*before.values()} & {*after.values()}
+
+
+@pytest.mark.parametrize("module", ["config", "config_reader", "strict_yaml", "store", "sweep", "cli", "report.tables"])
+def test_what_cannot_change_outcomes_does_not_count(package, module):
+    before = package()
+    assert package(f"{module.replace('.', '/')}.py", "\nMORE = 1\n") == before
+
+
+def test_imports_are_found_however_they_are_written(tmp_path, monkeypatch):
+    for file, text in {
+        "top.py": "import budgetrun.one\nfrom budgetrun import two\nfrom budgetrun.three import f, g\nimport os\n",
+        "one.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import budgetrun.types\nelse:\n"
+        "    import budgetrun.four\n",
+        "two.py": "import budgetrun.top\n",
+        "three/__init__.py": "",
+        "three/g.py": "",
+        "four.py": "",
+        "types.py": "",
+    }.items():
+        (tmp_path / "budgetrun" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "budgetrun" / file).write_text(text)
+    monkeypatch.setattr(plan_module, "PACKAGE", tmp_path / "budgetrun")
+    found = plan_module._with_imports([tmp_path / "budgetrun" / "top.py"])
+    names = {path.relative_to(tmp_path / "budgetrun").as_posix() for path in found}
+    assert names == {"top.py", "one.py", "two.py", "three/__init__.py", "three/g.py", "four.py"}
 
 
 def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):
@@ -110,22 +182,66 @@ def test_a_job_is_never_too_long(loaded, monkeypatch):
     ("fraction", "p", "budget"),
     [(0.5, 100, 50), (0.5, 101, 51), (0.25, 102, 26), (0.0625, 100, 6), (0.0625, 104, 7), (1.0, 37, 37), (0.01, 3, 1)],
 )
-def test_a_fraction_of_the_mistakes_is_rounded_half_up_and_at_least_1(loaded, fraction, p, budget):
+def test_a_fraction_of_a_support_size_is_rounded_half_up_and_at_least_1(loaded, fraction, p, budget):
     run = next(run for run in make_plan(loaded).runs if run.spec.budget_fraction)
     run = replace(run, spec=replace(run.spec, budget_fraction=fraction))
-    (resolved,) = with_budgets([run], {(run.dataset, run.repetition, run.task): p})
+    (resolved,) = with_budgets([run], {run.source: p})
     assert resolved.spec.budget == budget == max(1, int(fraction * p + 0.5))
     assert (resolved.run_id, resolved.spec.budget_fraction) == (run.run_id, fraction)
 
 
-def test_runs_without_a_perceptron_are_left_out(loaded):
+def test_runs_without_their_source_are_left_out(loaded):
     runs = make_plan(loaded).runs
-    first = perceptrons_first(make_plan(loaded), runs)
+    first = sources_first(make_plan(loaded), runs)
     assert [(run.spec.name, run.repetition) for run in first] == [("perceptron", 0), ("perceptron", 1)]
-    ready = with_budgets(runs, {("noisy_gaussians", 1, "-"): 40})
+    ready = with_budgets(runs, {first[1].run_id: 40})
     assert len(ready) == 14
     assert {run.repetition for run in ready if run.spec.budget_fraction} == {1}
-    assert not perceptrons_first(make_plan(loaded), [run for run in runs if run.spec.name == "rbp"])
+    assert not sources_first(make_plan(loaded), [run for run in runs if run.spec.name == "rbp"])
+
+
+FITTED = {"name": "forgetron", "variant": "basic", "logarithm": ["natural", "base2"], "budget": [9, 8]}
+FITTED["label"] = "source"
+SWEPT = [
+    {"name": "remove_oldest", "budget": {"of": "source", "fractions": [0.5, 1]}},
+    {"name": "cks", "budget": {"of": "rbp"}},
+    FITTED,
+    {"name": "rbp", "budget": 10, "seeds": 3},
+]
+
+
+def test_a_budget_comes_from_one_run_of_each_setting(tmp_path):
+    loaded = config_module.load(config(tmp_path, algorithms=SWEPT))
+    plan = make_plan(loaded)
+    by_id = {run.run_id: run for run in plan.runs}
+    runs = [run for run in plan.runs if run.repetition == 1]
+    assert [run.spec.label for run in runs[:9]] == ["remove_oldest"] * 8 + ["cks"]
+    settings = [{"logarithm": logarithm, "budget": budget} for logarithm in ("natural", "base2") for budget in (9, 8)]
+    assert [budget_origin(run.spec) for run in runs[:8]] == [
+        {"of": "source", "fraction": fraction, "setting": setting} for setting in settings for fraction in (0.5, 1.0)
+    ]
+    for run in runs[:8]:
+        source = by_id[run.source]
+        assert (source.repetition, source.spec.label) == (1, "source")
+        assert run.spec.budget_setting == {
+            "logarithm": source.spec.parameters["logarithm"],
+            "budget": source.spec.budget,
+        }
+    cks = runs[8]
+    assert (by_id[cks.source].spec.name, by_id[cks.source].spec.seed) == ("rbp", 0)
+    assert budget_origin(cks.spec) == {"of": "rbp", "fraction": 1.0}
+    assert budget_origin(by_id[cks.source].spec) is None
+    assert len(sources_first(plan, runs)) == 5
+    assert len(select(plan.runs, {"budget": ["logarithm=natural, budget=9"]})) == 4
+
+
+def test_what_changes_a_source_changes_those_whose_budget_it_gives(tmp_path):
+    def ids(**changes):
+        loaded = config_module.load(config(tmp_path, algorithms=[*SWEPT[:2], FITTED | changes, SWEPT[3]]))
+        return {run.spec.label: run.run_id for run in reversed(make_plan(loaded).runs)}
+
+    before, after = ids(), ids(logarithm="base2")
+    assert [label for label in before if before[label] != after[label]] == ["source", "remove_oldest"]
 
 
 @pytest.mark.parametrize(

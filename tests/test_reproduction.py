@@ -14,7 +14,7 @@ from budgetrun.config import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.learners import find
-from budgetrun.plan import Job, code_version, make_plan, perceptrons_first, with_budgets
+from budgetrun.plan import Job, code_version, make_plan, sources_first, with_budgets
 from budgetrun.store import Store
 from budgetrun.work import Settings, run_job
 
@@ -78,9 +78,8 @@ def test_committed_runs_are_what_the_code_gives(dataset, tmp_path):
     plan = make_plan(config.model_copy(update={"datasets": (spec,), "tasks": 1}))
     runs = [run for run in plan.runs if run.repetition == 0]
     assert {run.run_id for run in runs} <= set(rows), "the committed results were made by other code or another config"
-    first = perceptrons_first(plan, runs)[0]
-    p = int(rows[first.run_id]["mistakes"])
-    ready = with_budgets(runs, {(first.dataset, 0, first.task): p})
+    first = sources_first(plan, runs)[0]
+    ready = with_budgets(runs, {first.run_id: int(rows[first.run_id]["support_size"])})
     settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid(), code_version())
     for row in run_job(Job("again", spec, 0, tuple(ready)), settings).rows:
         assert row["status"] == "done"

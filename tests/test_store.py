@@ -15,7 +15,7 @@ from budgetrun.store import COLUMNS, Store
 CONTRACT = (
     "run_id, dataset, task, repetition, seed, algorithm, parameters, kernel, budget, n_examples, mistakes, "
     "online_error, updates, margin_updates, support_size, max_support_size, seconds, peak_memory_mb, status, error, "
-    "label, budget_fraction"
+    "label, budget_fraction, test_error, last_test_error"
 )
 CONFIG = {"name": "n", "seed": 0}
 

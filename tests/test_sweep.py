@@ -1,5 +1,6 @@
 """Sweeps, and what may happen to them: nothing finished is lost, and the next sweep makes the rest and no more."""
 
+import csv
 import errno
 import json
 import os
@@ -7,8 +8,10 @@ import pty
 import signal
 import subprocess
 import sys
+import zlib
 from concurrent.futures.process import BrokenProcessPool
 
+import numpy as np
 import psutil
 import pytest
 from sweeping import (
@@ -84,6 +87,44 @@ def test_a_budget_is_at_least_1(tmp_path, made):
     assert {row["budget"] for row in rows(tmp_path / "results" / "small")} == {"", "1"}
 
 
+SIZED = [
+    {"name": "remove_oldest", "budget": {"of": "source", "fractions": [0.5, 1]}},
+    {"name": "rbp", "label": "source", "budget": [5, 20], "seeds": 2},
+]
+
+
+def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, made):
+    path = config(tmp_path, algorithms=SIZED)
+    assert made(path)[1].splitlines()[-1] == "16/16 runs, _ s"
+    found = rows(tmp_path / "results" / "small")
+    sizes = {
+        (row["repetition"], int(row["budget"])): int(row["support_size"])
+        for row in found
+        if row["label"] == "source" and row["seed"] == "0"
+    }
+    asked = []
+    for row in found:
+        if row["label"] == "remove_oldest":
+            origin = json.loads(row["parameters"])["budget"]
+            budget, fraction = origin["setting"]["budget"], origin["fraction"]
+            assert origin == {"of": "source", "fraction": fraction, "setting": {"budget": budget}}
+            assert row["budget_fraction"] == str(fraction)
+            assert row["budget"] == str(int(fraction * sizes[row["repetition"], budget] + 0.5))
+            asked.append((budget, fraction))
+    assert sorted(asked) == sorted([(b, f) for b in (5, 20) for f in (0.5, 1.0)] * 2)
+
+
+def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, made):
+    path = config(tmp_path, algorithms=SIZED, repetitions=1)
+    assert made(path, only={"algorithm": ["remove_oldest"], "budget": ["budget=20"]})[1].endswith("3/3 runs, _ s\n")
+    found = rows(tmp_path / "results" / "small")
+    assert [(row["label"], row["budget"], row["seed"]) for row in found] == [
+        ("remove_oldest", "10", "0"),
+        ("remove_oldest", "20", "0"),
+        ("source", "20", "0"),
+    ]
+
+
 def test_the_number_of_workers_does_not_matter(tmp_path, made):
     path = config(tmp_path)
     made(path)
@@ -147,6 +188,30 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["small.yaml"]
 
 
+def test_several_classes_and_a_test_set(tmp_path, made):
+    rng = np.random.default_rng(0)
+    for name, n in (("own", 90), ("held_out", 30)):
+        y = rng.integers(0, 3, n)
+        X = rng.normal(size=(n, 2)) + 3 * np.eye(3)[y, :2]
+        (tmp_path / f"{name}.csv").write_text("".join(f"{a},{b},{c}\n" for a, (b, c) in zip(y, X, strict=True)))
+    own = {"name": "own", "path": "own.csv", "test_path": "held_out.csv", "task": "multiclass"}
+    algorithms = [
+        {"name": "perceptron"},
+        {"name": "projectron", "eta": [0.1, 0.3]},
+        {"name": "rbp", "budget": {"of": "projectron", "fractions": [0.5]}},
+    ]
+    path = config(tmp_path, datasets=[own], algorithms=algorithms)
+    assert made(path)[0] == 0
+    found = rows(tmp_path / "results" / "small")
+    assert [(row["label"], row["task"]) for row in found[:5]] == [
+        ("perceptron", "-"), *[("projectron", "-")] * 2, *[("rbp", "-")] * 2
+    ]  # fmt: skip
+    for row in found:
+        assert 0 <= float(row["last_test_error"]) < 0.7
+        assert (row["test_error"] == "") == (row["label"] == "rbp")
+    assert made(path)[1].startswith("small: 0 runs to do, 10 done")
+
+
 # -- what is at fault --------------------------------------------------------------------------------------------------
 
 
@@ -194,10 +259,36 @@ def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, made, m
         "forgetron(self_tuned)1.0",
         "perceptron",
     ]
-    why = "RuntimeError: its budget is a fraction of the mistakes of a Perceptron run that failed"
+    why = "RuntimeError: its budget is a fraction of the support size of a perceptron run that failed"
     assert found["forgetron(self_tuned)1.0"]["error"] == why
     assert made(path)[0] == 0
     assert len(finished(tmp_path / "results" / "small")) == 8
+
+
+def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_path, made, monkeypatch):
+    path = config(tmp_path, algorithms=SIZED, repetitions=1)
+
+    def raising(self, f, y, score):
+        if self.budget == 5:
+            raise ValueError("no")
+        f.add(y) if f.size < self.budget else None
+
+    with monkeypatch.context() as patched:
+        patched.setattr("budgetrun.learners.rbp.RBP.update", raising)
+        code, err = made(path)
+    assert code == 1
+    assert "8/8 runs" in err
+    assert (
+        "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError" in err
+    )
+    failed = [row for row in rows(tmp_path / "results" / "small") if row["status"] == "failed"]
+    assert [(row["label"], row["budget_fraction"]) for row in failed] == [
+        ("remove_oldest", "0.5"),
+        ("remove_oldest", "1.0"),
+        *[("source", "")] * 2,
+    ]
+    why = "RuntimeError: its budget is a fraction of the support size of a source run (budget=5) that failed"
+    assert {row["error"] for row in failed[:2]} == {why}
 
 
 def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, made, monkeypatch):
@@ -254,6 +345,34 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, made):
     assert len(finished(folder)) == 16
 
 
+def test_results_of_earlier_versions_are_gone_on_with(tmp_path, made):
+    """Their rows have no errors on test sets, their configs no keys for them."""
+    path = config(tmp_path)
+    folder = tmp_path / "results" / "small"
+    made(path)
+    before = rows(folder)
+    later = ("test_error", "last_test_error")
+    with (folder / "runs.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [c for c in before[0] if c not in later], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(before)
+    for part in (folder / "parts").glob("*.jsonl"):
+        lines = [json.loads(line.partition(" ")[2]) for line in part.read_text().splitlines()]
+        if len(lines) > 2:
+            part.unlink()
+            continue
+        texts = [json.dumps({k: v for k, v in row.items() if k not in later}) for row in lines]
+        part.write_text("".join(f"{zlib.crc32(text.encode()):08x} {text}\n" for text in texts))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for dataset in manifest["config"]["datasets"]:
+        for key in ("test", "test_path"):
+            del dataset[key]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert made(path)[1].startswith("small: 0 runs to do, 16 done")
+    assert rows(folder) == before
+    assert [before[0][column] for column in later] == ["", ""]
+
+
 def test_memory_makes_smaller_jobs(tmp_path, made):
     cks = [{"name": "cks", "budget": [100, 500]}]
     path = config(tmp_path, datasets=[{"name": "usps", "task": "equal_splits"}], algorithms=cks)
@@ -261,7 +380,7 @@ def test_memory_makes_smaller_jobs(tmp_path, made):
     from budgetrun.data import StreamInfo
     from budgetrun.plan import Plan, Run
 
-    specs = [spec for algorithm in loaded.algorithms for spec in algorithm.expand()]
+    specs = list(loaded.expand())
     tasks = [str(i) for i in range(126)]
     runs = [Run(f"{t}{i}", spec, "usps", t, 0) for t in tasks for i, spec in enumerate(specs)]
     plan = Plan(runs, {"usps": StreamInfo(9298, 256, None, tasks, "")})

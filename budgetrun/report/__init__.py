@@ -34,19 +34,21 @@ def write_report(folder: Path) -> list[Path]:
     costs = tables.build_costs(results)
     table_files = export.write(results, made, costs)
     drawn = figures.draw(results, made)
-    return [*table_files, *(path for figure in drawn for path in figure.paths), page.write(results, made, costs, drawn)]
+    figure_files = [path for figure in drawn for path in figure.written]
+    return [*table_files, *figure_files, page.write(results, made, costs, drawn)]
 
 
 def write_figures(folder: Path) -> list[Path]:
     """Write ``figures/<name>.png`` and ``.svg`` of a results folder and return their paths.
 
-    A figure without a finished run to show is left out. Raises InputError as `write_report` does.
+    A figure without a finished run to show is left out, and so is one against the rounds whose curves are not there.
+    Raises InputError as `write_report` does.
     """
     from budgetrun.report import figures, tables
     from budgetrun.report.results import load
 
     results = load(Path(folder))
-    return [path for figure in figures.draw(results, tables.build(results)) for path in figure.paths]
+    return [path for figure in figures.draw(results, tables.build(results)) for path in figure.written]
 
 
 def summary(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""From runs to cells: what was measured for a dataset, a learner and a budget, and what the paper prints there."""
+"""From runs to cells: what was measured for a dataset, a learner, a setting and a budget, and what the paper prints."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.errors import InputError
+from budgetrun.report.quantities import ONLINE_ERROR, Quantity
+from budgetrun.report.results import NO_SETTING, Setting, items_of
 
 
 class Budget(NamedTuple):
     """The budget as it was asked for.
 
-    ``kind`` is ``fraction`` (value: share of another learner's mistakes), ``budget`` (value: B) or ``none``.
+    ``kind`` is ``fraction`` (value: share of another learner's final support size), ``budget`` (value: B) or ``none``.
     """
 
     kind: str
@@ -37,13 +39,22 @@ class Budget(NamedTuple):
 NO_BUDGET = Budget("none", 0.0)
 
 
+class Place(NamedTuple):
+    """Whose runs are averaged together."""
+
+    dataset: str
+    label: str
+    budget: Budget
+    setting: Setting = NO_SETTING
+
+
 @dataclass(frozen=True)
 class Measured:
-    """The runs of one cell, averaged; errors in percent.
+    """The runs of one place, averaged; errors in percent.
 
     Attributes
     ----------
-    error : float
+    mean : float
         Mean over the streams (task x repetition) of the mean over seeds.
     sd : float
         Standard deviation over the streams after averaging over seeds, n - 1 below; NaN with one stream.
@@ -58,7 +69,7 @@ class Measured:
         Means over the runs; `budget` is NaN for a learner without one.
     """
 
-    error: float
+    mean: float
     sd: float
     sd_over_seeds: float
     minimum: float
@@ -73,17 +84,20 @@ class Measured:
     support_size: float
 
 
-Measurements = dict[tuple[str, str, Budget], Measured]
+Measurements = dict[Place, Measured]
 
 
-def measure(runs: pd.DataFrame, failed: pd.DataFrame) -> Measurements:
-    """Average the finished runs of every (dataset, label, budget)."""
-    keyed = _with_keys(runs)
-    lost = _with_keys(failed).groupby(["dataset", "label", "kind", "value"]).size().to_dict()
+def measure(runs: pd.DataFrame, failed: pd.DataFrame, quantity: Quantity = ONLINE_ERROR) -> Measurements:
+    """Average the finished runs of every place; one without a number of this quantity is left out."""
+    by = ["dataset", "label", "kind", "value", "setting"]
+    # A run that finished may have no test error.
+    keyed = _with_keys(runs[runs[quantity.name].notna()])
+    lost = _with_keys(failed).groupby(by).size().to_dict() if len(failed) else {}
     cells: Measurements = {}
-    for (dataset, label, kind, value), group in keyed.groupby(["dataset", "label", "kind", "value"], sort=False):
-        key = (str(dataset), str(label), Budget(str(kind), float(value)))
-        cells[key] = _average(group, int(lost.get((dataset, label, kind, value), 0)))
+    for key, group in keyed.groupby(by, sort=False):
+        dataset, label, kind, value, setting = key
+        place = Place(str(dataset), str(label), Budget(str(kind), float(value)), setting)
+        cells[place] = _average(group, quantity, int(lost.get(key, 0)))
     return cells
 
 
@@ -94,25 +108,25 @@ def _with_keys(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(kind=kind, value=value)
 
 
-def _average(group: pd.DataFrame, n_failed: int) -> Measured:
-    error = 100.0 * group["online_error"].to_numpy()
+def _average(group: pd.DataFrame, quantity: Quantity, n_failed: int) -> Measured:
+    values = quantity.factor * group[quantity.name].to_numpy()
     stream = group.groupby(["task", "repetition"], sort=False).ngroup().to_numpy()
     seed = pd.factorize(group["seed"])[0]
     seeds_of = np.bincount(stream)
-    by_stream = np.bincount(stream, error) / seeds_of
-    by_seed = np.bincount(seed, error) / np.bincount(seed)
+    by_stream = np.bincount(stream, values) / seeds_of
+    by_seed = np.bincount(seed, values) / np.bincount(seed)
     # n - 1 a stream, pooled: the spread between streams stays out of it.
-    freedom = len(error) - len(seeds_of)
-    within = np.sqrt(np.sum((error - by_stream[stream]) ** 2) / freedom) if freedom else np.nan
+    freedom = len(values) - len(seeds_of)
+    within = np.sqrt(np.sum((values - by_stream[stream]) ** 2) / freedom) if freedom else np.nan
     return Measured(
-        error=float(by_stream.mean()),
+        mean=float(by_stream.mean()),
         sd=float(by_stream.std(ddof=1)) if len(by_stream) > 1 else float("nan"),
         sd_over_seeds=float(within),
-        minimum=float(error.min()),
-        maximum=float(error.max()),
+        minimum=float(values.min()),
+        maximum=float(values.max()),
         seed_low=float(by_seed.min()),
         seed_high=float(by_seed.max()),
-        n_runs=len(error),
+        n_runs=len(values),
         n_streams=len(by_stream),
         n_seeds=len(by_seed),
         n_failed=n_failed,
@@ -122,59 +136,76 @@ def _average(group: pd.DataFrame, n_failed: int) -> Measured:
 
 
 class Printed:
-    """The printed numbers of one table, in percent, and where to look for a cell's.
+    """The printed numbers of one table, in the unit that it shows, and where to look for a cell's.
 
     Parameters
     ----------
     rows : list of dict
-        ``dataset``, ``label``, ``online_error_percent`` and, where the number belongs to one budget,
-        ``budget_fraction`` or ``budget``.
+        ``dataset``, ``label``, the number under ``value`` or its quantity's column (``online_error_percent``) and,
+        where it belongs to one budget or setting, ``budget_fraction`` or ``budget``, and ``setting``.
     aliases : dict
         Label or dataset -> the one whose printed numbers it is compared with.
     where : str
         For messages: the place of the rows.
+    quantity : Quantity
     """
 
-    def __init__(self, rows: list[dict[str, Any]], aliases: dict[str, str], where: str) -> None:
+    def __init__(
+        self, rows: list[dict[str, Any]], aliases: dict[str, str], where: str, quantity: Quantity = ONLINE_ERROR
+    ) -> None:
+        self.quantity = quantity
         self._aliases = aliases
-        self._numbers: dict[tuple[str, str], dict[Budget, float]] = {}
+        self._numbers: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], float]] = {}
         for i, row in enumerate(rows):
             place = f"{where}[{i}]"
-            missing = [key for key in ("dataset", "label", "online_error_percent") if key not in row]
+            column = "value" if "value" in row else quantity.column
+            missing = [key for key in ("dataset", "label", column) if key not in row]
             if missing:
                 raise InputError(f"{place}: {', '.join(missing)} missing; repeat the sweep: budgetrun sweep CONFIG")
-            fraction, budget, error = (
-                _number(row.get(key), f"{place}.{key}") for key in ("budget_fraction", "budget", "online_error_percent")
+            fraction, budget, number = (
+                _number(row.get(key), f"{place}.{key}") for key in ("budget_fraction", "budget", column)
             )
-            if error is None:
+            if number is None:
                 continue
             if fraction is not None:
                 key = Budget("fraction", fraction)
             else:
                 key = NO_BUDGET if budget is None else Budget("budget", budget)
-            self._numbers.setdefault((str(row["dataset"]), str(row["label"])), {})[key] = error
+            numbers = self._numbers.setdefault((str(row["dataset"]), str(row["label"])), {})
+            numbers[key, items_of(str(row.get("setting") or ""))] = number
 
     def source(self, dataset: str, label: str) -> tuple[str, str]:
         """Return the dataset and label whose printed numbers belong to these."""
         return self._aliases.get(dataset, dataset), self._aliases.get(label, label)
 
-    def budgets(self, dataset: str, label: str) -> list[Budget]:
-        """Return the budgets with a printed number."""
-        return list(self._numbers.get(self.source(dataset, label), {}))
+    def places(self, dataset: str, label: str) -> list[tuple[Budget, Setting]]:
+        """Return the budgets and settings with a printed number."""
+        return [(b, Setting(tuple(sorted(s)))) for b, s in self._numbers.get(self.source(dataset, label), {})]
 
-    def find(self, dataset: str, label: str, budget: Budget, has_budget: bool = True) -> float | None:
-        """Return the printed number in percent, None where nothing is printed.
+    def find(
+        self,
+        dataset: str,
+        label: str,
+        budget: Budget,
+        has_budget: bool = True,
+        setting: Setting = NO_SETTING,
+        has_setting: bool = True,
+    ) -> float | None:
+        """Return the printed number, None where nothing is printed.
 
-        A learner without a budget may stand in the print once, or once a block with the same number.
+        A learner without a budget may stand in the print once, or once a block with the same number; so may one
+        without settings.
         """
-        numbers = self._numbers.get(self.source(dataset, label), {})
-        if budget in numbers:
-            return numbers[budget]
-        if has_budget:
-            return None
-        if NO_BUDGET in numbers:
-            return numbers[NO_BUDGET]
-        distinct = set(numbers.values())
+        items, none = frozenset(setting.items), frozenset[str]()
+        eligible = {
+            (b, s): number
+            for (b, s), number in self._numbers.get(self.source(dataset, label), {}).items()
+            if (b == budget or not has_budget) and (s == items or not has_setting)
+        }
+        for key in ((budget, items), (NO_BUDGET, items), (budget, none), (NO_BUDGET, none)):
+            if key in eligible:
+                return eligible[key]
+        distinct = set(eligible.values())
         return distinct.pop() if len(distinct) == 1 else None
 
 

@@ -5,37 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from budgetrun.report import formats
+from budgetrun.report.quantities import Quantity
 from budgetrun.report.results import Results
 from budgetrun.report.tables import Listing, Table
-
-LONG_FORM = (
-    "dataset",
-    "label",
-    "budget_fraction",
-    "budget",
-    "budget_mean",
-    "n_runs",
-    "n_streams",
-    "n_seeds",
-    "n_failed",
-    "online_error_percent",
-    "sd_percent",
-    "sd_over_seeds",
-    "min",
-    "max",
-    "support_size_mean",
-    "printed_percent",
-    "printed_dataset",
-    "printed_label",
-    "difference_points",
-    "difference_percent",
-    "relative_to_reference",
-    "outside_tolerance",
-)
 
 
 def write(results: Results, made: list[Table], costs: list[Listing]) -> list[Path]:
@@ -67,9 +44,42 @@ def _write_all(stem: Path, texts: dict[str, str]) -> list[Path]:
     return paths
 
 
+def _columns(quantity: Quantity, settings: bool) -> list[str]:
+    """Return the header of the long form: the unit is in the names where it is percent."""
+    percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
+    return [
+        "dataset",
+        "label",
+        *(["setting"] if settings else []),
+        "budget_fraction",
+        "budget",
+        "budget_mean",
+        "n_runs",
+        "n_streams",
+        "n_seeds",
+        "n_failed",
+        quantity.column,
+        f"sd{percent}",
+        "sd_over_seeds",
+        "min",
+        "max",
+        "support_size_mean",
+        f"printed{percent}",
+        "printed_dataset",
+        "printed_label",
+        f"difference{points}",
+        "difference_percent",
+        "relative_to_reference",
+        "outside_tolerance",
+    ]
+
+
 def long_form(table: Table) -> str:
-    """Return the table as CSV, one row a cell; errors and their spreads in percent, empty where there is none."""
-    rows: list[list[Any]] = [list(LONG_FORM)]
+    """Return the table as CSV, one row a cell, in the unit of the table; empty where there is none."""
+    columns = _columns(table.quantity, any(row.setting.items for block in table.blocks for row in block.rows))
+    percent, points = ("_percent", "_points") if table.quantity.is_percent else ("", "")
+    # A learner without settings stands in the row of each, with the same numbers.
+    rows: dict[tuple[Any, ...], None] = {tuple(columns): None}
     for cell in table.cells:
         m = cell.measured
         if m is None and cell.printed is None:
@@ -77,10 +87,11 @@ def long_form(table: Table) -> str:
         values = {
             "dataset": cell.dataset,
             "label": cell.label,
+            "setting": cell.setting.text,
             "budget_fraction": cell.budget.value if cell.budget.kind == "fraction" else None,
             "budget": cell.budget.value if cell.budget.kind == "budget" else None,
-            "printed_percent": cell.printed,
-            "difference_points": cell.points,
+            f"printed{percent}": cell.printed,
+            f"difference{points}": cell.difference,
             "difference_percent": cell.percent,
             "relative_to_reference": cell.relative,
         }
@@ -95,18 +106,18 @@ def long_form(table: Table) -> str:
                 "n_streams": m.n_streams,
                 "n_seeds": m.n_seeds,
                 "n_failed": m.n_failed,
-                "online_error_percent": m.error,
-                "sd_percent": m.sd,
+                table.quantity.column: m.mean,
+                f"sd{percent}": m.sd,
                 "sd_over_seeds": m.sd_over_seeds,
                 "min": m.minimum,
                 "max": m.maximum,
                 "support_size_mean": m.support_size,
             }
-        rows.append([values.get(column) for column in LONG_FORM])
+        rows[tuple(_exact(values.get(column)) for column in columns)] = None
     return _csv(rows)
 
 
-def _csv(rows: list[list[Any]]) -> str:
+def _csv(rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([[_exact(value) for value in row] for row in rows])
     return text.getvalue()

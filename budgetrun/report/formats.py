@@ -8,40 +8,38 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from budgetrun.report.cells import Measured
-from budgetrun.report.tables import Block, Cell, Listing, Outside, Table
+from budgetrun.report.quantities import Quantity
+from budgetrun.report.tables import Block, Cell, Listing, Outside, Row, Table
 
 NONE = "—"
 NO_EXPLANATION = "no explanation recorded"
 
 
-def percent(value: float | None) -> str:
-    """Return an error in percent with two digits, an em dash for None."""
-    return NONE if value is None else f"{value:.2f}"
+def printed_text(value: float | None, quantity: Quantity) -> str:
+    """Return a printed number, an em dash for None."""
+    return NONE if value is None else quantity.printed_text(value)
 
 
-def signed(value: float | None, unit: str = "%", digits: int = 1) -> str:
-    """Return a difference with its sign, an em dash for None; what rounds to zero is ``+0.0``."""
-    if value is None:
-        return NONE
-    return f"{round(value, digits) + 0.0:+.{digits}f}{unit}"
+def signed(value: float | None) -> str:
+    """Return a difference in percent with its sign, an em dash for None; what rounds to zero is ``+0.0%``."""
+    return NONE if value is None else f"{round(value, 1) + 0.0:+.1f}%"
 
 
-def mean_and_sd(measured: Measured | None) -> str:
+def mean_and_sd(measured: Measured | None, quantity: Quantity) -> str:
     """Return ``11.31 ± 0.25``, with a dagger where runs failed, an em dash where nothing was measured."""
     if measured is None:
         return NONE
-    spread = "" if math.isnan(measured.sd) else f" ± {measured.sd:.2f}"
-    return percent(measured.error) + spread + ("†" if measured.n_failed else "")
+    spread = "" if math.isnan(measured.sd) else f" ± {quantity.text(measured.sd)}"
+    return quantity.text(measured.mean) + spread + ("†" if measured.n_failed else "")
 
 
-def cell_text(cell: Cell, with_print: bool) -> str:
+def cell_text(cell: Cell, table: Table) -> str:
     """Return ``11.31 ± 0.25 (11.25, +0.5%)``; an em dash stands for a number that is not there."""
-    text = mean_and_sd(cell.measured)
-    if not with_print or (cell.measured is None and cell.printed is None):
+    text = mean_and_sd(cell.measured, table.quantity)
+    if not table.has_printed or (cell.measured is None and cell.printed is None):
         return text
-    if cell.percent is None:
-        return f"{text} ({percent(cell.printed)})"
-    return f"{text} ({percent(cell.printed)}, {signed(cell.percent)})"
+    printed = printed_text(cell.printed, table.quantity)
+    return f"{text} ({printed})" if cell.percent is None else f"{text} ({printed}, {signed(cell.percent)})"
 
 
 def ratio_text(cell: Cell) -> str:
@@ -63,9 +61,12 @@ def outside_text(item: Outside, table: Table) -> str:
     """Return place and numbers of a cell outside the tolerance, without its findings."""
     cell = item.cell
     assert cell.measured is not None
+    assert cell.printed is not None
+    assert cell.difference is not None
+    quantity = table.quantity
     text = (
-        f"{item.place}: measured {percent(cell.measured.error)}, printed {percent(cell.printed)}, "
-        f"{signed(cell.points, ' points', 2)} ({signed(cell.percent)})"
+        f"{item.place}: measured {quantity.text(cell.measured.mean)}, printed {quantity.printed_text(cell.printed)}, "
+        f"{quantity.difference(cell.difference)} ({signed(cell.percent)})"
     )
     return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
 
@@ -121,7 +122,7 @@ def markdown(table: Table) -> str:
     lines = [f"# {escape_markdown(table.name)}", "", escape_markdown(table.caption), ""]
     lines += [f"- {escape_markdown(note)}" for note in table.notes]
     lines.append("")
-    lines += _markdown_blocks(table, "##", lambda cell: cell_text(cell, table.has_printed))
+    lines += _markdown_blocks(table, "##", lambda cell: cell_text(cell, table))
     if table.has_relative:
         title = f"## Relative to {escape_markdown(str(table.relative_to))}"
         lines += [title, "", escape_markdown(relative_caption(table)), ""]
@@ -143,7 +144,7 @@ def _markdown_blocks(table: Table, level: str, show: Callable[[Cell], str]) -> l
         if block.title:
             lines += [f"{level} {escape_markdown(block.title)}", ""]
         header = [block.corner, *table.columns]
-        rows = [[row.header, *(show(cell) for cell in row.cells)] for row in block.rows]
+        rows = [[row.full_label, *(show(cell) for cell in row.cells)] for row in block.rows]
         lines += [*_markdown_grid(header, rows, 1), ""]
     return lines
 
@@ -172,7 +173,7 @@ def _listing_texts(listing: Listing) -> list[list[str]]:
 def latex(table: Table) -> str:
     """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
     caption = " ".join([table.caption, *table.notes])
-    lines = _latex_table(table, caption, table.file_name, lambda cell: cell_text(cell, table.has_printed))
+    lines = _latex_table(table, caption, table.file_name, lambda cell: cell_text(cell, table))
     if table.has_relative:
         lines += ["", *_latex_table(table, relative_caption(table), f"{table.file_name}-relative", ratio_text)]
     if table.outside:
@@ -193,9 +194,17 @@ def _latex_table(table: Table, caption: str, label: str, show: Callable[[Cell], 
         if block.title:
             body.append(rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{{_latex_title(block)}}} \\")
         for row in block.rows:
-            header = f"${row.header}$" if not block.by_budget else escape_latex(row.header)
-            body.append(" & ".join([header, *(_latex_cell(show(cell)) for cell in row.cells)]) + r" \\")
+            body.append(
+                " & ".join([_latex_label(block, row), *(_latex_cell(show(cell)) for cell in row.cells)]) + r" \\"
+            )
     return _latex_frame(["", *table.columns], body, caption, label, 1)
+
+
+def _latex_label(block: Block, row: Row) -> str:
+    # A budget's title is a formula; "no budget" and a dataset are not.
+    if block.corner != "budget" or not row.header.startswith("B"):
+        return escape_latex(row.full_label)
+    return f"${row.header}$" + escape_latex(row.full_label[len(row.header) :])
 
 
 def _latex_title(block: Block) -> str:
@@ -231,7 +240,7 @@ def plain(table: Table, width: int) -> str:
     """Return the table for a terminal of so many columns: measured, printed and difference under one another."""
     lines = [table.caption]
     for block in table.blocks:
-        names = max(len(text) for text in (block.corner, *(row.header for row in block.rows)))
+        names = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
         start = names + (13 if table.has_printed else 1)
         for k, columns in enumerate(_chunks(table.columns, width - start)):
             lines += ["", f"{block.title}{' (continued)' if k and block.title else ''}"]
@@ -241,22 +250,22 @@ def plain(table: Table, width: int) -> str:
                 lines.append(corner.ljust(start) + _right(head, widths))
             for row in block.rows:
                 cells = [row.cells[i] for i in columns]
-                kinds = {"measured": [_plain_mean(cell) for cell in cells]}
+                kinds = {"measured": [_plain_mean(cell, table.quantity) for cell in cells]}
                 if any(cell.printed is not None for cell in cells):
-                    kinds["printed"] = [percent(cell.printed) for cell in cells]
+                    kinds["printed"] = [printed_text(cell.printed, table.quantity) for cell in cells]
                     kinds["difference"] = [signed(cell.percent) for cell in cells]
                 for j, (kind, texts) in enumerate(kinds.items()):
                     said = f" {kind}" if table.has_printed else ""
-                    lines.append(f"{'' if j else row.header:<{names}}{said}".ljust(start) + _right(texts, widths))
+                    lines.append(f"{'' if j else row.full_label:<{names}}{said}".ljust(start) + _right(texts, widths))
     # The first note explains the cells of the other formats.
     text = "\n".join([*(line.rstrip() for line in lines), "", *table.notes[1:]])
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
-def _plain_mean(cell: Cell) -> str:
+def _plain_mean(cell: Cell, quantity: Quantity) -> str:
     if cell.measured is None:
         return NONE
-    return percent(cell.measured.error) + ("†" if cell.measured.n_failed else "")
+    return quantity.text(cell.measured.mean) + ("†" if cell.measured.n_failed else "")
 
 
 def _right(texts: Iterable[str], widths: list[int]) -> str:

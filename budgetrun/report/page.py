@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,7 @@ def write(results: Results, made: list[Table], costs: list[Listing], drawn: list
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=formats.percent,
-        signed=lambda value, unit="%", digits=1: formats.signed(value, unit, digits).replace("-", MINUS),
+        signed=lambda value: formats.signed(value).replace("-", MINUS),
         number=formats.number,
         ratio=formats.ratio_text,
         count=_count,
@@ -96,13 +96,21 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     """Return the settings that hold for all runs."""
     config = results.config
     tie = {"mistake": "mistake: f(x) = 0 counts as a mistake", "positive": "positive: f(x) = 0 predicts +1"}
+    if any(isinstance(entry, dict) and entry.get("task") == "multiclass" for entry in config.get("datasets") or []):
+        tie["mistake"] = "mistake: a largest score that another class shares counts as a mistake"
     facts = [
         ("Profile", results.manifest.get("profile")),
-        ("Learners", ", ".join(results.labels)),
+        ("Learners", ", ".join(map(partial(_learner, results), results.labels))),
         ("Tie", tie.get(str(config.get("tie")), config.get("tie"))),
         ("Arithmetic", config.get("dtype")),
     ]
     return [(name, _words(value)) for name, value in facts if value is not None]
+
+
+def _learner(results: Results, label: str) -> str:
+    """Return a label with its settings, where it has several."""
+    texts = [setting.text for setting in results.settings(label) if setting.items]
+    return f"{label} ({'; '.join(texts)})" if texts else label
 
 
 def _provenance(manifest: dict[str, Any]) -> list[tuple[str, str]]:

@@ -3,22 +3,59 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from budgetrun.config import setting_text
 from budgetrun.errors import InputError
 
 TEXT_COLUMNS = ("run_id", "dataset", "task", "repetition", "seed", "label", "parameters", "kernel", "status")
 NUMBER_COLUMNS = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
 OPTIONAL_NUMBER_COLUMNS = ("budget", "budget_fraction")
+# Results of before there were test sets come without them.
+LATER_NUMBER_COLUMNS = ("test_error", "last_test_error")
 
 # With the keys that start with `budget`: all other parameters tell learners apart.
 NOT_A_SETTING = ("of", "fraction", "fractions", "seed")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The values of what a learner's entry sweeps over, and of what the learner sweeps that its budget follows.
+
+    Attributes
+    ----------
+    items : tuple of str
+        ``eta=0.1``, one for each parameter; empty where nothing is swept.
+    rank : tuple
+        Sorts settings by their values.
+    """
+
+    items: tuple[str, ...] = ()
+    rank: tuple[Any, ...] = field(default=(), compare=False)
+
+    @property
+    def text(self) -> str:
+        """All items, ``eta=0.1, C=2``."""
+        return ", ".join(self.items)
+
+    def within(self, other: Setting) -> bool:
+        """Whether the other has all of these values, and maybe more."""
+        return set(self.items) <= set(other.items)
+
+
+NO_SETTING = Setting()
+
+
+def items_of(text: str) -> frozenset[str]:
+    """Return the items of a setting's text; the commas of a list do not stand before a name."""
+    return frozenset(re.split(r",\s*(?=[\w+.]+=)", text)) if text else frozenset()
 
 
 @dataclass(frozen=True)
@@ -31,10 +68,11 @@ class Results:
     manifest : dict
         ``manifest.json`` as it stands.
     runs : DataFrame
-        The finished runs. `label` tells the settings of a swept parameter apart (``fogd [eta=0.1]``), `base_label`
-        is the config's; numbers are float64, NaN where empty.
+        The finished runs, with a `Setting` each in the column `setting`; numbers are float64, NaN where empty.
     failed : DataFrame
         The runs that did not finish, same columns.
+    swept : dict of str to list of str
+        What each label sweeps itself: the first items of its settings.
     failures : list of dict
         ``what`` and ``error`` of each failure, from `failed` and the manifest together.
     """
@@ -44,6 +82,7 @@ class Results:
     manifest: dict[str, Any]
     runs: pd.DataFrame
     failed: pd.DataFrame
+    swept: dict[str, list[str]]
     failures: list[dict[str, str]]
 
     @property
@@ -68,15 +107,21 @@ class Results:
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the learners with a finished run, in the config's order, a sweep's settings by their values."""
-        found = self.runs[["base_label", "label"]].drop_duplicates()
-        order = _in_order(_names(self.config.get("algorithms")), found["base_label"])
-        return [label for base in order for label in found.loc[found["base_label"] == base, "label"]]
+        """Labels of the learners with a finished run, in the config's order."""
+        return _in_order(_names(self.config.get("algorithms")), self.runs["label"])
 
-    def expand(self, label: str) -> list[str]:
-        """Return the labels that a config's label stands for: itself, or one for each setting of its sweep."""
-        found = self.runs.loc[self.runs["base_label"] == label, "label"].unique()
-        return [other for other in self.labels if other in found] or [label]
+    def settings(self, label: str) -> list[Setting]:
+        """Return the settings of a label with a finished run, in the order of their values."""
+        return in_order(self.runs.loc[self.runs["label"] == label, "setting"])
+
+    def own_text(self, label: str, setting: Setting) -> str:
+        """Return a setting without what is the learner's that the budget follows."""
+        return ", ".join(setting.items[: len(self.swept.get(label, []))])
+
+
+def in_order(settings: Iterable[Setting]) -> list[Setting]:
+    """Return settings once each, in the order of their values."""
+    return sorted(set(settings), key=lambda setting: (setting.rank, setting.items))
 
 
 def load(folder: Path) -> Results:
@@ -98,7 +143,7 @@ def load(folder: Path) -> Results:
     path = next((p for p in (folder / "runs.csv", folder / "runs.csv.gz") if p.is_file()), None)
     if path is None:
         raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
-    frame = _tell_sweeps_apart(_read_runs(path), path)
+    frame, swept = _with_settings(_read_runs(path), manifest.get("config") or {}, path)
     done = frame["status"] == "done"
     runs, failed = frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
     failures = _failures(failed, runs, manifest.get("failures") or [])
@@ -106,7 +151,7 @@ def load(folder: Path) -> Results:
         first = f"; the first of {len(failures)} failures: {failures[0]['error']}" if failures else ""
         raise InputError(f"{path}: no finished run{first}; run the sweep first: budgetrun sweep CONFIG")
     _check_finished(runs, path)
-    return Results(folder, path, manifest, runs, failed, failures)
+    return Results(folder, path, manifest, runs, failed, swept, failures)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -137,7 +182,10 @@ def _read_runs(path: Path) -> pd.DataFrame:
         raise InputError(
             f"{path}: {noun} {', '.join(missing)} missing; a results folder comes from: budgetrun sweep CONFIG"
         )
-    for column in (*NUMBER_COLUMNS, *OPTIONAL_NUMBER_COLUMNS):
+    for column in LATER_NUMBER_COLUMNS:
+        if column not in frame:
+            frame[column] = ""
+    for column in (*NUMBER_COLUMNS, *OPTIONAL_NUMBER_COLUMNS, *LATER_NUMBER_COLUMNS):
         text = frame[column]
         numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
         bad = numbers.isna() & (text != "") & (text.str.lower() != "nan")
@@ -164,46 +212,75 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
         )
 
 
-def _tell_sweeps_apart(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Append to a label what varies under it on one dataset, so that no mean mixes two settings."""
-    settings = {text: _settings(text, path) for text in frame["parameters"].unique()}
-    # Finished runs decide: a run may fail before its kernel is known.
+def _with_settings(
+    frame: pd.DataFrame, config: dict[str, Any], path: Path
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Add the column `setting`, so that no mean mixes two of them; return also what each label sweeps itself."""
+    parameters = {text: _parameters(text, path) for text in frame["parameters"].unique()}
+    own = {text: {k: v for k, v in values.items() if _is_setting(k)} for text, values in parameters.items()}
+    swept = _swept(config)
+    # And what varies although the config says nothing of it, in finished runs: one may fail before its kernel is known.
     kinds = frame.loc[frame["status"] == "done", ["dataset", "label", "parameters", "kernel"]].drop_duplicates()
-    varying: dict[str, list[str]] = {}
     for (_, label), group in kinds.groupby(["dataset", "label"], sort=False):
-        rows = [{**settings[p], "kernel": k} for p, k in zip(group["parameters"], group["kernel"], strict=True)]
-        known = varying.setdefault(str(label), [])
+        rows = [{**own[p], "kernel": k} for p, k in zip(group["parameters"], group["kernel"], strict=True)]
+        known = swept.setdefault(str(label), [])
         for key in dict.fromkeys(key for row in rows for key in row):
             if key not in known and len({json.dumps(row.get(key)) for row in rows}) > 1:
                 known.append(key)
-    named = frame.assign(base_label=frame["label"])
-    if not any(varying.values()):
-        return named
-    ranks, labels = [], []
-    for label, text, kernel in zip(frame["label"], frame["parameters"], frame["kernel"], strict=True):
-        values = {**settings[text], "kernel": kernel}
-        own = {key: values.get(key) for key in varying.get(label, [])}
-        suffix = ", ".join(str(value) if key == "kernel" else f"{key}={_short(value)}" for key, value in own.items())
-        labels.append(f"{label} [{suffix}]" if own else label)
-        ranks.append([_sortable(value) for value in own.values()])
-    named["label"] = labels
-    # By the settings' values, so that the order of labels is theirs too; runs keep their order otherwise.
-    return named.iloc[sorted(range(len(ranks)), key=lambda i: ranks[i])].reset_index(drop=True)
+    made: dict[tuple[str, str, str], Setting] = {}
+    texts: dict[str, str] = {}
+    for label, text, kernel in frame[["label", "parameters", "kernel"]].drop_duplicates().itertuples(index=False):
+        values = {**own[text], "kernel": kernel}
+        chosen = {key: values.get(key) for key in swept.get(label, [])}
+        for key, value in _source_setting(parameters[text]).items():
+            chosen[f"{parameters[text]['budget']['of']}.{key}" if key in chosen else key] = value
+        items = tuple(_item(key, value, texts) for key, value in chosen.items())
+        made[label, text, kernel] = Setting(items, (tuple(chosen), *map(_sortable, chosen.values())))
+    of_run = zip(frame["label"], frame["parameters"], frame["kernel"], strict=True)
+    return frame.assign(setting=pd.Series([made[key] for key in of_run], index=frame.index, dtype=object)), swept
 
 
-def _settings(text: str, path: Path) -> dict[str, Any]:
-    """Return a run's parameters without those that say how the budget came about or which draw it was."""
+def _swept(config: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the parameters with several values in the config, label by label."""
+    entries = [entry for entry in config.get("algorithms") or [] if isinstance(entry, dict)]
+    return {
+        str(entry.get("label") or entry.get("name")): [
+            key
+            for key, values in (entry.get("parameters") or {}).items()
+            if isinstance(values, list) and len(values) > 1
+        ]
+        for entry in entries
+    }
+
+
+def _parameters(text: str, path: Path) -> dict[str, Any]:
     try:
         values = json.loads(text or "{}")
     except ValueError:
         values = None
     if not isinstance(values, dict):
         raise InputError(f"{path}: parameters: must be a JSON object, got {text!r}; repeat: budgetrun sweep CONFIG")
-    return {key: value for key, value in values.items() if not key.startswith("budget") and key not in NOT_A_SETTING}
+    return values
 
 
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
+def _is_setting(key: str) -> bool:
+    """Whether a run's parameter says neither how the budget came about nor which draw it was."""
+    return not key.startswith("budget") and key not in NOT_A_SETTING
+
+
+def _source_setting(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting of the learner that the budget follows, where that has several."""
+    budget = parameters.get("budget")
+    setting = budget.get("setting") if isinstance(budget, dict) else None
+    return setting if isinstance(setting, dict) else {}
+
+
+def _item(key: str, value: Any, texts: dict[str, str]) -> str:
+    """Return ``eta=0.1``; two values that would read alike are written in full."""
+    text = str(value) if key == "kernel" else setting_text({key: value})
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    exact = repr(float(value)) if number else json.dumps(value)
+    return text if texts.setdefault(text, exact) == exact else f"{key}={exact}"
 
 
 def _sortable(value: Any) -> tuple[int, float, str]:
@@ -230,6 +307,7 @@ def _failures(failed: pd.DataFrame, runs: pd.DataFrame, noted: list[str]) -> lis
 
 def _failure(item: dict[str, Any]) -> dict[str, str]:
     what = [str(item[key]) for key in ("dataset", "label") if item.get(key)]
+    what += item["setting"].items
     for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
         value = item.get(key)
         if value is not None and value == value and str(value) not in ("", "-"):

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Printed, measure
-from budgetrun.report.results import Results
+from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Place, Printed, measure
+from budgetrun.report.quantities import ONLINE_ERROR, QUANTITIES, TEST_ERROR, Quantity
+from budgetrun.report.results import NO_SETTING, Results, Setting, in_order, items_of
 
 DEFAULT_TOLERANCE = 0.05
 # More blocks than this, one under another, hide the course over the budget: then one block a dataset.
@@ -17,29 +18,30 @@ MOST_BUDGET_BLOCKS = 6
 
 @dataclass(frozen=True)
 class Cell:
-    """One dataset, learner and budget: ours, the print's, and how far apart.
+    """One dataset, learner, setting and budget: ours, the print's, and how far apart.
 
-    ``measured`` or ``printed`` (percent) is None where there is none; ``relative`` is (ours / printed) divided by
-    the same ratio of the table's reference column.
+    ``measured`` or ``printed`` (in the table's unit) is None where there is none; ``setting`` is the learner's own;
+    ``relative`` is (ours / printed) divided by the same ratio of the table's reference column.
     """
 
     dataset: str
     label: str
     budget: Budget
+    setting: Setting
     measured: Measured | None
     printed: float | None
     source: tuple[str, str]
     relative: float | None
 
     @property
-    def points(self) -> float | None:
-        """Ours minus printed, in percentage points."""
-        return None if self.measured is None or self.printed is None else self.measured.error - self.printed
+    def difference(self) -> float | None:
+        """Ours minus printed, in the table's unit (percentage points for errors)."""
+        return None if self.measured is None or self.printed is None else self.measured.mean - self.printed
 
     @property
     def percent(self) -> float | None:
         """Ours minus printed, in percent of the printed number; None where that is 0."""
-        return None if self.points is None or not self.printed else 100.0 * self.points / self.printed
+        return None if self.difference is None or not self.printed else 100.0 * self.difference / self.printed
 
     def is_outside(self, tolerance: float) -> bool:
         """Whether ours is further from the print than ``tolerance`` (a ratio), as far as rounding tells."""
@@ -47,11 +49,26 @@ class Cell:
 
 
 class Row(NamedTuple):
-    """A line of a block; ``mean_budget`` is None where the header already says it."""
+    """A line of a block.
+
+    ``header`` is a dataset or a budget's title; ``mean_budget`` says what a budget that follows another learner came
+    to, empty where the header already says it.
+    """
 
     header: str
-    mean_budget: float | None
+    setting: Setting
+    mean_budget: str
     cells: list[Cell]
+
+    @property
+    def label(self) -> str:
+        """The header and the setting."""
+        return ", ".join(part for part in (self.header, self.setting.text) if part)
+
+    @property
+    def full_label(self) -> str:
+        """The label and, where the settings' budgets differ, the mean budget."""
+        return f"{self.label} ({self.mean_budget})" if self.mean_budget and self.setting.items else self.label
 
 
 class Block(NamedTuple):
@@ -71,9 +88,10 @@ class Outside(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Dataset, learner and, for a learner with one, the budget."""
+        """Dataset, learner and, for a learner with them, its setting and budget."""
         budget = self.cell.budget.title() if has_budget(self.cell) else ""
-        return ", ".join(part for part in (self.cell.dataset, self.cell.label, budget) if part)
+        parts = (self.cell.dataset, self.cell.label, self.cell.setting.text, budget)
+        return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,7 @@ class Table:
 
     name: str
     caption: str
+    quantity: Quantity
     notes: list[str]
     columns: list[str]
     blocks: list[Block]
@@ -134,40 +153,36 @@ def has_budget(cell: Cell) -> bool:
 
 def build(results: Results) -> list[Table]:
     """Return the tables that the config asks for, or one of everything measured where it asks for none."""
-    measurements = measure(results.runs, results.failed)
     specs = results.report.get("tables") or [{"name": "online_error", "caption": "Online error in percent."}]
-    return [_table(results, spec, measurements) for spec in specs]
+    quantities = {ONLINE_ERROR, *map(_quantity, specs)}
+    measured = {quantity: measure(results.runs, results.failed, quantity) for quantity in quantities}
+    # All that ran has an online error, so that tells the layout of any table.
+    return [_table(results, spec, measured[_quantity(spec)], measured[ONLINE_ERROR]) for spec in specs]
 
 
-def _table(results: Results, spec: dict[str, Any], measurements: Measurements) -> Table:
-    name = str(spec["name"])
+def _quantity(spec: dict[str, Any]) -> Quantity:
+    return QUANTITIES[str(spec.get("quantity") or ONLINE_ERROR.name)]
+
+
+def _table(results: Results, spec: dict[str, Any], measurements: Measurements, ran: Measurements) -> Table:
+    name, quantity = str(spec["name"]), _quantity(spec)
     expected = (results.manifest.get("expected") or {}).get(name) or []
-    printed = Printed(expected, spec.get("aliases") or {}, f"{results.folder / 'manifest.json'}: expected.{name}")
-    columns = [label for wanted in spec.get("columns") or results.labels for label in results.expand(wanted)]
-    columns = list(dict.fromkeys(columns))
+    where = f"{results.folder / 'manifest.json'}: expected.{name}"
+    printed = Printed(expected, spec.get("aliases") or {}, where, quantity)
+    columns = list(dict.fromkeys(spec.get("columns") or results.labels))
     rows = list(spec.get("rows") or results.datasets)
-    reference = spec.get("relative_to")
     tolerance = DEFAULT_TOLERANCE if spec.get("tolerance") is None else float(spec["tolerance"])
-
-    shown = {key: value for key, value in measurements.items() if key[0] in rows and key[1] in columns}
-    budgets = _order({budget for _, _, budget in shown}) or _order(
-        {budget for row in rows for column in columns for budget in printed.budgets(row, column)}
-    )
-    cells = {
-        (row, column, budget): _cell(row, column, budget, measurements, printed, reference)
-        for row in rows
-        for column in columns
-        for budget in budgets
-    }
-    blocks = _blocks(rows, columns, budgets, cells)
+    grid = _Grid(rows, columns, measurements, ran, printed, spec.get("relative_to"))
+    blocks = grid.blocks()
     made = Table(
         name=name,
-        caption=str(spec.get("caption") or f"{results.manifest.get('source') or name}: online error in percent."),
+        caption=str(spec.get("caption") or f"{results.manifest.get('source') or name}: {quantity.in_words}."),
+        quantity=quantity,
         notes=[],
         columns=columns,
         blocks=blocks,
         tolerance=tolerance,
-        relative_to=reference,
+        relative_to=grid.reference,
         printed=printed,
         outside=_outside(results, blocks, tolerance),
     )
@@ -175,47 +190,137 @@ def _table(results: Results, spec: dict[str, Any], measurements: Measurements) -
     return made
 
 
-def _order(budgets: set[Budget]) -> list[Budget]:
-    """Fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
-    ranks = {"fraction": 0, "budget": 1}
-    real = [budget for budget in budgets if budget.kind in ranks]
-    return sorted(real, key=lambda budget: (ranks[budget.kind], budget.value)) or [NO_BUDGET] * bool(budgets)
+class _Grid:
+    """Which rows a table has and what stands in them.
+
+    A row is a dataset, a budget and a setting. A learner without a budget stands in the rows of every budget, and one
+    with fewer swept parameters, or none, in every row whose setting has its own values.
+    """
+
+    def __init__(
+        self,
+        rows: list[str],
+        columns: list[str],
+        measurements: Measurements,
+        ran: Measurements,
+        printed: Printed,
+        reference: str | None,
+    ) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.reference = reference
+        self._measurements = measurements
+        self._printed = printed
+        self._ran = ran
+        self._places: dict[tuple[str, str], list[Place]] = {}
+        for place in ran:
+            self._places.setdefault((place.dataset, place.label), []).append(place)
+
+    def blocks(self) -> list[Block]:
+        """Return a block for each budget, or for each dataset where that shows the course over the budgets better."""
+        budgets = self._budgets()
+        settings = {(row, budget): self._settings(row, budget) for row in self.rows for budget in budgets}
+        if budgets and budgets != [NO_BUDGET]:
+            left = {row: self._left_over(row, [s for b in budgets for s in settings[row, b]]) for row in self.rows}
+            if any(left.values()):
+                budgets = [*budgets, NO_BUDGET]
+                settings |= {(row, NO_BUDGET): own for row, own in left.items()}
+        lone = budgets == [NO_BUDGET]
+        titles = {b: b.title() or ("" if lone else "no budget") for b in budgets}
+        if len(budgets) > 1 and (len(self.rows) == 1 or len(budgets) > MOST_BUDGET_BLOCKS):
+            return [
+                Block(
+                    row,
+                    "budget",
+                    False,
+                    [self._row(titles[b], row, b, setting) for b in budgets for setting in settings[row, b]],
+                )
+                for row in self.rows
+            ]
+        return [
+            Block(
+                titles[b],
+                "dataset",
+                b != NO_BUDGET,
+                [self._row(row, row, b, setting) for row in self.rows for setting in settings[row, b]],
+            )
+            for b in budgets
+        ]
+
+    def _of_row(self, row: str) -> list[Place]:
+        return [place for column in self.columns for place in self._places.get((row, column), [])]
+
+    def _budgets(self) -> list[Budget]:
+        """Fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
+        found = {place.budget for row in self.rows for place in self._of_row(row)} or {
+            budget for row in self.rows for column in self.columns for budget, _ in self._printed.places(row, column)
+        }
+        ranks = {"fraction": 0, "budget": 1}
+        real = [budget for budget in found if budget.kind in ranks]
+        return sorted(real, key=lambda budget: (ranks[budget.kind], budget.value)) or [NO_BUDGET] * bool(found)
+
+    def _settings(self, row: str, budget: Budget) -> list[Setting]:
+        """Return the settings of a dataset's rows with this budget; one without any is a row, too."""
+        here = self._of_row(row)
+        own = {place.setting for place in here if place.budget == budget}
+        if not here:
+            printed = [place for column in self.columns for place in self._printed.places(row, column)]
+            own = {setting for b, setting in printed if b == budget}
+        # What lies within another setting stands in its row.
+        return in_order(s for s in own if not any(s != other and s.within(other) for other in own)) or [NO_SETTING]
+
+    def _left_over(self, row: str, shown: list[Setting]) -> list[Setting]:
+        """Return the settings of learners without a budget that no row of a budget has room for."""
+        own = (s for s in self._settings(row, NO_BUDGET) if s.items)
+        return [setting for setting in own if not any(setting.within(other) for other in shown)]
+
+    def _row(self, header: str, row: str, budget: Budget, setting: Setting) -> Row:
+        cells = [self._cell(row, column, budget, setting) for column in self.columns]
+        places = (self._find(row, column, budget, setting) for column in self.columns)
+        means = [self._ran[place].budget for place in places if place is not None and place.budget != NO_BUDGET]
+        return Row(header, setting, _mean_budget(means) if budget.kind == "fraction" else "", cells)
+
+    def _cell(self, row: str, column: str, budget: Budget, setting: Setting) -> Cell:
+        own, measured, number = self._pair(row, column, budget, setting)
+        relative = None
+        if self.reference is not None and measured is not None and number:
+            _, base, base_number = self._pair(row, self.reference, budget, setting)
+            if base is not None and base_number and base.mean:
+                relative = (measured.mean / number) / (base.mean / base_number)
+        source = self._printed.source(row, column)
+        return Cell(row, column, budget, own, measured, number, source, relative)
+
+    def _find(self, row: str, column: str, budget: Budget, setting: Setting) -> Place | None:
+        """Return whose runs stand in a cell."""
+        fitting = [
+            place
+            for place in self._places.get((row, column), [])
+            if place.budget in (budget, NO_BUDGET) and place.setting.within(setting)
+        ]
+        return max(fitting, key=lambda p: (p.budget == budget, len(p.setting.items)), default=None)
+
+    def _pair(
+        self, row: str, column: str, budget: Budget, setting: Setting
+    ) -> tuple[Setting, Measured | None, float | None]:
+        """Return the setting that stands in a cell, what was measured there and what is printed."""
+        place = self._find(row, column, budget, setting)
+        if place is None:
+            # What never ran may be printed without a setting.
+            tried = [setting] if self._places.get((row, column)) else [setting, NO_SETTING]
+            found = [self._printed.find(row, column, budget, budget != NO_BUDGET, one) for one in tried]
+            return setting, None, next((number for number in found if number is not None), None)
+        has_budget = place.budget != NO_BUDGET
+        number = self._printed.find(row, column, budget, has_budget, place.setting, bool(place.setting.items))
+        return place.setting, self._measurements.get(place), number
 
 
-def _cell(
-    dataset: str, label: str, budget: Budget, measurements: Measurements, printed: Printed, reference: str | None
-) -> Cell:
-    measured, number = _pair(dataset, label, budget, measurements, printed)
-    relative = None
-    if reference is not None and measured is not None and number:
-        base, base_number = _pair(dataset, reference, budget, measurements, printed)
-        if base is not None and base_number and base.error:
-            relative = (measured.error / number) / (base.error / base_number)
-    return Cell(dataset, label, budget, measured, number, printed.source(dataset, label), relative)
-
-
-def _pair(
-    dataset: str, label: str, budget: Budget, measurements: Measurements, printed: Printed
-) -> tuple[Measured | None, float | None]:
-    measured = measurements.get((dataset, label, budget))
-    without = measurements.get((dataset, label, NO_BUDGET))
-    own_budget = budget.kind != "none" and (measured is not None or without is None)
-    number = printed.find(dataset, label, budget, own_budget)
-    return (measured or without), number
-
-
-def _blocks(
-    rows: list[str], columns: list[str], budgets: list[Budget], cells: dict[tuple[str, str, Budget], Cell]
-) -> list[Block]:
-    def line(header: str, row: str, budget: Budget) -> Row:
-        own = [cells[row, column, budget] for column in columns]
-        means = [cell.measured.budget for cell in own if cell.measured and not math.isnan(cell.measured.budget)]
-        mean = sum(means) / len(means) if means and budget.kind == "fraction" else None
-        return Row(header, mean, own)
-
-    if len(budgets) > 1 and (len(rows) == 1 or len(budgets) > MOST_BUDGET_BLOCKS):
-        return [Block(row, "budget", False, [line(b.title(), row, b) for b in budgets]) for row in rows]
-    return [Block(b.title(), "dataset", True, [line(row, row, b) for row in rows]) for b in budgets]
+def _mean_budget(means: list[float]) -> str:
+    """Return ``mean B 793``, a range where the columns' budgets follow different learners, or nothing."""
+    if not means:
+        return ""
+    if max(means) > 1.01 * min(means):
+        return f"mean B {min(means):,.0f} to {max(means):,.0f}"
+    return f"mean B {sum(means) / len(means):,.0f}"
 
 
 def _outside(results: Results, blocks: list[Block], tolerance: float) -> list[Outside]:
@@ -223,8 +328,8 @@ def _outside(results: Results, blocks: list[Block], tolerance: float) -> list[Ou
     for cell in (cell for block in blocks for row in block.rows for cell in row.cells):
         if cell.is_outside(tolerance):
             # A learner without a budget stands in every block, but is one cell.
-            key = (cell.dataset, cell.label, cell.budget if has_budget(cell) else None)
-            texts = [finding["text"] for finding in _findings(results) if explains(results, finding, cell)]
+            key = (cell.dataset, cell.label, cell.setting, cell.budget if has_budget(cell) else None)
+            texts = [finding["text"] for finding in _findings(results) if explains(finding, cell)]
             found.setdefault(key, Outside(cell, texts))
     return list(found.values())
 
@@ -233,11 +338,13 @@ def _findings(results: Results) -> list[dict[str, Any]]:
     return results.report.get("findings") or []
 
 
-def explains(results: Results, finding: dict[str, Any], cell: Cell) -> bool:
+def explains(finding: dict[str, Any], cell: Cell) -> bool:
     """Whether a finding's selectors choose this cell; one that names a budget says nothing of a learner without one."""
-    datasets = _as_list(finding.get("dataset"))
-    labels = [label for wanted in _as_list(finding.get("label")) for label in results.expand(wanted)]
+    datasets, labels = _as_list(finding.get("dataset")), _as_list(finding.get("label"))
     if (datasets and cell.dataset not in datasets) or (labels and cell.label not in labels):
+        return False
+    settings = [items_of(text) for text in _as_list(finding.get("setting"))]
+    if settings and not any(items <= set(cell.setting.items) for items in settings):
         return False
     for key, kind in (("budget_fraction", "fraction"), ("budget", "budget")):
         wanted = _as_list(finding.get(key))
@@ -260,12 +367,15 @@ def _notes(results: Results, table: Table) -> list[str]:
     cell = "measured mean ± standard deviation"
     if table.has_printed:
         cell += " (printed, difference relative to the print)"
+    unit = ", in percent" if table.quantity.is_percent else ""
     notes = [
-        f"A cell reads: {cell}, in percent. The standard deviation is over repetitions × tasks after averaging over "
+        f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over "
         "seeds; one stream alone has none."
     ]
     if any(cell.budget.kind == "fraction" for cell in table.cells):
-        notes.append(f"B is the budget, p the number of mistakes of {_reference_of(results)} on the same stream.")
+        notes.append(f"B is the budget, p {_reference_of(results, table.columns)} on the same stream.")
+    if table.quantity is TEST_ERROR and any(c.measured is None for c in table.cells):
+        notes.append("Only learners that keep every example they hold have an averaged hypothesis of bounded size.")
     for ours, theirs in dict.fromkeys(
         pair
         for cell in table.cells
@@ -279,11 +389,22 @@ def _notes(results: Results, table: Table) -> list[str]:
     return notes + warnings(results)
 
 
-def _reference_of(results: Results) -> str:
-    """Return the learner whose mistakes the fractions are of."""
-    budgets = [entry.get("budget") for entry in results.config.get("algorithms") or []]
-    names = [str(budget["of"]) for budget in budgets if isinstance(budget, dict) and budget.get("of")]
-    return " or ".join(dict.fromkeys(names)) or "perceptron"
+def _reference_of(results: Results, columns: list[str]) -> str:
+    """Return in words what the fractions are of: the mistakes of a Perceptron, the final support size of another."""
+    entries = [entry for entry in results.config.get("algorithms") or [] if isinstance(entry, dict)]
+    names = {str(entry.get("label") or entry.get("name")): str(entry.get("name")) for entry in entries}
+    swept = {label for label in names if results.settings(label) not in ([], [NO_SETTING])}
+    followers: dict[str, list[str]] = {}
+    for entry in entries:
+        label, budget = str(entry.get("label") or entry.get("name")), entry.get("budget")
+        if label in columns and isinstance(budget, dict) and budget.get("of"):
+            followers.setdefault(str(budget["of"]), []).append(label)
+    parts = []
+    for source, labels in (followers or {"perceptron": []}).items():
+        counted = "number of mistakes" if names.get(source, source) == "perceptron" else "final support size"
+        whose = f" (of {', '.join(labels)})" if len(followers) > 1 else ""
+        parts.append(f"the {counted} of {source}{' at the same setting' if source in swept else ''}{whose}")
+    return " or ".join(parts)
 
 
 def warnings(results: Results) -> list[str]:
@@ -310,7 +431,9 @@ def build_costs(results: Results) -> list[Listing]:
     for dataset in results.datasets:
         own = [sums.get((dataset, label)) for label in labels]
         rows.append([dataset, *own, sum(value for value in own if value is not None)])
-    caption = "Seconds recorded with the runs, summed over tasks, repetitions, seeds and budgets."
+    swept = any(setting.items for setting in results.runs["setting"].unique())
+    over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
+    caption = f"Seconds recorded with the runs, summed over {over}."
     listings = [Listing("seconds", caption, ["dataset", *labels, "all"], rows, 1)]
     parts = results.manifest.get("parts") or []
     if parts:

@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 
+import numpy as np
+
 COLUMNS = [
     "run_id",
     "dataset",
@@ -28,6 +30,8 @@ COLUMNS = [
     "error",
     "label",
     "budget_fraction",
+    "test_error",
+    "last_test_error",
 ]
 
 EXPECTED = [
@@ -94,6 +98,8 @@ def run(dataset, label, percent, **others):
         "error": "",
         "label": label,
         "budget_fraction": "",
+        "test_error": "",
+        "last_test_error": "",
     } | others
     row["parameters"] = json.dumps(row["parameters"])
     return row
@@ -113,7 +119,7 @@ def runs_csv(rows, columns=COLUMNS):
     return text.getvalue()
 
 
-def manifest(rows, report=None, expected=None, **others):
+def manifest(rows, report=None, expected=None, algorithms=None, **others):
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     labels = list(dict.fromkeys(row["label"] for row in rows))
     config = {
@@ -122,7 +128,7 @@ def manifest(rows, report=None, expected=None, **others):
         "tie": "mistake",
         "dtype": "float64",
         "datasets": [{"name": name, "label": name} for name in datasets],
-        "algorithms": [{"name": label, "label": label, "budget": None} for label in labels],
+        "algorithms": algorithms or [{"name": label, "label": label, "budget": None} for label in labels],
         "report": report or {"tables": [], "figures": [], "choices": [], "findings": []},
         "profiles": {"ci": {"n_examples": 2000, "tasks": 3, "repetitions": None, "seeds": 2}},
     }
@@ -185,4 +191,49 @@ def paper_rows():
             rows.append(run("one", "rbp(read otherwise)", 9.1 + shift / 2, **asked))
     rows.append(run("two", "perceptron", 5))
     rows.append(run("two", "rbp", 20.1, budget=250, budget_fraction=0.5))
+    return rows
+
+
+def write_curves(folder, rows, per_file=7):
+    """Write the curves of rows as `runs_csv` numbers them: both counts grow evenly, so errors stay what they are."""
+    (folder / "curves").mkdir(exist_ok=True)
+    for start in range(0, len(rows), per_file):
+        part = rows[start : start + per_file]
+        n = part[0]["n_examples"]
+        rounds = np.unique(np.round(10.0 ** np.arange(0, np.log10(n) + 0.125, 0.125)).clip(1, n).astype(np.int64))
+        share = rounds / n
+        np.savez_compressed(
+            folder / "curves" / f"{start:016x}.npz",
+            run_id=[row.get("run_id", f"{start + i:016x}") for i, row in enumerate(part)],
+            rounds=rounds,
+            mistakes=np.array([row["mistakes"] * share for row in part]),
+            support_size=np.array([row["support_size"] * share for row in part]),
+        )
+
+
+ETAS = (0.05, 0.1, 0.3)
+SWEPT = [
+    {"name": "perceptron", "label": "perceptron"},
+    {"name": "projectron++", "label": "projectron++", "parameters": {"eta": list(ETAS), "threshold": ["distance"]}},
+    {"name": "rbp", "label": "rbp", "budget": {"of": "projectron++", "fractions": [1.0]}},
+]
+
+
+def swept_rows(dataset="one", repetitions=3):
+    """A Perceptron, a Projectron++ with three values of eta, and an rbp whose budgets are its support sizes."""
+    rows = []
+    for r in range(repetitions):
+        rows.append(run(dataset, "perceptron", 10 + r, repetition=r, support_size=1000 + 100 * r, last_test_error=0.1))
+        for i, eta in enumerate(ETAS):
+            size = 800 - 200 * i + 10 * r
+            parameters = {"eta": eta, "threshold": "distance"}
+            tested = {"test_error": 0.08 + i / 100, "last_test_error": 0.09 + i / 100}
+            own = {"repetition": r, "parameters": parameters, "support_size": size, "seconds": 0.123 * (r + 1)}
+            rows.append(run(dataset, "projectron++", 8 + i + r, **own, **tested))
+            budget = {"of": "projectron++", "fraction": 1.0, "setting": {"eta": eta}}
+            asked = {"budget": size, "budget_fraction": 1.0, "support_size": size, "parameters": {"budget": budget}}
+            rows += [
+                run(dataset, "rbp", 12 + i + r + seed, repetition=r, seed=seed, last_test_error=0.2, **asked)
+                for seed in range(2)
+            ]
     return rows

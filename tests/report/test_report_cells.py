@@ -6,8 +6,8 @@ import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
 from budgetrun.report import tables
-from budgetrun.report.cells import NO_BUDGET, Budget, Printed, measure
-from budgetrun.report.results import load
+from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
+from budgetrun.report.results import NO_SETTING, Setting, load
 
 
 def cells(folder):
@@ -21,8 +21,8 @@ def measured(folder):
 
 
 def test_mean_and_spreads_respect_the_nesting(paper):
-    cell = measured(paper)["one", "rbp", Budget("fraction", 0.5)]
-    assert cell.error == pytest.approx(21)
+    cell = measured(paper)[Place("one", "rbp", Budget("fraction", 0.5))]
+    assert cell.mean == pytest.approx(21)
     # over the two tasks' means, 20 and 22; over seeds 19, 20, 21 in each
     assert cell.sd == pytest.approx(math.sqrt(2))
     assert cell.sd_over_seeds == pytest.approx(1)
@@ -33,30 +33,30 @@ def test_mean_and_spreads_respect_the_nesting(paper):
 
 
 def test_learner_without_a_budget_has_none(paper):
-    cell = measured(paper)["one", "perceptron", NO_BUDGET]
-    assert cell.error == pytest.approx(11)
+    cell = measured(paper)[Place("one", "perceptron", NO_BUDGET)]
+    assert cell.mean == pytest.approx(11)
     assert math.isnan(cell.budget)
     assert math.isnan(cell.sd_over_seeds)
     assert cell.support_size == pytest.approx(1100)
 
 
 def test_one_stream_has_no_standard_deviation(paper):
-    assert math.isnan(measured(paper)["two", "rbp", Budget("fraction", 0.5)].sd)
+    assert math.isnan(measured(paper)[Place("two", "rbp", Budget("fraction", 0.5))].sd)
 
 
 def test_stream_with_fewer_seeds_counts_as_much_as_the_others(tmp_path):
     rows = [run("one", "rbp", 10, repetition=0, seed=seed, budget=5) for seed in range(3)]
     rows += [run("one", "rbp", 20, repetition=1, seed=0, budget=5)]
     rows += [failed("one", "rbp", "boom", repetition=1, seed=seed, budget=5) for seed in (1, 2)]
-    cell = measured(build(tmp_path / "r", rows))["one", "rbp", Budget("budget", 5)]
-    assert cell.error == pytest.approx(15)
+    cell = measured(build(tmp_path / "r", rows))[Place("one", "rbp", Budget("budget", 5))]
+    assert cell.mean == pytest.approx(15)
     assert (cell.n_runs, cell.n_failed) == (4, 2)
 
 
 def test_difference_and_ratio(paper):
     cell = cells(paper)["one", "rbp", 0.5]
     assert cell.printed == 16
-    assert cell.points == pytest.approx(5)
+    assert cell.difference == pytest.approx(5)
     assert cell.percent == pytest.approx(31.25)
     assert cell.relative == pytest.approx((21 / 16) / (11 / 8))
     assert cells(paper)["one", "perceptron", 0.5].relative == pytest.approx(1)
@@ -66,7 +66,7 @@ def test_alias_takes_the_printed_number_of_another_label(paper):
     cell = cells(paper)["one", "rbp(read otherwise)", 1.0]
     assert cell.printed == 9
     assert cell.source == ("one", "rbp")
-    assert cell.measured.error == pytest.approx(9.6)
+    assert cell.measured.mean == pytest.approx(9.6)
 
 
 def test_nothing_printed_is_never_invented(paper):
@@ -134,9 +134,10 @@ def test_settings_of_a_sweep_are_never_averaged_together(tmp_path):
         for budget in (5, 50)
     ]
     results = load(build(tmp_path / "r", rows))
-    assert results.labels == ["fogd [eta=0.5]", "fogd [eta=1]", "fogd [eta=2]"]
-    assert results.expand("fogd") == results.labels
-    assert measure(results.runs, results.failed)["one", "fogd [eta=2]", Budget("budget", 5)].error == pytest.approx(20)
+    assert results.labels == ["fogd"]
+    assert [setting.text for setting in results.settings("fogd")] == ["eta=0.5", "eta=1", "eta=2"]
+    place = Place("one", "fogd", Budget("budget", 5), Setting(("eta=2",)))
+    assert measure(results.runs, results.failed)[place].mean == pytest.approx(20)
 
 
 def test_budget_and_its_origin_are_no_settings(tmp_path):
@@ -145,7 +146,7 @@ def test_budget_and_its_origin_are_no_settings(tmp_path):
         run("one", "rbp", 10, repetition=r, budget=5 + r, budget_fraction=0.5, parameters={"budget": 5 + r} | origin)
         for r in range(2)
     ]
-    assert load(build(tmp_path / "r", rows)).labels == ["rbp"]
+    assert load(build(tmp_path / "r", rows)).settings("rbp") == [NO_SETTING]
 
 
 def test_text_that_looks_like_something_else_stays_text(tmp_path):
