@@ -102,7 +102,10 @@ def sweep(
         code = max(code, sweep_module.sweep(config, options))
         if code == 130:
             break
-        _report(sweep_module.results_folder(config, options.results))
+        folder = sweep_module.results_folder(config, options.results)
+        # There is none if no data were to be had.
+        if folder.is_dir():
+            _report(folder)
     sys.exit(code)
 
 

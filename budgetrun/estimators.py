@@ -43,7 +43,8 @@ _COMMON_PAGE = """
         Of the polynomial kernel, (gamma <a, b> + coef0)^degree.
     tie : {"mistake", "positive"}
         A score of exactly 0 in training is a mistake (default), or predicts the second class. `predict` gives the
-        second class for it in any case. {several}
+        second class for it in any case.
+        With more than two classes only "mistake" is possible.
     dtype : {"float64", "float32"}
         Of kernel values and scores.
 
@@ -53,8 +54,9 @@ _COMMON_PAGE = """
     n_features_in_ : int
     support_set_ : ndarray or csr_array, shape (n_support, n_features)
         The examples held, oldest first.
-    weights_ : ndarray, shape {weights}
+    weights_ : ndarray, shape (n_support,)
         Their weights in the last hypothesis; f(x) = sum of weights_ times kernel values.
+        With more than two classes: shape (n_classes, n_support); with a hierarchy, of pairs of example and label.
     n_rounds_, mistakes_ : int
         Rounds seen, and mistakes made on them, each predicted before its label was seen.
     online_error_ : float
@@ -323,9 +325,7 @@ def _make(
     return type(title, (BudgetClassifier,), namespace)
 
 
-def _page(
-    variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]], averaged: bool
-) -> str:
+def _page(variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]], averaged: bool) -> str:
     """Return a classifier's docstring: the pages of its learners, with what is common put to their parameters."""
     pages = [inspect.getdoc(learner) or "" for learner in (*variants.values(), *several.values())]
     summaries = [page.partition("\n")[0] for page in pages]
@@ -342,9 +342,7 @@ def _page(
             if entry[0] not in seen:
                 seen.add(entry[0])
                 lines += entry
-    common = _COMMON_PAGE.replace(
-        "{several}", "More than two classes\n        ask for the first." if several else ""
-    ).replace("{weights}", "(n_support,), or (n_classes, n_support)" if several else "(n_support,)")
+    common = "\n".join(line for line in _COMMON_PAGE.splitlines() if several or "than two classes" not in line)
     parameters, heading, attributes = inspect.cleandoc(common).partition("\nAttributes\n")
     lines += parameters.rstrip().splitlines()
     if averaged:

@@ -190,6 +190,9 @@ def sweep(config: Config, options: Options) -> int:
         _say(why)
     for label, why in plan.left_out.items():
         _say(f"{label} is optional, and left out: {why}")
+    if not plan.runs:
+        _say(f"{config.name}: nothing can be run without its data")
+        return 1 if plan.missing else 0
     with _dask_client(options) as client:
         return _sweep(config, plan, options, client)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import all_cases, random_stream
-from reference import kernel_expansion
+from reference import kernel_expansion, multiclass
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
@@ -19,6 +19,10 @@ from budgetrun.estimators import CLASSIFIERS
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
 REQUIRED = {"shrinking_perceptron": {"phi": 0.99}}
+SEVERAL = sorted(learners.registry(multiclass=True))
+AVERAGED = sorted(name for name, made in BY_NAME.items() if "averaged" in made(**REQUIRED.get(name, {})).get_params())
+MULTICLASS_CASES = {case_id: rest for case_id, *rest in all_cases("MULTICLASS_CASES")}
+CUTS = [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]
 
 
 def make(name, **given):
@@ -27,15 +31,25 @@ def make(name, **given):
 
 def test_every_learner_has_a_classifier():
     assert sorted(BY_NAME) == sorted(learners.registry())
-    assert set(CLASSIFIERS) == {"Perceptron", "RemoveOldest", "ShrinkingPerceptron", "Forgetron", "CKS", "RBP"}
+    assert set(CLASSIFIERS) >= {"Perceptron", "Forgetron", "CKS", "PassiveAggressive", "ProjectronPlusPlus"}
     assert budgetrun.Forgetron is CLASSIFIERS["Forgetron"]
 
 
-@pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_check_estimator(name):
+def coded_stream(T=150, n_classes=4, seed=3):
+    """Examples around a centre for each class."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(n_classes, size=T)
+    angle = 2 * np.pi * codes / n_classes
+    return rng.normal(size=(T, 2)) + 1.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1), codes
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [*((name, {}) for name in sorted(BY_NAME)), *((name, {"averaged": True}) for name in AVERAGED)]
+)
+def test_check_estimator(name, given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        checks = check_estimator(make(name), on_fail=None)
+        checks = check_estimator(make(name, **given), on_fail=None)
     assert [(c["check_name"], c["exception"]) for c in checks if c["status"] == "failed"] == []
     # The one exception: array libraries other than numpy.
     assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
@@ -49,19 +63,91 @@ def test_same_as_the_reference_however_the_stream_is_cut(case_id):
     given = parameters | ({"variant": variant} if variant else {})
     whole = make(name, gamma=0.5, **given).fit(X, y)
     pieces = make(name, gamma=0.5, **given)
-    for start, end in [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]:
+    for start, end in CUTS:
         pieces.partial_fit(X[start:end], y[start:end], classes=[-1, 1])
         pieces = pickle.loads(pickle.dumps(pieces))
     for fitted in (whole, pieces):
         assert fitted.mistakes_ == sum(trace.mistakes)
         assert fitted.n_rounds_ == 150
-        np.testing.assert_allclose(fitted.weights_, trace.alpha[-1], rtol=1e-9, atol=1e-12)
+        # Where weights come out of a linear system, the two programs solve it differently.
+        solved = learners.find(name, variant).needs_projection
+        np.testing.assert_allclose(fitted.weights_, trace.alpha[-1], rtol=1e-9, atol=1e-8 if solved else 1e-12)
         np.testing.assert_array_equal(fitted.support_set_, X[trace.active[-1]])
     k = kernel_expansion.gaussian(0.5)
     points = np.random.default_rng(5).normal(size=(7, 2))
     alpha = dict(zip(trace.active[-1], trace.alpha[-1], strict=True))
     expected = [kernel_expansion.value(alpha, X, x, k) for x in points]
-    np.testing.assert_allclose(whole.decision_function(points), expected, atol=1e-12)
+    np.testing.assert_allclose(whole.decision_function(points), expected, atol=1e-9 if solved else 1e-12)
+
+
+@pytest.mark.parametrize("case_id", MULTICLASS_CASES)
+def test_several_classes_are_the_reference_s_however_the_stream_is_cut(case_id):
+    name, _, parameters, function = MULTICLASS_CASES[case_id]
+    X, codes = coded_stream()
+    k = kernel_expansion.gaussian(0.5)
+    trace = function(X, codes, k, 4)
+    labels = np.array(["north", "south", "up", "west"])  # in the order of the codes
+    whole, pieces = (make(name, gamma=0.5, **parameters) for _ in range(2))
+    whole.fit(X, labels[codes])
+    for start, end in CUTS:
+        pieces.partial_fit(X[start:end], labels[codes[start:end]], classes=labels[::-1])
+        pieces = pickle.loads(pickle.dumps(pieces))
+    points = np.random.default_rng(5).normal(size=(7, 2))
+    alpha = dict(zip(trace.active[-1], trace.alpha[-1], strict=True))
+    expected = [multiclass.values(alpha, X, x, k, 4) for x in points]
+    for fitted in (whole, pieces):
+        assert list(fitted.classes_) == list(labels)
+        assert fitted.mistakes_ == sum(trace.mistakes)
+        assert fitted.n_rounds_ == 150
+        weights = np.reshape(trace.alpha[-1], (-1, 4))
+        np.testing.assert_allclose(fitted.weights_.T, weights, rtol=1e-9, atol=1e-8)
+        np.testing.assert_array_equal(fitted.support_set_, X[trace.active[-1]])
+        np.testing.assert_allclose(fitted.decision_function(points), expected, atol=1e-9)
+        np.testing.assert_array_equal(fitted.predict(points), labels[np.argmax(expected, axis=1)])
+
+
+@pytest.mark.parametrize("name", AVERAGED)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_averaged_is_the_mean_of_the_hypotheses_that_predicted(name, n_classes):
+    if n_classes > 2 and name not in SEVERAL:
+        pytest.skip(f"{name} learns two classes")
+    X, codes = coded_stream(n_classes=n_classes)
+    points = np.random.default_rng(5).normal(size=(7, 2))
+    model = make(name, gamma=0.5)
+    scores = [np.zeros((7, n_classes)) if n_classes > 2 else np.zeros(7)]
+    for t in range(len(X)):
+        model.partial_fit(X[t : t + 1], codes[t : t + 1], classes=range(n_classes))
+        scores.append(model.decision_function(points))
+    # f_T has not predicted yet.
+    mean = np.mean(scores[:-1], axis=0)
+    averaged = make(name, gamma=0.5, averaged=True).fit(X, codes)
+    np.testing.assert_allclose(averaged.decision_function(points), mean, atol=1e-9)
+    model.set_params(averaged=True)
+    np.testing.assert_allclose(model.decision_function(points), mean, atol=1e-9)
+    np.testing.assert_array_equal(averaged.weights_, make(name, gamma=0.5).fit(X, codes).weights_)
+    np.testing.assert_array_equal(averaged.predict(points), mean.argmax(axis=1) if n_classes > 2 else mean >= 0)
+
+
+def test_hierarchy_goes_by_the_names_of_the_labels():
+    X, codes = coded_stream()
+    expected = budgetrun.ProjectronPlusPlus(hierarchy="(0 1) (2 3)").fit(X, codes).decision_function(X)
+    # In the order of the classes: text sorts "10" before "9".
+    for labels, hierarchy in [
+        (["10", "11", "8", "9"], "(8 9) (11 10)"),
+        ([-1.0, 0.0, 2.0, 3.0], "(-1 0) (3 2)"),
+        (["a", "b", "c", "d"], "(a b)(c d)"),
+    ]:
+        model = budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, np.array(labels)[codes])
+        np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
+    apart = budgetrun.ProjectronPlusPlus().fit(X, codes).decision_function(X)
+    assert np.abs(apart - expected).max() > 0.1
+    for hierarchy, sentence in [
+        ("(0 1) (2 3 4)", "hierarchy has the label 4, which is none of the classes [0, 1, 2, 3]"),
+        ("(0 1) 2", "hierarchy lacks the class 3: it must have every one of [0, 1, 2, 3]"),
+        ("(0 1) (2 3", "hierarchy must be labels in groups, such as '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' leaves one open"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
@@ -72,8 +158,17 @@ def test_sparse_and_dense_agree(name, container):
     y = np.where(X[:, 0] + X[:, 1] > 0.1, "yes", "no")
     dense, sparse = make(name, gamma=0.5).fit(X, y), make(name, gamma=0.5).fit(container(X), y)
     assert dense.mistakes_ == sparse.mistakes_
-    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=1e-10)
+    # A projection on an ill-conditioned support set multiplies rounding.
+    atol = 1e-6 if learners.find(name).needs_projection else 1e-10
+    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
     assert list(dense.classes_) == ["no", "yes"]
+    if name in SEVERAL:
+        y = np.where(X[:, 2] > 0.1, "maybe", y)
+        dense.fit(X, y)
+        sparse.fit(container(X), y)
+        assert dense.mistakes_ == sparse.mistakes_
+        np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
+        np.testing.assert_allclose(dense.weights_, sparse.weights_, atol=atol)
 
 
 def test_memory_stays_as_small_as_the_budget():
@@ -119,6 +214,36 @@ def test_bad_parameters(given, sentence):
     X, y = random_stream()
     with pytest.raises(ValueError, match=re.escape(sentence)):
         budgetrun.Forgetron(**given).fit(X, y)
+
+
+def test_two_learners_under_one_name():
+    X, y = random_stream()
+    X4, codes = coded_stream()
+    with pytest.raises(ValueError, match=r"hierarchy is no parameter of projectron\+\+ for two classes: leave it out"):
+        budgetrun.ProjectronPlusPlus(hierarchy="(-1 1)").fit(X, y)
+    with pytest.raises(ValueError, match=r"test is no parameter of forgetron\(basic\) for two classes: leave it out"):
+        budgetrun.Forgetron(variant="basic", test="cumulative").fit(X, y)
+    with pytest.raises(ValueError, match="tie must be mistake with more than two classes, got 'positive'"):
+        budgetrun.Perceptron(tie="positive").fit(X4, codes)
+    with pytest.raises(ValueError, match="averaged must be one of False, True, got 'yes'"):
+        budgetrun.Perceptron(averaged="yes").fit(X, y)
+    with pytest.raises(TypeError, match="RBP has no argument 'averaged'"):
+        budgetrun.RBP(averaged=True)
+    with pytest.raises(ValueError, match="eta must be a number > 0, got 0"):
+        budgetrun.ProjectronPlusPlus(eta=0).fit(X, y)
+    with pytest.raises(ValueError, match=re.escape("C^2 + 2 (1 - alpha) B C must be 1")):
+        budgetrun.ProjectedAlma(C=1.0).fit(X, y)
+    # The same object may learn two classes, and then more.
+    model = budgetrun.PassiveAggressive().fit(X, y)
+    assert model.decision_function(X).shape == (len(X),)
+    assert model.fit(X4, codes).decision_function(X4).shape == (len(X4), 4)
+    assert model.weights_.shape == (4, len(model.support_set_))
+    # Classes that the stream has not shown yet.
+    early = budgetrun.Projectron().partial_fit(X4[:1], codes[:1], classes=[7, *range(4)])
+    assert early.decision_function(X4).shape == (len(X4), 5)
+    with pytest.raises(ValueError, match=r"y has labels \[9\] that are not among the classes \[0, 1, 2, 3, 7\]"):
+        early.partial_fit(X4[:1], [9])
+    assert sorted(name for name in BY_NAME if make(name).__sklearn_tags__().classifier_tags.multi_class) == SEVERAL
 
 
 def test_bad_calls():
