@@ -95,9 +95,17 @@ class Store:
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
         _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
 
+    def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
+        """Keep the curves of a finished job."""
+        import numpy as np
+
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **curves)
+        _replace(self.curves / f"{job_id}.npz", packed.getvalue())
+
     def drop_unfinished_writes(self) -> None:
         """Remove what processes that are no more were about to write; nothing refers to it."""
-        for path in [*self.folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
+        for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
             writer = path.name.split(".")[-2]
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 path.unlink(missing_ok=True)
@@ -214,11 +222,11 @@ def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
         return config
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: str | bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import threading
 import time
@@ -20,6 +19,7 @@ from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.evaluation import evaluate
 from budgetrun.learners import find
+from budgetrun.memory import peak_mb, reset_peak
 from budgetrun.plan import Job, Run, budget_origin, code_version
 from budgetrun.store import Store
 
@@ -77,6 +77,7 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     here = store.parts.is_dir()
     if here:
         mark.touch()
+    reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
         try:
@@ -88,7 +89,7 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, here)
     if here:
         if curves is not None:
-            np.savez_compressed(store.curves / f"{job.job_id}.npz", **curves)
+            store.save_curves(job.job_id, curves)
         store.save(job.job_id, rows)
         mark.unlink(missing_ok=True)
     return outcome
@@ -183,7 +184,7 @@ def row_of(
         "support_size": None,
         "max_support_size": None,
         "seconds": None,
-        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "peak_memory_mb": round(peak_mb(), 1),
         "status": "failed",
         "error": "",
         "label": spec.label,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import files, gaussians
+from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, card, combined_sha256
 from budgetrun.data.dataset import Dataset, load_card, load_own
+from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
@@ -105,9 +106,9 @@ def facts_of(spec: DatasetSpec, known: Card | None, data_dir: Path | None, downl
         return Facts.of(load(spec, known, data_dir))
     if known.format != "generated":
         return card_facts(known, known.chosen_parts(spec.parts), data_dir, download)
-    options = gaussians.check_options(spec.options, known.options, where_of(spec))
-    counts: dict[Label, int] = {-1: options["n_per_class"], 1: options["n_per_class"]}
-    return Facts(counts, known.n_features, None, {}, _generator_sha256(known, options), known.notes)
+    source = generator(known.name)
+    options = source.check(spec.options, known.options, where_of(spec))
+    return Facts(source.counts(**options), known.n_features, None, {}, _generator_sha256(known, options), known.notes)
 
 
 def card_facts(known: Card, parts: tuple[str, ...], data_dir: Path | None, download: bool) -> Facts:

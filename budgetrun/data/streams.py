@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import gaussians
 from budgetrun.data.cards import Card, Label
 from budgetrun.data.dataset import Dataset
+from budgetrun.data.generators import generator
 from budgetrun.data.scaling import scale_in_place
 from budgetrun.data.sources import card_of, facts_of, load, where_of
 from budgetrun.data.tasks import task_signs
@@ -136,8 +136,9 @@ def open_stream(
     rng = _randomness(spec.name, seed, repetition)
     dataset: Dataset
     if known is not None and known.format == "generated":
-        options = gaussians.check_options(spec.options, known.options, where)
-        dataset = Dataset.of(*gaussians.noisy_gaussians(rng(POINTS), **options), {})
+        source = generator(known.name)
+        options = source.check(spec.options, known.options, where)
+        dataset = Dataset.of(*source.draw(rng(POINTS), **options), {})
     else:
         dataset = load(spec, known, data_dir)
     signs = _signs(spec, known, dataset.classes)

@@ -46,8 +46,8 @@ class Alma(Learner):
     --------
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Linear
-    >>> run(Alma(alpha=0.5), Linear(), [[2.0], [1.0], [1.0]], [1, 1, 1]).updates
-    2
+    >>> run(Alma(alpha=0.5), Linear(), [[2.0, 0.0], [0.6, 0.8]], [1, 1]).margin_updates
+    1
     """
 
     name = "alma"

@@ -76,7 +76,7 @@ class MulticlassPerceptron(MulticlassLearner):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Linear
     >>> run(MulticlassPerceptron(), Linear(), [[1.0], [1.0], [-1.0]], [2, 2, 0], n_classes=3).mistakes
-    2
+    1
     """
 
     name = "perceptron"

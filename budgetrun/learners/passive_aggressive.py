@@ -73,7 +73,7 @@ class MulticlassPassiveAggressive(MulticlassLearner):
     --------
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassPassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1], n_classes=3).mistakes
+    >>> run(MulticlassPassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1], n_classes=3).updates
     2
     """
 

@@ -285,3 +285,22 @@ def test_faults_are_told_before_and_by_the_stream(own, fields, told):
 def test_unknown_task(own):
     told = fault(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
+
+
+def test_rotating_gaussians_turn():
+    spec = DatasetSpec(
+        name="rotating_gaussians", order="file", options={"n_examples": 4000, "turns": 0.5, "deviation": 0.1}
+    )
+    stream = open_stream(spec, seed=0, repetition=0)
+    y = stream.tasks["-"]
+    assert stream_info(spec).n_examples == stream.n_examples == 4000
+    assert y.sum() == 0
+    centres = [(y[part, None] * stream.X[part]).mean(axis=0) for part in (slice(0, 100), slice(-100, None))]
+    np.testing.assert_allclose(centres[0], [1, 1], atol=0.1)
+    np.testing.assert_allclose(centres[1], [-1, -1], atol=0.1)
+
+
+@pytest.mark.parametrize("options", [{"n_examples": 3}, {"turns": -1}, {"deviation": 0}, {"speed": 1}])
+def test_rotating_gaussians_refuse(options):
+    with pytest.raises(InputError, match="rotating_gaussians"):
+        stream_info(DatasetSpec(name="rotating_gaussians", options=options))

@@ -7,7 +7,9 @@ import pytest
 
 from budgetrun.learners import registry
 
-LEARNERS = [learner for variants in registry().values() for learner in variants.values()]
+LEARNERS = [
+    learner for several in (False, True) for variants in registry(several).values() for learner in variants.values()
+]
 MODULES = {"budgetrun.formula", *(learner.__module__ for learner in LEARNERS)}
 
 

@@ -123,7 +123,7 @@ def test_multiclass_projectron_without_a_threshold_is_the_perceptron(stream, ker
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("stream", STREAMS)
 def test_structured_with_orthogonal_labels_is_the_multiclass_one(stream, kernel, eta, threshold):
-    X, codes = classes_of(stream)
+    X, codes = (rows[:100] for rows in classes_of(stream))
     each = multiclass_projectron_pp(X, codes, KERNELS[kernel], N_CLASSES, eta, threshold)
     joint = structured_projectron_pp(
         X,
@@ -196,8 +196,10 @@ def test_duplicates_never_enter_twice(stream, kernel, eta):
         assert all(r is None or r >= 0 for r in trace.residuals)
 
 
+# Not on the far stream: there scores are tiny. ALMA calls one 0 if its own terms cancel, the projected version if it is
+# below 1e-9, and the two part on scores between.
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("stream", ["duplicated", "tied", "far"])
+@pytest.mark.parametrize("stream", ["duplicated", "tied"])
 def test_projected_alma_without_a_threshold_is_alma(stream, kernel):
     X, y = STREAMS[stream]()
     full = alma(X, y, KERNELS[kernel], alpha=0.9, B=1.0, C=math.sqrt(1.01) - 0.1)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.data.generators.options import check_integer, completed
 from budgetrun.errors import InputError
 
 SPREADS = ("variance", "standard_deviation")
 _AXES = np.array([0.2, 2.0])
 
 
-def check_options(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
+def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the options completed by their defaults: n_per_class (int, >= 1) and spread (one of `SPREADS`).
 
     Raises
@@ -20,19 +21,19 @@ def check_options(options: dict[str, Any], defaults: dict[str, Any], where: str)
     InputError
         An unknown option, or a value out of range.
     """
-    for name in options:
-        if name not in defaults:
-            raise InputError(f"{where}: options: unknown '{name}'; allowed: {' '.join(defaults)}")
-    chosen = {**defaults, **options}
-    n = chosen["n_per_class"]
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"{where}: options.n_per_class: must be an integer >= 1, got {n!r}")
+    chosen = completed(options, defaults, where)
+    check_integer("n_per_class", chosen["n_per_class"], 1, where)
     if chosen["spread"] not in SPREADS:
         raise InputError(f"{where}: options.spread: must be one of {' '.join(SPREADS)}, got {chosen['spread']!r}")
     return chosen
 
 
-def noisy_gaussians(rng: np.random.Generator, n_per_class: int, spread: str) -> tuple[np.ndarray, np.ndarray]:
+def counts(n_per_class: int, **_: Any) -> dict[int, int]:
+    """Return how many examples have each label."""
+    return {-1: n_per_class, 1: n_per_class}
+
+
+def draw(rng: np.random.Generator, n_per_class: int, spread: str) -> tuple[np.ndarray, np.ndarray]:
     """Draw points around (1, 1), labelled +1, and as many around (-1, -1), labelled -1.
 
     Parameters

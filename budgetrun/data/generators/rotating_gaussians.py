@@ -1,0 +1,62 @@
+"""Two Gaussian clouds that turn about the origin while the stream goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from budgetrun.data.generators.options import check_integer, check_number, completed
+from budgetrun.errors import InputError
+
+
+def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the options completed by their defaults.
+
+    They are n_examples (int, even, >= 2), turns (number, >= 0) and deviation (number, > 0).
+
+    Raises
+    ------
+    InputError
+        An unknown option, or a value out of range.
+    """
+    chosen = completed(options, defaults, where)
+    check_integer("n_examples", chosen["n_examples"], 2, where)
+    check_number("turns", chosen["turns"], 0, where)
+    check_number("deviation", chosen["deviation"], 1e-6, where)
+    if chosen["n_examples"] % 2:
+        raise InputError(
+            f"{where}: options.n_examples: must be even, half of it of each label, got {chosen['n_examples']}"
+        )
+    return chosen
+
+
+def counts(n_examples: int, **_: Any) -> dict[int, int]:
+    """Return how many examples have each label."""
+    return {-1: n_examples // 2, 1: n_examples // 2}
+
+
+def draw(
+    rng: np.random.Generator, n_examples: int, turns: float, deviation: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw points around m_t, labelled +1, and around -m_t, labelled -1, for an m_t that turns at constant speed.
+
+    Parameters
+    ----------
+    rng : Generator
+    n_examples : int, even
+        T; half of them have each label, in random order.
+    turns : float
+        How many times the clouds go round; with half a turn they change places.
+    deviation : float
+        The standard deviation of a point about its centre, in each direction; |m_t| = sqrt(2).
+
+    Returns
+    -------
+    X : ndarray, shape (n_examples, 2), float64, in the order of time
+    y : ndarray, shape (n_examples,), int, -1 or +1
+    """
+    y = rng.permutation(np.repeat([1, -1], n_examples // 2))
+    angle = np.pi / 4 + 2 * np.pi * turns * np.arange(n_examples) / n_examples
+    centres = np.sqrt(2) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return y[:, None] * centres + deviation * rng.standard_normal((n_examples, 2)), y
