@@ -18,8 +18,10 @@ from pydantic import Field
 
 Rows = np.ndarray | sp.csr_array
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Degree = Annotated[int, Field(ge=1)]
+Offset = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
+]
 
 
 class Kernel(ABC):
@@ -132,7 +134,7 @@ class Polynomial(Kernel):
 
     name = "polynomial"
 
-    def __init__(self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: NotNegative = 1.0) -> None:
+    def __init__(self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: Offset = 1.0) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import sys
 from pathlib import Path
@@ -11,10 +12,8 @@ _RESET, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 def reset_peak() -> None:
     """Begin to measure anew, where the system can do that (Linux); elsewhere the peak is the process's own."""
-    try:
+    with contextlib.suppress(OSError):
         _RESET.write_text("5")
-    except OSError:
-        pass
 
 
 def peak_mb() -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -34,6 +34,9 @@ class ProjectedAlma(Alma):
         solves it.
     threshold : {"distance", "squared_distance"}
         What eta is compared with: ||delta||, as the text has it (default), or ||delta||^2.
+    delta : {"hypothesis", "example"}
+        What a projection loses: of the hypothesis, the step C / sqrt(k) included, as the text defines it (default), or
+        of the normalised example.
 
     Attributes
     ----------
@@ -42,8 +45,9 @@ class ProjectedAlma(Alma):
 
     Notes
     -----
-    O(n^2) a round for n support examples, and as much memory. delta is what is lost of the update, its step included.
-    Departures from the source: none by default.
+    O(n^2) a round for n support examples, and as much memory. The proof of the mistake bound needs ``delta="example"``:
+    as steps get smaller, the text's test lets through whatever is projected, in the end examples of which nothing
+    remains. Departures from the source: none by default.
 
     References
     ----------
@@ -68,6 +72,7 @@ class ProjectedAlma(Alma):
         B: Positive = 1.0,
         C: Positive | None = None,
         threshold: Threshold = "distance",
+        delta: Literal["hypothesis", "example"] = "hypothesis",
     ) -> None:
         slack = (1 - alpha) * B
         solved = math.hypot(slack, 1) - slack
@@ -79,15 +84,17 @@ class ProjectedAlma(Alma):
         super().__init__(alpha=alpha, B=B, C=solved if C is None else C)
         self.eta = eta
         self.threshold = threshold
+        self.delta = delta
         self.most_lost = eta**2 if threshold == "distance" else eta
 
     def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
         return ProjectedHypothesis(pool)
 
     def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:  # type: ignore[override]
-        size = self.C / math.sqrt(self.k)
-        weight = size / length(f.square)
-        if weight**2 * f.residual <= self.most_lost + f.rounding * size**2:
+        step = self.C / math.sqrt(self.k)
+        weight = step / length(f.square)
+        scale = step if self.delta == "hypothesis" else 1.0
+        if (scale / length(f.square)) ** 2 * f.residual <= self.most_lost + f.rounding * scale**2:
             f.project(y * weight)
         else:
             f.add(y * weight)

@@ -8,7 +8,9 @@ from reference.kernel_expansion import is_mistake, record, stream, value
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, gram, norm, settled
 
 
-def projected_alma(X, y, k, eta, alpha=0.0, B=1.0, C=2**0.5 - 1, threshold="distance", tie="mistake"):
+def projected_alma(
+    X, y, k, eta, alpha=0.0, B=1.0, C=2**0.5 - 1, threshold="distance", delta="hypothesis", tie="mistake"
+):
     assert abs(C**2 + 2 * (1 - alpha) * B * C - 1) <= TOLERANCE
     K = gram(X, k)
     trace = ProjectionTrace()
@@ -26,9 +28,10 @@ def projected_alma(X, y, k, eta, alpha=0.0, B=1.0, C=2**0.5 - 1, threshold="dist
             k_t = [k(X[i], x_t) for i in S.members]
             k_tt = k(x_t, x_t)
             d, _, residual = S.project(k_t, k_tt)
-            # delta = f' - f'' is that step times what is left of k(x', .)
-            residual *= step**2 / length(x_t, k) ** 2
-            if residual <= allowed(eta, threshold) + TOLERANCE * step**2:  # ||delta|| <= eta: f''
+            # delta = f' - f'' is that step times what is left of k(x', .); the proof of Theorem 7 needs the latter
+            scale = step if delta == "hypothesis" else 1.0
+            residual *= scale**2 / length(x_t, k) ** 2
+            if residual <= allowed(eta, threshold) + TOLERANCE * scale**2:  # ||delta|| <= eta: f''
                 for i, d_i in zip(S.members, d, strict=True):
                     weights[i] += y_t * step * d_i / length(x_t, k)
             else:  # f'
@@ -53,5 +56,6 @@ CASES = cases(
     {"eta": 0.1, "alpha": 1.0, "B": 1.0, "C": 1.0},
     {"eta": 0.2, "alpha": 0.9, "B": 1.0, "C": math.sqrt(1.01) - 0.1},
     {"eta": 0.01, "threshold": "squared_distance"},
+    {"eta": 0.3, "delta": "example"},
 )
 EXACT_CASES = cases({"eta": 0.0})  # as with the Projectron: where examples are exactly dependent, or clearly not

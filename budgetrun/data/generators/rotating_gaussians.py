@@ -36,9 +36,7 @@ def counts(n_examples: int, **_: Any) -> dict[int, int]:
     return {-1: n_examples // 2, 1: n_examples // 2}
 
 
-def draw(
-    rng: np.random.Generator, n_examples: int, turns: float, deviation: float
-) -> tuple[np.ndarray, np.ndarray]:
+def draw(rng: np.random.Generator, n_examples: int, turns: float, deviation: float) -> tuple[np.ndarray, np.ndarray]:
     """Draw points around m_t, labelled +1, and around -m_t, labelled -1, for an m_t that turns at constant speed.
 
     Parameters
