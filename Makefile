@@ -33,7 +33,7 @@ lint: $(READY)  ## Check style, and that public functions have types
 	$(BIN)/ruff check .
 
 data: $(READY)  ## Fetch and verify the data sets of all configs
-	$(BIN)/budgetrun data fetch mnist usps census_income
+	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1
 
 bench: $(READY)  ## Measure the engine against plain loops
 	$(BIN)/budgetrun bench

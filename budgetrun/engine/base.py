@@ -131,3 +131,37 @@ class BaseHypothesis(ABC):
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) of the support examples with those of ``X``, shape (size, n)."""
         return self._pool.kernel.between(self.support_set, X.astype(self._pool.dtype, copy=False))
+
+
+class BinaryHypothesis(BaseHypothesis):
+    """One function f, whose sign predicts."""
+
+    def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
+        scores, b = self.scores, len(y)
+        while t < b:
+            doubt = self.doubt()
+            margins = learner.margins(self, t)
+            hits = y[t:] * scores[t:] <= margins + doubt
+            k = int(hits.argmax())
+            if not hits[k]:
+                return None
+            t += k
+            threshold = margins if isinstance(margins, float) else margins.item(k)
+            label, score = int(y[t]), scores.item(t)
+            margin = label * score
+            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
+                scores[t] = score = self.exact_score(t)
+                margin = label * score
+            mistake = margin < 0 or (margin == 0 and (label < 0 or tie == "mistake"))
+            if mistake or margin < threshold:
+                return t, mistake, (label, score)
+            t += 1
+        return None
+
+    @abstractmethod
+    def doubt(self) -> float:
+        """Return how far a score may be off through rounding."""
+
+    @abstractmethod
+    def exact_score(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block, free of rounding as far as can be."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.base import Act, BaseHypothesis
+from budgetrun.engine.base import BinaryHypothesis
 from budgetrun.engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from budgetrun.learners.base import Learner
 
 
-class Hypothesis(BaseHypothesis):
+class Hypothesis(BinaryHypothesis):
     """f = sum_i coef_i k(x_i, .), together with its scores on the rest of the block in hand.
 
     The verbs a learner uses are `add`, `scale` and `evict`; each keeps the scores of the rounds to come right, and the
@@ -180,34 +180,11 @@ class Hypothesis(BaseHypothesis):
     def end_block(self) -> None:
         """Nothing of a block needs to be folded in."""
 
-    def next_act(self, y: np.ndarray, t: int, learner: Learner, tie: str) -> Act | None:
-        scores, b = self.scores, len(y)
-        while t < b:
-            doubt = self.doubt()
-            margins = learner.margins(self, t)
-            hits = y[t:] * scores[t:] <= margins + doubt
-            k = int(hits.argmax())
-            if not hits[k]:
-                return None
-            t += k
-            threshold = margins if isinstance(margins, float) else margins.item(k)
-            label, score = int(y[t]), scores.item(t)
-            margin = label * score
-            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
-                scores[t] = score = self.exact_score(t)
-                margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or tie == "mistake"))
-            if mistake or margin < threshold:
-                return t, mistake, (label, score)
-            t += 1
-        return None
-
     def doubt(self) -> float:
-        """Return how far a score may be off through rounding."""
         return self._mass * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block, free of the order of summation; 0 if its terms cancel."""
+        # Free of the order of summation; 0 if the terms cancel.
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         score = math.fsum(terms.tolist())
         # Weights that are not whole numbers carry rounding of their own.

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.base import Act, BaseHypothesis
+from budgetrun.engine.base import BinaryHypothesis
 from budgetrun.engine.subspace import SpannedFunction, Subspace, settle
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
-    from budgetrun.learners.base import Learner
 
 
-class ProjectedHypothesis(BaseHypothesis):
+class ProjectedHypothesis(BinaryHypothesis):
     """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
 
     The verbs a learner uses are `add`, `project` and `scale`. With P the projection on the span, delta = k(x, .) -
@@ -113,25 +112,12 @@ class ProjectedHypothesis(BaseHypothesis):
     def end_block(self) -> None:
         self._f.end_block()
 
-    def next_act(self, y: np.ndarray, t: int, learner: Learner, tie: str) -> Act | None:
-        scores, b, least = self.scores, len(y), self.rounding
-        while t < b:
-            margins = learner.margins(self, t)
-            hits = y[t:] * scores[t:] <= np.maximum(margins, least)
-            k = int(hits.argmax())
-            if not hits[k]:
-                return None
-            t += k
-            threshold = margins if isinstance(margins, float) else margins.item(k)
-            label, score = int(y[t]), scores.item(t)
-            if abs(score) <= least:
-                scores[t] = score = 0.0
-            margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or tie == "mistake"))
-            if mistake or margin < threshold:
-                return t, mistake, (label, score)
-            t += 1
-        return None
+    def doubt(self) -> float:
+        return self.rounding
+
+    def exact_score(self, t: int) -> float:
+        score = self.scores.item(t)
+        return 0.0 if abs(score) <= self.rounding else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:

@@ -61,9 +61,9 @@ class ProjectronPlusPlus(Projectron):
 
     def margins(self, f: ProjectedHypothesis, t: int) -> np.ndarray:
         lost = f.residuals(t)
-        margins = 1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding
+        margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
         # What the support set has nothing of has no projection to learn.
-        margins[lost == f.squares_from(t)] = -np.inf
+        margins[lost == f.squares_from(t)] = 0
         return margins
 
     def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:
@@ -160,8 +160,8 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
         self, f: ProjectedMulticlass, t: int, true: np.ndarray, rivals: np.ndarray
     ) -> np.ndarray:
         lost = f.residuals(t, true, rivals)
-        margins = 1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding
-        margins[lost == f.squares_of(t, true, rivals)] = -np.inf
+        margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
+        margins[lost == f.squares_of(t, true, rivals)] = 0
         return margins
 
     def update(self, f: ProjectedMulticlass, y: int, rival: int, lead: float) -> None:
