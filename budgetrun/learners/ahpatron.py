@@ -1,0 +1,114 @@
+"""Ahpatron: AVP on a budget, by halving the support set and projecting what leaves."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from budgetrun.engine.reweighed import ReweighedHypothesis
+from budgetrun.learners.avp import Share, into_ball
+from budgetrun.learners.base import Learner, Positive
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+
+def _even(budget: int) -> int:
+    if budget % 2:
+        raise ValueError(f"must be even, since half of it leaves at a time, got {budget}")
+    return budget
+
+
+EvenBudget = Annotated[int, Field(ge=2, strict=True), AfterValidator(_even)]
+
+
+class Ahpatron(Learner):
+    """Learn every example whose margin is below 1 - epsilon; past the budget the half of least weight is projected.
+
+    Parameters
+    ----------
+    budget : int, even, >= 2
+        B, the most examples held between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
+        B >= 16.
+    epsilon : float in (0, 1)
+        What the margin may lack of 1. The mistake bounds need it above 3 U / sqrt(B) (Theorem 4).
+    U : float, > 0, or None
+        The radius of the ball that f stays in; None for sqrt(B) / 2, as in the authors' runs.
+    step : float, > 0, or None
+        lambda; None for U / sqrt(4 B), as in Theorem 6.
+    eta : float, > 0
+        The ridge of the projection, eq. (6).
+    norm : {"kept", "shrunk"}
+        ||f|| after halving: as it was, c_t = ||f_t|| / U (Theorem 6; default), or 0.6 U (Theorem 4).
+
+    Notes
+    -----
+    O(B d) a round, and O(B^2 d + B^3) for each halving, of which there is at most one in B / 2 updates (Lemma 1). Of
+    examples of the same weight the older ones leave; the paper leaves that open.
+
+    References
+    ----------
+    Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter mistake
+    bound", AAAI. Algorithm 2, eqs. (6)-(9).
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(Ahpatron(budget=2, epsilon=0.5), Linear(), [[0.5], [0.5], [0.5], [0.5]], [1, 1, 1, 1]).max_support
+    2
+    """
+
+    name = "ahpatron"
+    needs_norm = True
+
+    def __init__(
+        self,
+        *,
+        budget: EvenBudget,
+        epsilon: Share,
+        U: Positive | None = None,
+        step: Positive | None = None,
+        eta: Positive = 0.0005,
+        norm: Literal["kept", "shrunk"] = "kept",
+    ) -> None:
+        self.budget = budget
+        self.epsilon = epsilon
+        self.U = math.sqrt(budget) / 2 if U is None else U
+        self.step = self.U / math.sqrt(4 * budget) if step is None else step
+        self.eta = eta
+        self.norm = norm
+
+    def start(self, pool: Pool, n_classes: int) -> ReweighedHypothesis:
+        return ReweighedHypothesis(pool, self)
+
+    def margins(self, f: ReweighedHypothesis, t: int) -> float:
+        return 1 - self.epsilon
+
+    def update(self, f: ReweighedHypothesis, y: int, score: float) -> None:
+        if f.size == self.budget:
+            self.halve(f)
+        f.add(y * self.step)
+        into_ball(f, self.U)
+
+    def halve(self, f: ReweighedHypothesis) -> None:
+        """Keep the half of the support set with the largest weights, and project the other half on its span."""
+        half = self.budget // 2
+        # A stable sort of the reversed order: among weights equal but for rounding the younger come first.
+        sizes = np.abs(f.coef[::-1])
+        largest = np.argsort(-np.round(sizes / sizes.max(), 9), kind="stable")[:half]
+        stays = np.zeros(f.size, dtype=bool)
+        stays[f.size - 1 - largest] = True
+        K = f.gram()
+        K_2, K_21 = K[np.ix_(stays, stays)], K[np.ix_(stays, ~stays)]
+        theta = np.linalg.solve(K_2 + self.eta * np.eye(half), K_21 @ f.coef[~stays])
+        weights = f.coef[stays] + theta
+        wanted = math.sqrt(f.norm_sq) if self.norm == "kept" else 0.6 * self.U
+        norm_sq = float(weights @ K_2 @ weights)
+        if norm_sq > 0:
+            weights *= wanted / math.sqrt(norm_sq)
+            norm_sq = wanted**2
+        f.keep(np.flatnonzero(stays), weights, norm_sq)

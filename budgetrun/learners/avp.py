@@ -1,0 +1,68 @@
+"""AVP, the aggressive variant of the Perceptron."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from budgetrun.learners.base import Learner, Positive
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypothesis import Hypothesis
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class AVP(Learner):
+    """Learn every example whose margin is below 1 - epsilon, and keep ||f|| <= U.
+
+    Parameters
+    ----------
+    epsilon : float in (1/2, 1) for the mistake bounds
+        What the margin may lack of 1.
+    U : float, > 0, or None
+        The radius of the ball. None for no ball, and steps of 1 (Corollary 1); with a ball the step of a round is
+        U / sqrt(U^2 + m), for the m rounds so far with y f(x) <= 0, this one included (Corollary 2).
+
+    Notes
+    -----
+    O(n d) a round for n support examples: all that it ever learned. Departures from the source: none.
+
+    References
+    ----------
+    Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter mistake
+    bound", AAAI. Algorithm 1; steps: Corollaries 1 and 2.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(AVP(epsilon=0.6), Linear(), [[0.5], [0.5], [2.0]], [1, 1, 1]).updates
+    2
+    """
+
+    name = "avp"
+    needs_norm = True
+
+    def __init__(self, *, epsilon: Share, U: Positive | None = None) -> None:
+        self.epsilon = epsilon
+        self.U = U
+        self.misses = 0
+
+    def margins(self, f: Hypothesis, t: int) -> float:
+        return 1 - self.epsilon
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        self.misses += y * score <= 0
+        step = 1.0 if self.U is None else self.U / math.sqrt(self.U**2 + self.misses)
+        f.add(y * step)
+        if self.U is not None:
+            into_ball(f, self.U)
+
+
+def into_ball(f: Hypothesis, U: float) -> None:
+    """f *= min(1, U / ||f||)."""
+    if f.norm_sq > U**2:
+        f.scale(U / math.sqrt(f.norm_sq))

@@ -1,0 +1,58 @@
+"""Liao, Li, Liao, Hu & Dang (2024), Algorithm 2: Ahpatron."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.projection import ProjectionTrace, gram
+
+
+def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept", tie="mistake"):
+    U = math.sqrt(budget) / 2 if U is None else U
+    step = U / math.sqrt(4 * budget) if step is None else step
+    K = gram(X, k)
+    trace = ProjectionTrace()
+    alpha = {}
+
+    def length(a):
+        weights = np.array(list(a.values()))
+        return math.sqrt(max(0.0, weights @ K[np.ix_(list(a), list(a))] @ weights))
+
+    for t, x_t, y_t in stream(X, y):
+        score = rounded_value(alpha, X, x_t, k)
+        update = y_t * score < 1 - epsilon
+        if update and len(alpha) == budget:
+            # S_2: the half of largest weight, of equal weights the younger; S_1: the rest
+            largest = max(map(abs, alpha.values()))
+            # (weights that differ by rounding only are equal)
+            ranked = sorted(alpha, key=lambda i: (round(abs(alpha[i]) / largest, 9), i))
+            S_1, S_2 = ranked[: budget // 2], sorted(ranked[budget // 2 :])
+            # theta = (K_2 + eta I)^{-1} K_21 alpha_1, eq. (9)
+            K_2, K_21 = K[np.ix_(S_2, S_2)], K[np.ix_(S_2, S_1)]
+            theta = np.linalg.inv(K_2 + eta * np.eye(len(S_2))) @ K_21 @ np.array([alpha[i] for i in S_1])
+            c_t = length(alpha) / U if norm == "kept" else 0.6
+            alpha = {i: alpha[i] + theta_i for i, theta_i in zip(S_2, theta.tolist(), strict=True)}
+            size = length(alpha)
+            if size > 0:
+                alpha = {i: a * c_t * U / size for i, a in alpha.items()}
+        if update:
+            alpha[t] = y_t * step
+            size = length(alpha)
+            shrink = min(1.0, U / size) if size > 0 else 1.0
+            alpha = {i: a * shrink for i, a in alpha.items()}
+        record(trace, score, is_mistake(y_t, score, tie), alpha)
+        trace.updates.append(update)
+    return trace
+
+
+CASES = [
+    (None, given, partial(ahpatron, **given))
+    for given in (
+        {"budget": 2, "epsilon": 0.5},
+        {"budget": 20, "epsilon": 0.5},
+        {"budget": 40, "epsilon": 0.8, "norm": "shrunk"},
+        {"budget": 1000, "epsilon": 0.6},
+    )
+]
