@@ -54,7 +54,11 @@ def main() -> None:
 
 @main.command()
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: the cores]")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Worker processes.  [default: the cores; 1 with solvers, which are timed]",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would run, how much is done, and what it would cost.")
 @click.option("--only", multiple=True, metavar="KEY=VALUE", help="Only runs with this dataset, algorithm, budget, ...")
 @click.option("--profile", default="full", show_default=True, help="A profile of the config, such as ci.")
@@ -85,7 +89,7 @@ def sweep(
         raise InputError("--backend dask and --scheduler ADDRESS go together")
     options = sweep_module.Options(
         results=results,
-        jobs=jobs or sweep_module.default_jobs(),
+        jobs=jobs,
         data_dir=data_dir,
         only=_only(only),
         memory=memory,
@@ -278,7 +282,9 @@ def _listing(what: str) -> list[tuple[str, str]]:
                 for variant, learner in variants.items():
                     shown = f"{name}({variant})" if variant else name
                     found.append((f"{shown} [multiclass]" if multiclass else shown, _first_line(learner)))
-        return found
+        from budgetrun import solvers
+
+        return found + [(f"{name} [solver]", _first_line(solver)) for name, solver in solvers.registry().items()]
     if what == "kernels":
         from budgetrun import kernels
 

@@ -27,7 +27,16 @@ FileName = Annotated[
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 Label = int | float | str
-Quantity = Literal["online_error", "support_size", "test_error", "last_test_error", "seconds"]
+Quantity = Literal[
+    "online_error",
+    "support_size",
+    "test_error",
+    "last_test_error",
+    "seconds",
+    "objective",
+    "gap",
+    "seconds_ratio",
+]
 
 
 class _Spec(BaseModel):
@@ -143,7 +152,7 @@ class FractionBudget(_Spec):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One learner with one setting.
+    """One learner or solver with one setting.
 
     Attributes
     ----------
@@ -163,6 +172,8 @@ class RunSpec:
         Which of its settings: the values of what it sweeps over, ``budget`` included; empty if it has one alone.
     multiclass : bool
         Whether the learner is the one for several classes.
+    solver : bool
+        Whether it is a batch solver (`budgetrun.solvers`) and no learner.
     """
 
     label: str
@@ -175,10 +186,11 @@ class RunSpec:
     budget_of: str | None = None
     budget_setting: dict[str, Any] = field(default_factory=dict)
     multiclass: bool = False
+    solver: bool = False
 
 
 class AlgorithmSpec(_Spec):
-    """A learner and the settings to sweep over.
+    """A learner or solver and the settings to sweep over.
 
     Attributes
     ----------
@@ -192,6 +204,8 @@ class AlgorithmSpec(_Spec):
     budget : tuple of int, FractionBudget or None
     parameters : dict of str to tuple
         The values to sweep over, of every parameter but ``budget`` and ``seed``, in the order of the learner's page.
+    solver : bool
+        Whether it is a batch solver; a config's algorithms all are, or none is.
     """
 
     name: str
@@ -200,6 +214,7 @@ class AlgorithmSpec(_Spec):
     seeds: int = 1
     budget: FractionBudget | tuple[int | None, ...] | None = None
     parameters: dict[str, tuple[Any, ...]] = {}
+    solver: bool = False
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -226,7 +241,7 @@ class AlgorithmSpec(_Spec):
         for values in itertools.product(*self.parameters.values()):
             for budget, seed in itertools.product(budgets, range(self.seeds)):
                 parameters = dict(zip(self.parameters, values, strict=True))
-                yield RunSpec(self.label, self.name, self.variant, parameters, **budget, seed=seed)
+                yield RunSpec(self.label, self.name, self.variant, parameters, **budget, seed=seed, solver=self.solver)
 
     def settings(self) -> list[dict[str, Any]]:
         """Return what tells each of the settings from the others, the budget included and the seed not."""
@@ -250,10 +265,12 @@ class TableSpec(_Spec):
         The file of the printed numbers, as typed: relative to the config's folder.
     columns, rows : tuple of str or None
         Labels of algorithms and of datasets, in order; None for all.
-    quantity : {"online_error", "support_size", "test_error", "last_test_error", "seconds"}
-        What is shown; errors in percent.
+    quantity : Quantity
+        What is shown; errors in percent. ``objective``, ``gap`` (to the best known optimum) and ``seconds_ratio`` are
+        of solvers.
     relative_to : str or None
-        The algorithm by whose ratio, ours / printed, the others' are also divided.
+        The algorithm by whose ratio, ours / printed, the others' are also divided; with ``seconds_ratio`` the one whose
+        seconds, ours and printed, the others' are divided by.
     tolerance : float, > 0
         The relative difference from the print above which a cell is listed.
     aliases : dict of str to str
@@ -290,8 +307,9 @@ class FigureSpec(_Spec):
         The algorithm shown as a single point.
     band : tuple of str
         Algorithms whose range over seeds is shaded.
-    x : {"budget", "budget_fraction", "rounds", "support_size"}
-    y : {"online_error", "support_size", "test_error", "last_test_error"}
+    x : {"budget", "budget_fraction", "rounds", "support_size", "seconds"}
+        ``seconds`` is of solvers.
+    y : {"online_error", "support_size", "test_error", "last_test_error", "gap"}
     log_x : bool or None
         Whether the horizontal axis is logarithmic; None leaves it to the figure.
     """
@@ -302,8 +320,8 @@ class FigureSpec(_Spec):
     lines: Annotated[tuple[str, ...], Field(min_length=1)]
     point: str | None = None
     band: tuple[str, ...] = ()
-    x: Literal["budget", "budget_fraction", "rounds", "support_size"] = "budget"
-    y: Literal["online_error", "support_size", "test_error", "last_test_error"] = "online_error"
+    x: Literal["budget", "budget_fraction", "rounds", "support_size", "seconds"] = "budget"
+    y: Literal["online_error", "support_size", "test_error", "last_test_error", "gap"] = "online_error"
     log_x: bool | None = None
 
 
@@ -406,8 +424,13 @@ class Config(_Spec):
         """Whether the tasks have several classes: all of a config's, or none."""
         return any(dataset.task == "multiclass" for dataset in self.datasets)
 
+    @property
+    def solvers(self) -> bool:
+        """Whether the algorithms are batch solvers: all of a config's, or none."""
+        return any(algorithm.solver for algorithm in self.algorithms)
+
     def expand(self) -> Iterator[RunSpec]:
-        """Yield every learner with every setting, in the order of the config."""
+        """Yield every algorithm with every setting, in the order of the config."""
         by_label = {algorithm.label: algorithm for algorithm in self.algorithms}
         for algorithm in self.algorithms:
             of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None

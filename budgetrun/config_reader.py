@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field as Limits
 
@@ -31,6 +31,9 @@ from budgetrun.strict_yaml import Document, KeyPath, Problem, parse
 
 if TYPE_CHECKING:
     from budgetrun.learners import Learner
+    from budgetrun.solvers import Solver
+
+    Algorithm = type[Learner] | type[Solver]
 
 _Mapping = dict[str, Any]
 _Some = Annotated[list[Any], Limits(min_length=1)]
@@ -39,14 +42,20 @@ _KERNEL = Field(dict[str, Any] | None, required=False)
 _LIST = Field(list[Any] | None, required=False)
 _MAPPING = Field(dict[str, Any] | None, required=False)
 
-# What a figure may show over its horizontal axis.
+# What a figure may show over its horizontal axis; the first is the default.
 _HEIGHTS = {
     "budget": ("online_error", "test_error", "last_test_error"),
     "budget_fraction": ("online_error", "test_error", "last_test_error"),
     "rounds": ("online_error", "support_size"),
     "support_size": ("online_error", "test_error", "last_test_error"),
+    "seconds": ("gap",),
 }
 _OF_TESTS = ("test_error", "last_test_error")
+# What a table may show of learners and of solvers; the first is the default.
+_QUANTITIES = {
+    False: ("online_error", "support_size", "test_error", "last_test_error", "seconds"),
+    True: ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
+}
 
 
 def read(text: str, path: Path) -> Config:
@@ -81,6 +90,7 @@ class _Reader:
         self._document = document
         self._folder = folder
         self._multiclass = False
+        self._solvers = False
         self._tested: set[str | None] = set()
         self.problems = list(document.problems)
 
@@ -101,8 +111,13 @@ class _Reader:
             self._dataset(entry, ("datasets", i), kernel, with_kernel, repetitions) for i, entry in enumerate(entries)
         ]
         algorithms = given.get("algorithms", [])
+        self._solvers = self._kind_of_algorithms(algorithms)
+        if self._solvers:
+            self._refuse_what_goes_with_learners(given, datasets)
         specs = [self._algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
         labels = self._unique([self._algorithm_label(entry) for entry in algorithms], "algorithms", "label")
+        if self._solvers:
+            self._check_kernels(algorithms, datasets)
         dataset_labels = self._unique([_dataset_label(e) for e in entries], "datasets", "label")
         report = self._report(given.get("report"), _Names("algorithm", labels), _Names("dataset", dataset_labels))
         profiles = self._profiles(given.get("profiles"))
@@ -260,6 +275,50 @@ class _Reader:
 
     # Algorithms.
 
+    def _kind_of_algorithms(self, entries: list[Any]) -> bool:
+        """Tell solvers beside learners; return whether the first that can be told is a solver."""
+        from budgetrun import learners
+
+        known = learners.registry(multiclass=False).keys() | learners.registry(multiclass=True).keys()
+        kinds = {}
+        for i, entry in enumerate(entries):
+            if _is_solver(entry) or (isinstance(entry, dict) and str(entry.get("name")) in known):
+                kinds[i] = _is_solver(entry)
+        first = min(kinds, default=0)
+        for i, kind in kinds.items():
+            if kind != kinds[first]:
+                here, there = ("solver", "learner") if kind else ("learner", "solver")
+                which = f"{entries[i]['name']!r} is a {here}, and {entries[first]['name']!r} a {there}"
+                text = f"{which}; a config's algorithms are all learners or all solvers: make two configs"
+                self._add(("algorithms", i, "name"), text)
+                break
+        return kinds.get(first, False)
+
+    def _refuse_what_goes_with_learners(self, given: _Mapping, datasets: list[DatasetSpec | None]) -> None:
+        if given.get("tie") == "positive":
+            self._add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
+        if given.get("dtype") == "float32":
+            self._add(("dtype",), "must be 'float64' with solvers, got 'float32'")
+        for i, dataset in enumerate(datasets):
+            if dataset is not None and dataset.task == "multiclass":
+                text = "must be one of binary, equal_splits with solvers, got 'multiclass'"
+                self._add(("datasets", i, "task"), text)
+
+    def _check_kernels(self, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
+        """Tell solvers that do not know the kernel of some dataset, each once."""
+        from budgetrun import solvers
+
+        for i, entry in enumerate(entries):
+            for dataset in datasets:
+                if not _is_solver(entry) or dataset is None or dataset.kernel is None:
+                    continue
+                known = solvers.find(entry["name"]).kernels
+                if dataset.kernel.name not in known:
+                    of = f"dataset {dataset.label!r} has {dataset.kernel.name}"
+                    text = f"{entry['name']} solves with the kernel {' or '.join(known)} only, and {of}"
+                    self._add(("algorithms", i, "name"), text)
+                    break
+
     def _algorithm(self, data: Any, path: KeyPath, entries: list[Any]) -> AlgorithmSpec | None:
         if not isinstance(data, dict):
             self._add(path, f"must be a mapping (key: value), got {show(data)}")
@@ -273,6 +332,8 @@ class _Reader:
             "variant": Field(str | None, required=False),
             "label": Field(Text, required=False),
         }
+        if self._solvers:
+            del fields["variant"]
         if learner.draws:
             fields["seeds"] = Field(Annotated[int, Limits(ge=1)], required=False)
         own = _parameters(learner)
@@ -282,6 +343,9 @@ class _Reader:
                 advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
                 self._add((*path, key), f"cannot be given here; {advice}")
         told = {"seed", "seeds"} - fields.keys()
+        if self._solvers and "budget" in data:
+            self._add((*path, "budget"), f"{learner.name} is a solver, and holds all examples: it takes no budget")
+            told.add("budget")
         for key in data:
             if key not in fields and key not in own and key not in told:
                 self._add((*path, key), unknown_key(key, [*fields, *own]))
@@ -302,20 +366,27 @@ class _Reader:
         budget = swept.pop("budget", None)
         spec = AlgorithmSpec(
             name=learner.name,
-            variant=learner.variant,
+            variant=getattr(learner, "variant", None),
             label=common.get("label") or _default_label(learner),
             seeds=common.get("seeds", 1),
             budget=None if budget == (None,) else budget,
             parameters=swept,
+            solver=self._solvers,
         )
         self._try(spec, learner, path)
         return spec
 
-    def _learner(self, data: _Mapping, path: KeyPath) -> type[Learner] | None:
-        from budgetrun import learners
+    def _learner(self, data: _Mapping, path: KeyPath) -> Algorithm | None:
+        """Return the class of an entry, a learner's or a solver's."""
+        from budgetrun import learners, solvers
 
-        known = learners.registry(multiclass=self._multiclass)
+        known: _Mapping = solvers.registry() if self._solvers else learners.registry(multiclass=self._multiclass)
         name, variant = data.get("name"), data.get("variant")
+        if self._solvers and name in known:
+            return solvers.find(name)
+        if _is_solver(data) != self._solvers and (_is_solver(data) or name in learners.registry(self._multiclass)):
+            # Told once, at the first such entry.
+            return None
         if name is None:
             self._add((*path, "name"), "missing; must be the name of an algorithm  (budgetrun list algorithms)")
         elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self._multiclass):
@@ -325,7 +396,8 @@ class _Reader:
                 text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
             self._add((*path, "name"), f"{text}  (allowed: {', '.join(known)})")
         elif not isinstance(name, str) or name not in known:
-            self._add((*path, "name"), f"{unknown(name, known)}  (budgetrun list algorithms)")
+            names = [*known, *solvers.registry()]
+            self._add((*path, "name"), f"{unknown(name, names)}  (budgetrun list algorithms)")
         elif variant is not None and not (isinstance(variant, str) and variant in known[name]):
             variants = [key for key in known[name] if key is not None]
             listed = f"  (allowed: {', '.join(variants)})" if variants else f"; {name} has no variants"
@@ -342,6 +414,8 @@ class _Reader:
             return None
         if data.get("label") is not None:
             return str(data["label"])
+        if _is_solver(data):
+            return str(data["name"])
         try:
             found = learners.find(data.get("name", ""), data.get("variant"), multiclass=self._multiclass)
         except (KeyError, TypeError):
@@ -389,8 +463,8 @@ class _Reader:
             self._add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
-    def _try(self, spec: AlgorithmSpec, learner: type[Learner], path: KeyPath) -> None:
-        """Build the learner once for each setting: what its parameters may not be together only it knows."""
+    def _try(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
+        """Build the learner or solver once for each setting: what its parameters may not be together only it knows."""
         if isinstance(spec.budget, FractionBudget):
             return
         for run in spec.model_copy(update={"seeds": 1}).expand():
@@ -398,7 +472,7 @@ class _Reader:
             if learner.draws:
                 extra["seed"] = 0
             try:
-                learner(**run.parameters, **extra)
+                cast("Callable[..., Any]", learner)(**run.parameters, **extra)
             except ValueError as error:
                 self._add(path, str(error))
 
@@ -443,14 +517,19 @@ class _Reader:
         # One that is wrong has been told.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
-        x, y = values.get("x", "budget"), values.get("y", "online_error")
-        if y not in _HEIGHTS[x]:
+        x = values.setdefault("x", "seconds" if self._solvers else "budget")
+        y = values.setdefault("y", _HEIGHTS[x][0])
+        if (x == "seconds") != self._solvers:
+            are = "solvers: write x: seconds" if self._solvers else "learners, and seconds go with solvers"
+            self._add((*path, "x"), f"must be another, got {show(x)}; the algorithms are {are}")
+        elif y not in _HEIGHTS[x]:
             self._add((*path, "y"), f"with x: {x} must be one of {', '.join(_HEIGHTS[x])}, got {show(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")], datasets)
-        if values.get("band") and not x.startswith("budget"):
-            text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
-            self._add((*path, "band"), text)
+        for key in ("band", "point") if x == "seconds" else ("band",):
+            if values.get(key) and not x.startswith("budget"):
+                text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
+                self._add((*path, key), text)
         return values
 
     def _need_test(self, path: KeyPath, quantity: str, shown: list[str | None], datasets: _Names) -> None:
@@ -470,7 +549,16 @@ class _Reader:
             either = _Names("algorithm or dataset", [*labels.known, *datasets.known])
             for key in values.get("aliases", {}):
                 self._refer((*path, "aliases", key), key, either)
-        quantity = values.get("quantity", "online_error")
+        known = _QUANTITIES[self._solvers]
+        wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
+        quantity = values.setdefault("quantity", known[0])
+        if not wrong and quantity not in known:
+            kind = "solvers" if self._solvers else "learners"
+            text = f"must be one of {', '.join(known)}, as the algorithms are {kind}, got {show(quantity)}"
+            self._add((*path, "quantity"), text)
+        elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
+            text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
+            self._add((*path, "relative_to"), text)
         if quantity in _OF_TESTS:
             self._need_test((*path, "quantity"), quantity, values.get("rows") or datasets.known or [], datasets)
         if values.get("expected") is not None:
@@ -508,6 +596,13 @@ class _Names:
         return f"  (allowed: {', '.join(self.known)})" if self.known else ""
 
 
+def _is_solver(data: Any) -> bool:
+    """Whether an entry names a solver."""
+    from budgetrun import solvers
+
+    return isinstance(data, dict) and isinstance(data.get("name"), str) and data["name"] in solvers.registry()
+
+
 @cache
 def _top_fields() -> dict[str, Field]:
     chosen_elsewhere = ("profile", "tasks")
@@ -531,15 +626,16 @@ def _parameters(cls: type) -> dict[str, Field]:
     return {name: Field(p.annotation, p.default is p.empty) for name, p in signature if name != "seed"}
 
 
-def _default(learner: type[Learner], name: str) -> Any:
+def _default(learner: Algorithm, name: str) -> Any:
     from budgetrun import learners
 
     default = learners.parameters(learner)[name].default
     return list(default) if isinstance(default, tuple) else default
 
 
-def _default_label(learner: type[Learner]) -> str:
-    return learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+def _default_label(learner: Algorithm) -> str:
+    variant = getattr(learner, "variant", None)
+    return learner.name if variant is None else f"{learner.name}({variant})"
 
 
 def _dataset_label(data: Any) -> str | None:

@@ -68,7 +68,8 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
     """An online learner as a classifier; see its subclasses, one for each learner.
 
     `fit` starts anew and passes once over its data, in their order; `partial_fit` goes on. Both give exactly what the
-    learner gives example by example, whatever the sizes of the calls. Memory is O(B d), however long the stream.
+    learner gives example by example, whatever the sizes of the calls. Memory is that of the support set, however
+    long the stream.
     """
 
     _learners: dict[str | None, type[Learner]]
@@ -196,10 +197,12 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
         """Return the learner's own parameters among those given, checked; None leaves a parameter to the learner."""
         wanted = learners.parameters(learner)
         chosen = {}
-        for name in _parameters([*self._learners.values(), *self._several.values()]):
+        for name, default in _parameters([*self._learners.values(), *self._several.values()]).items():
             if given[name] is None:
                 continue
             if name not in wanted:
+                if given[name] == default:
+                    continue
                 kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
                 of = "more than two classes" if several else "two classes"
                 raise ValueError(f"{name} is no parameter of {kind} for {of}: leave it out, got {given[name]!r}")
@@ -282,11 +285,13 @@ def _parameters(among: Sequence[type[Learner]]) -> dict[str, Any]:
     defaults: dict[str, Any] = {}
     for name in dict.fromkeys(name for page in pages for name in page):
         own = [page[name].default if name in page else None for page in pages]
-        defaults[name] = _DEFAULTS.get(name, own[0] if all(d == own[0] for d in own) else None)
+        default = own[0] if all(d == own[0] for d in own) else None
+        missing = inspect.Parameter.empty in own
+        defaults[name] = _DEFAULTS.get(name, default) if missing else default
     return defaults
 
 
-# Learners have none for these; scikit-learn wants every argument to have one.
+# Where learners have none: scikit-learn wants every argument to have one.
 _DEFAULTS = {"budget": 100, "eta": 0.1}
 
 

@@ -16,11 +16,13 @@ OPTIONAL = ("budget", "budget_fraction", "setting")
 
 
 def value_column(quantity: str) -> str:
-    """Return the column that has a quantity's printed numbers: its name, errors in percent."""
+    """Return the column that has a quantity's printed numbers: its name, errors in percent; ratios are of seconds."""
+    if quantity == "seconds_ratio":
+        return "seconds"
     return f"{quantity}_percent" if quantity.endswith("error") else quantity
 
 
-VALUES = tuple(map(value_column, get_args(Quantity)))
+VALUES = tuple(dict.fromkeys(map(value_column, get_args(Quantity))))
 
 
 def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str, Any]], list[str]]:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from budgetrun.config import setting_text
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.fields import nearest
-from budgetrun.learners import Learner, find
+from budgetrun.learners import find
 from budgetrun.resources import PACKAGE
 
 if TYPE_CHECKING:
     from budgetrun.config import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
+    from budgetrun.learners import Learner
+    from budgetrun.solvers import Solver
 
 
 @dataclass(frozen=True)
@@ -90,20 +92,39 @@ class Plan:
 RUNS_A_JOB = 900
 
 
-# What every run goes through; beside it, its own learner.
+# What every learner's run goes through; beside it, its own learner.
 _EVERY_RUN = ("budgetrun.engine.group", "budgetrun.evaluation", "budgetrun.kernels", "budgetrun.data")
+# The same of a solver's.
+_EVERY_SOLVER = ("budgetrun.solvers.base", "budgetrun.kernels", "budgetrun.data")
+
+
+def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
+    """Return the class of a run's learner or solver."""
+    if spec.solver:
+        from budgetrun import solvers
+
+        return solvers.find(spec.name)
+    return find(spec.name, spec.variant, multiclass=spec.multiclass)
 
 
 @cache
-def code_version(*learners: type[Learner]) -> str:
+def code_version(*algorithms: type[Learner] | type[Solver]) -> str:
     """Return a hash of the code that determines outcomes; comments and docstrings do not count.
 
-    That is the making and testing of a run, the engine, the kernels, the data layer and the modules of the learners
-    given, with whatever these import: a new learner, or a module of the engine that only others need, leaves the runs
-    of the rest alone.
+    That is the making and testing of a run, the kernels, the data layer, the engine (of learners) and the modules of
+    the algorithms given, with whatever these import: a new learner, or a module of the engine that only others need,
+    leaves the runs of the rest alone. Learners and solvers are not asked for together.
     """
-    modules = {*_EVERY_RUN, *(base.__module__ for learner in learners for base in learner.__mro__)}
-    paths = {PACKAGE / "work.py", *_with_imports(path for path in map(_file_of, modules) if path)}
+    modules = {base.__module__ for algorithm in algorithms for base in algorithm.__mro__}
+    if any(module.startswith(f"{PACKAGE.name}.solvers.") for module in modules):
+        return _code_hash((*_EVERY_SOLVER, *modules), "solving.py")
+    return _code_hash((*_EVERY_RUN, *modules))
+
+
+def _code_hash(modules: Iterable[str], *more: str) -> str:
+    """Return a hash of modules, of all that they import from the package, and of further files without that."""
+    alone = {PACKAGE / name for name in ("work.py", *more)}
+    paths = {*alone, *_with_imports(path for path in map(_file_of, set(modules)) if path)}
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(f"{path.relative_to(PACKAGE)} {_code(path)}".encode())
@@ -214,6 +235,8 @@ def _runs(
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
     """Put runs that read the same stream together, task by task, as long as ``fits`` agrees.
 
+    Solvers, whose seconds are compared, have a job each.
+
     Returns
     -------
     list of Job
@@ -225,6 +248,9 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
+        if config.solvers:
+            jobs += [_job(specs[label], repetition, [run]) for of_task in tasks.values() for run in of_task]
+            continue
         together: list[Run] = []
         for of_task in tasks.values():
             more = [*together, *of_task]
@@ -340,7 +366,7 @@ def _run_id(
     assert dataset.kernel is not None
     stream = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
     what: dict[str, Any] = {
-        "code": code_version(find(spec.name, spec.variant, multiclass=spec.multiclass)),
+        "code": code_version(algorithm_of(spec)),
         "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=stream),
         "dataset": dataset.label,

@@ -10,11 +10,11 @@ from typing import Any
 from budgetrun import __version__, resources
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of whatever can change a number, and the CPU's name."""
+def versions(*more: str) -> dict[str, str]:
+    """Return the versions of whatever can change a number, further packages included, and the CPU's name."""
     from threadpoolctl import threadpool_info
 
-    names = ("numpy", "scipy", "scikit-learn", "pandas", "joblib")
+    names = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", *more)
     found = {"budgetrun": __version__, "python": platform.python_version()}
     found |= {name: importlib.metadata.version(name) for name in names}
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]

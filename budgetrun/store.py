@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import time
 import zlib
@@ -27,9 +28,12 @@ COLUMNS = (
     "run_id", "dataset", "task", "repetition", "seed", "algorithm", "parameters", "kernel", "budget", "n_examples",
     "mistakes", "online_error", "updates", "margin_updates", "support_size", "max_support_size", "seconds",
     "peak_memory_mb", "status", "error", "label", "budget_fraction", "test_error", "last_test_error",
+    "objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds",
 )  # fmt: skip
+# Of solvers alone; rows of learners come without them.
+SOLVER_COLUMNS = ("objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds")
 # Results of earlier versions do not have these.
-LATER_COLUMNS = ("test_error", "last_test_error")
+LATER_COLUMNS = ("test_error", "last_test_error", *SOLVER_COLUMNS)
 
 Row = dict[str, str]
 
@@ -91,7 +95,8 @@ class Store:
         """Keep the runs of a finished job; nothing that happens afterwards loses them."""
         lines = []
         for row in rows:
-            text = json.dumps({column: _text(row[column]) for column in COLUMNS}, ensure_ascii=False)
+            whole = dict.fromkeys(SOLVER_COLUMNS) | row
+            text = json.dumps({column: _text(whole[column]) for column in COLUMNS}, ensure_ascii=False)
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
         _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
 
@@ -206,6 +211,8 @@ def _is_whole(row: dict[Any, Any]) -> bool:
         for column in LATER_COLUMNS:
             float(row[column] or 0)
         if row["status"] == "done":
+            if row["objective"]:
+                return math.isfinite(float(row["objective"])) and float(row["seconds"]) >= 0
             return float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
     except (ValueError, ZeroDivisionError):
         return False

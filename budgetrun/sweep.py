@@ -45,7 +45,8 @@ class Options:
     ----------
     results : Path
         The folder of results folders.
-    jobs : int, >= 1
+    jobs : int, >= 1, or None
+        None for the number of cores; for solvers, whose seconds are compared, for one.
     data_dir : Path or None
     only : dict of str to list of str
     memory : float
@@ -57,13 +58,18 @@ class Options:
     """
 
     results: Path
-    jobs: int = 1
+    jobs: int | None = 1
     data_dir: Path | None = None
     only: dict[str, list[str]] = field(default_factory=dict)
     memory: float = 8e9
     backend: str = "loky"
     scheduler: str | None = None
     force: bool = False
+
+
+def n_workers(config: Config, options: Options) -> int:
+    """Return how many workers the sweep of a config has."""
+    return options.jobs or (1 if config.solvers else default_jobs())
 
 
 def results_folder(config: Config, results: Path) -> Path:
@@ -154,7 +160,8 @@ def describe(config: Config, options: Options) -> str:
     for job in jobs:
         info = plan.infos[job.dataset.label]
         seconds[job.dataset.label] += job_seconds(job.runs, info, config.dtype)
-        largest[job.dataset.label] = max(largest[job.dataset.label], job_bytes(job.runs, info, config.dtype))
+        n_bytes = job_bytes(job.runs, info, config.dtype, _kernel(job.dataset))
+        largest[job.dataset.label] = max(largest[job.dataset.label], n_bytes)
     of_dataset, left = Counter(run.dataset for run in selected), Counter(run.dataset for run in todo)
     for label, info in plan.infos.items():
         line = f"  {label}: {info.n_examples:,} rounds x {info.n_features:,} features, "
@@ -164,9 +171,10 @@ def describe(config: Config, options: Options) -> str:
         lines.append(line)
     lines += [f"  {label}: its runs are not counted. {why}" for label, why in (plan.missing | plan.left_out).items()]
     if todo:
-        total = sum(seconds.values()) / options.jobs
-        at_once = min(options.jobs, len(jobs)) * max(largest.values())
-        lines.append(f"  estimate: about {duration(total)} with --jobs {options.jobs}, at most {at_once / 1e9:.1f} GB")
+        n_jobs = n_workers(config, options)
+        total = sum(seconds.values()) / n_jobs
+        at_once = min(n_jobs, len(jobs)) * max(largest.values())
+        lines.append(f"  estimate: about {duration(total)} with --jobs {n_jobs}, at most {at_once / 1e9:.1f} GB")
     return "\n".join(lines)
 
 
@@ -209,7 +217,8 @@ def _sweep(config: Config, plan: Plan, options: Options, client: Any) -> int:
     store.prune(lambda row: row["run_id"] in planned or row["dataset"] not in plan.infos)
     done = _done(store.rows(), plan.runs)
     todo = _todo(plan, done, options)
-    _say(f"{config.name}: {len(todo):,} runs to do, {len(done):,} done, in {store.folder}")
+    how = _one_at_a_time(config, options)
+    _say(f"{config.name}: {len(todo):,} runs to do, {len(done):,} done, in {store.folder}{how}")
     work = _Sweep(config, plan, options, store, manifest, client)
     began = time.monotonic()
     finished = interrupted = False
@@ -262,14 +271,15 @@ class _Sweep:
             data_dir=options.data_dir.resolve() if options.data_dir else None,
             folder=store.folder.resolve(),
             parent=os.getpid(),
-            code=code_version(),
+            code=_code(config),
         )
+        self.n_jobs = n_workers(config, options)
 
     def make(self, todo: Sequence[Run]) -> None:
         """Make these runs: first those whose support sizes are others' budgets."""
         first, rest = _phases(self.plan, todo)
         estimate = sum(self._seconds(job) for runs in (first, rest) for job in self._jobs(runs))
-        with Progress(len(todo), estimate, self.options.jobs) as progress:
+        with Progress(len(todo), estimate, self.n_jobs) as progress:
             self._run(self._jobs(first), progress)
             rows = self.store.rows()
             done = _done(rows, sources_first(self.plan, rest))
@@ -291,7 +301,8 @@ class _Sweep:
 
     def _run(self, jobs: list[Job], progress: Progress) -> None:
         """Run jobs; those at work when a worker died are tried once more, one at a time, so that one is to blame."""
-        left = sorted(jobs, key=self._seconds, reverse=True)
+        # Solvers of the same data one after the other: what else the machine does is then alike for them.
+        left = jobs if self.config.solvers else sorted(jobs, key=self._seconds, reverse=True)
         suspects: dict[str, Job] = {}
         while left:
             left = self._attempt(left, progress)
@@ -334,7 +345,7 @@ class _Sweep:
             return
         from joblib import Parallel, delayed, parallel_config
 
-        n_jobs = self.options.jobs
+        n_jobs = self.n_jobs
         context = parallel_config(backend="loky", inner_max_num_threads=1) if n_jobs > 1 else nullcontext()
         with context, warnings.catch_warnings():
             # A worker that has grown is replaced between jobs, which is all that this says.
@@ -345,7 +356,7 @@ class _Sweep:
     def _dask_outcomes(self, jobs: list[Job]) -> Iterator[Outcome]:
         from distributed import KilledWorker, as_completed
 
-        asked = {self.client.submit(run_job, job, self.settings, pure=False): job for job in jobs}
+        asked = {self.client.submit(_work, job, self.settings, pure=False): job for job in jobs}
         try:
             for future in as_completed(list(asked)):
                 try:
@@ -400,6 +411,14 @@ def _run_beside(job: Job, settings: Settings) -> Outcome:
     """Run a job in a process that does not outlive the one that sweeps."""
     if os.getpid() != settings.parent:
         _die_with(settings.parent)
+    return _work(job, settings)
+
+
+def _work(job: Job, settings: Settings) -> Outcome:
+    if job.runs[0].spec.solver:
+        from budgetrun import solving
+
+        return solving.run_job(job, settings)
     return run_job(job, settings)
 
 
@@ -414,12 +433,16 @@ def _die_with(parent: int) -> None:
 
 
 def _jobs(config: Config, plan: Plan, runs: Sequence[Run], options: Options) -> list[Job]:
-    room = options.memory / options.jobs
+    room = options.memory / n_workers(config, options)
 
     def fits(dataset: DatasetSpec, together: Sequence[Run]) -> bool:
-        return job_bytes(together, plan.infos[dataset.label], config.dtype) <= room
+        return job_bytes(together, plan.infos[dataset.label], config.dtype, _kernel(dataset)) <= room
 
     return make_jobs(config, runs, fits)
+
+
+def _kernel(dataset: DatasetSpec) -> str:
+    return dataset.kernel.name if dataset.kernel else ""
 
 
 def _done(rows: Mapping[str, Mapping[str, str]], runs: Sequence[Run]) -> set[str]:
@@ -464,8 +487,8 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
         "profile": config.profile,
         "seed": config.seed,
-        "versions": provenance.versions(),
-        "code": code_version(),
+        "versions": provenance.versions(*(["numba"] if config.solvers else [])),
+        "code": _code(config),
         "git": provenance.commit(),
         "datasets": {
             label: {
@@ -480,10 +503,25 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "start": _now(),
         "end": None,
         "seconds": 0.0,
-        "jobs": options.jobs,
+        "jobs": n_workers(config, options),
         "parts": [],
         "failures": [],
     }
+
+
+def _code(config: Config) -> str:
+    """Return the hash of the code that all runs of a config go through."""
+    if config.solvers:
+        from budgetrun.solvers import Solver
+
+        return code_version(Solver)
+    return code_version()
+
+
+def _one_at_a_time(config: Config, options: Options) -> str:
+    if not config.solvers or options.jobs is not None:
+        return ""
+    return ", one at a time, so that their seconds can be compared (--jobs N makes N at once)"
 
 
 @contextmanager

@@ -8,16 +8,17 @@ import pytest
 import scipy.sparse as sp
 from cases import STREAMS
 from click.testing import CliRunner
-from reference import forgetron, perceptron
+from reference import forgetron, perceptron, projectron_pp
 from reference.kernel_expansion import gaussian
 
-from budgetrun.bench import chart, comparisons, growth, loops, records, run, sizes, timing
+from budgetrun.bench import chart, comparisons, growth, loops, projections, records, run, sizes, timing
 from budgetrun.cli import main
 from budgetrun.data import Stream
 from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
+from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 
 GAMMA = 0.7
 TINY = dataclasses.replace(
@@ -28,6 +29,7 @@ TINY = dataclasses.replace(
     growth_budgets=(5, 10),
     growth_features=(2, 4),
     growth_learners=(1, 2),
+    growth_etas=(0.8, 0.4),
     perceptron_rounds=120,
     base_rounds=120,
     base_budget=10,
@@ -49,7 +51,8 @@ def made_stream(spec, seed, repetition, data_dir):
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(run, "QUICK", TINY)
-    monkeypatch.setattr(comparisons, "open_stream", made_stream)
+    for module in (comparisons, projections):
+        monkeypatch.setattr(module, "open_stream", made_stream)
 
 
 def rows_of(path):
@@ -68,6 +71,30 @@ def test_plain_loops_are_the_papers_algorithms(stream):
         expected = forgetron.self_tuned(X, y, gaussian(GAMMA), budget)
         assert loops.self_tuned_forgetron(X, y, GAMMA, budget) == rounds[expected.mistakes].tolist()
         assert loops.self_tuned_forgetron_by_index(X, y, GAMMA, budget) == rounds[expected.mistakes].tolist()
+
+
+@pytest.mark.parametrize("stream", ["random", "far"])
+@pytest.mark.parametrize("eta", [0.02, 0.5])
+def test_plain_projections_are_the_papers(stream, eta):
+    X, y = STREAMS[stream]()
+    expected = projectron_pp.projectron_pp(X, y, gaussian(GAMMA), eta, threshold="squared_distance")
+    mistakes, held = loops.projectron_pp(X, y, GAMMA, eta)
+    assert mistakes == np.flatnonzero(expected.mistakes).tolist()
+    assert held == list(expected.active[-1])
+    assert loops.projectron_pp_by_index(X, y, GAMMA, eta) == mistakes
+
+
+@pytest.mark.parametrize("block_size", [16, 64])
+def test_engine_projects_on_the_same_rounds(block_size):
+    X, (y,) = growth.made_stream(1000, 10, 1)
+
+    def make():
+        return ProjectronPlusPlus(eta=0.1, threshold="squared_distance")
+
+    mistakes, held = loops.projectron_pp(X, y, GAMMA, 0.1)
+    # The plain loop's room has grown.
+    assert len(held) > 64
+    assert timing.engine_rounds(Gaussian(gamma=GAMMA), make, X, y, block_size=block_size) == (mistakes, held)
 
 
 @pytest.mark.parametrize("block_size", [16, 64])
@@ -101,10 +128,28 @@ def test_different_mistakes_are_an_error():
         timing.check_equal("here", [3], [4])
 
 
+def test_different_rounds_are_an_error():
+    timing.check_rounds("here", ([3, 4], [4]), ([3, 4], [4]))
+    with pytest.raises(
+        timing.DifferentMistakes, match=r"^here: mistakes of the engine and of the plain loop part in round 4$"
+    ):
+        timing.check_rounds("here", ([3, 4, 8], [3]), ([3, 5, 8], [3]))
+    with pytest.raises(
+        timing.DifferentMistakes, match="support sets of the engine and of the plain loop part in round 3"
+    ):
+        timing.check_rounds("here", ([3, 4], [3, 4]), ([3, 4], [4]))
+
+
 def test_a_wrong_engine_is_noticed(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(comparisons, "engine_mistakes", lambda _, make, X, Y, **__: [0] * len(Y))
     with pytest.raises(timing.DifferentMistakes):
         run.run_benchmarks(True, None, tmp_path)
+
+
+def test_a_wrong_projection_is_noticed(tiny, monkeypatch):
+    monkeypatch.setattr(projections, "engine_rounds", lambda *_, **__: ([], []))
+    with pytest.raises(timing.DifferentMistakes, match=r"^ijcnn1_projectron_pp: mistakes of "):
+        projections.ijcnn1_projectron_pp(TINY, None)
 
 
 def test_everything_is_written(tiny, tmp_path):
@@ -128,6 +173,11 @@ def test_everything_is_written(tiny, tmp_path):
                 ("engine", "float32", "csr"),
             )
         ),
+        *(
+            (name, side, "float64", "dense")
+            for name in ("ijcnn1_projectron_pp", "a9a_projectron_pp", "a9a_projectron_pp_large")
+            for side in ("plain loop", "engine")
+        ),
     ]
     assert all(float(row["seconds"]) > 0 for row in rows)
     floors = [row for row in rows if row["side"] == "engine" and row["input"] == "dense"]
@@ -140,14 +190,16 @@ def test_everything_is_written(tiny, tmp_path):
     points = rows_of(folder / "growth.csv")
     assert {row["panel"] for row in points} == set(chart.AXES)
     # Three lengths for the Forgetron, two for the Perceptron, two points in each other panel; both sides.
-    assert len(points) == 2 * (3 + 2 + 2 + 2 + 2)
+    assert len(points) == 2 * (3 + 2 + 2 + 2 + 2 + 2)
+    assert all((row["support_size"] != "") == (row["panel"] == "support_size") for row in points)
 
 
 def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     def missing(*_):
         raise DataMissingError("put a9a.xz there")
 
-    monkeypatch.setattr(comparisons, "open_stream", missing)
+    for module in (comparisons, projections):
+        monkeypatch.setattr(module, "open_stream", missing)
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
     assert "a9a_forgetron: left out. put a9a.xz there" in outcome.stdout

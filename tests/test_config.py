@@ -50,7 +50,7 @@ ROOT = Path(__file__).parents[1]
 KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, algorithms, report, profiles"
 DATASET_KEYS = (
     "name, label, path, task, parts, scale, order, balanced, noise, positive, n_examples, options, repetitions, kernel, "
-    "test, test_path"
+    "test, test_path, optional"
 )
 
 
@@ -325,7 +325,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "  (allowed: name, caption, expected, columns, rows, quantity, relative_to, tolerance, aliases)"]),
     (13, "    - {name: t1, quantity: test_errors}",
      ["13: report.tables[0].quantity: must be one of online_error, support_size, test_error, last_test_error, seconds, "
-      "got 'test_errors'"]),
+      "objective, gap, seconds_ratio, got 'test_errors'"]),
     (13, "    - {name: t1, quantity: test_error}",
      ["13: report.tables[0].quantity: test_error needs a test set, and no dataset has one; "
       "give it test: [parts], or test_path: FILE beside path"]),
@@ -336,7 +336,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["13: report.tables[0].expected: printed.csv:1: column 'support_size' is missing"
       "  (needed: dataset, label, support_size)"]),
     (15, "    - {name: f1, dataset: x, lines: [y], point: z, band: [drawing, v], x: time}",
-     ["15: report.figures[0].x: must be one of budget, budget_fraction, rounds, support_size, got 'time'",
+     ["15: report.figures[0].x: must be one of budget, budget_fraction, rounds, support_size, seconds, got 'time'",
       "15: report.figures[0].dataset: no dataset has the label 'x'  (allowed: mine, digits)",
       "15: report.figures[0].lines[0]: no algorithm has the label 'y'  (allowed: perceptron, fading(slow), drawing)",
       "15: report.figures[0].point: no algorithm has the label 'z'  (allowed: perceptron, fading(slow), drawing)",
@@ -352,7 +352,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
-     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, got 'error'"]),
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  choices: said", ["16: report.choices: must be a list, each text that is not empty, got 'said'"]),
     (18, "    - {dataset: x, label: [drawing, y], budget: 0}",
@@ -444,7 +444,7 @@ def test_a_label_that_cannot_be_told_is_not_missed_by_the_report() -> None:
                 "printed.csv:1: column 'label' is missing  (needed: dataset, label, online_error_percent)",
                 "printed.csv:1: column 'labl': unknown key; did you mean 'label'?"
                 "  (allowed: dataset, label, online_error_percent, budget, budget_fraction, setting, support_size, "
-                "test_error_percent, last_test_error_percent, seconds)",
+                "test_error_percent, last_test_error_percent, seconds, objective, gap)",
             ],
         ),
         (

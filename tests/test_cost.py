@@ -35,6 +35,15 @@ def test_more_costs_more(tmp_path, cost):
     assert of() > of(StreamInfo(10_000, 500, None, ["-"], ""))
 
 
+def test_solvers_cost_what_their_data_do(tmp_path):
+    path = config(tmp_path, kernel={"name": "linear"}, repetitions=1, algorithms=[{"name": "mpu"}])
+    runs = make_plan(config_module.load(path)).runs
+    for cost in (job_bytes, job_seconds):
+        assert cost(runs, DENSE, "float64") > cost(runs, SPARSE, "float64") > 0
+    gram = job_bytes(runs, SPARSE, "float64", "gaussian") - job_bytes(runs, SPARSE, "float64", "linear")
+    assert gram == 8 * SPARSE.n_examples**2
+
+
 def test_float32_takes_less_memory(tmp_path):
     runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
     assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE, "float64")

@@ -15,7 +15,8 @@ from budgetrun.store import COLUMNS, Store
 CONTRACT = (
     "run_id, dataset, task, repetition, seed, algorithm, parameters, kernel, budget, n_examples, mistakes, "
     "online_error, updates, margin_updates, support_size, max_support_size, seconds, peak_memory_mb, status, error, "
-    "label, budget_fraction, test_error, last_test_error"
+    "label, budget_fraction, test_error, last_test_error, objective, lower_bound, gap, steps, unlearning_steps, "
+    "epochs, compile_seconds"
 )
 CONFIG = {"name": "n", "seed": 0}
 
@@ -53,6 +54,17 @@ def without_parts(store):
 
 def test_columns_are_those_of_the_contract():
     assert ", ".join(COLUMNS) == CONTRACT
+
+
+def test_rows_of_solvers_have_no_mistakes(store):
+    solved = {"mistakes": None, "online_error": None, "objective": 12.5, "lower_bound": 12.4, "steps": 3}
+    store.save("a", [row(1), row(2, **solved), row(3, **solved | {"objective": float("inf")})])
+    kept = again(store)
+    kept.write_table()
+    for found in (kept.rows(), without_parts(store).rows()):
+        assert list(found) == [f"{1:016x}", f"{2:016x}"]
+        assert found[f"{1:016x}"]["objective"] == found[f"{1:016x}"]["epochs"] == ""
+        assert [found[f"{2:016x}"][key] for key in ("objective", "lower_bound", "steps")] == ["12.5", "12.4", "3"]
 
 
 def test_table_is_sorted_by_stream_learner_and_number(store):

@@ -1,4 +1,4 @@
-"""The figure of growth: four panels, log-log."""
+"""The figure of growth: five panels, log-log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.bench.growth import FORGETRON, PERCEPTRON, Point
+from budgetrun.bench.growth import FORGETRON, PERCEPTRON, PROJECTRON, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +17,18 @@ AXES = {
     "budget": "budget B",
     "features": "features d",
     "learners": "learners over one stream",
+    "support_size": "support examples in the end, by eta",
 }
 LOOKS: dict[tuple[str, str], dict[str, Any]] = {
     (FORGETRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "-"},
     (FORGETRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "-"},
     (PERCEPTRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
     (PERCEPTRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+    (PROJECTRON, "plain loop"): {"color": "#D55E00", "marker": "D", "linestyle": "-"},
+    (PROJECTRON, "engine"): {"color": "#0072B2", "marker": "D", "linestyle": "-"},
 }
+# The panels' places: the last is wide.
+_PLACES: list[Any] = [["rounds", "budget"], ["features", "learners"], ["support_size", "support_size"]]
 # A panel's height is stretched by this share, for its legend; an axis that spans more gets ticks at powers of ten only.
 _ROOM, _WIDE = 0.35, 300.0
 
@@ -36,8 +41,8 @@ def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
     from budgetrun.report.figures import DOTS_PER_INCH, STYLE
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.5, 8.2), layout="constrained")
-        for axes, panel in zip(figure.subplots(2, 2).ravel(), AXES, strict=True):
+        figure = Figure(figsize=(10.5, 12.0), layout="constrained")
+        for panel, axes in figure.subplot_mosaic(_PLACES).items():
             _panel(axes, panel, [point for point in points if point.panel == panel])
         figure.suptitle("Time of the engine and of a plain loop, one core, float64", x=0.01, ha="left", weight="bold")
         paths = [folder / "growth.png", folder / "growth.svg"]
@@ -80,11 +85,11 @@ def slope(line: Sequence[Point]) -> float:
 
 def _fixed(panel: str, points: Sequence[Point]) -> str:
     """Return what is held fixed in a panel, such as ``B = 100, d = 20, 1 learner``."""
-    point = next(p for p in points if p.learner == FORGETRON)
+    point = next(p for p in points if p.learner != PERCEPTRON)
     parts = {
         "rounds": f"T = {point.rounds:,}",
-        "budget": f"B = {point.budget:,}",
+        "budget": f"B = {point.budget:,}" if point.budget else "",
         "features": f"d = {point.features:,}",
         "learners": f"{point.learners} learner",
     }
-    return ", ".join(text for name, text in parts.items() if name != panel)
+    return ", ".join(text for name, text in parts.items() if text and name != panel)

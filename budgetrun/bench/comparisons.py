@@ -1,4 +1,4 @@
-"""The three comparisons on real streams."""
+"""The comparisons on real streams: learners that keep weights of their examples."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
     check_equal("usps", [exact[i] for i in sample], plain.mistakes)
 
     scale = len(Y) / len(sample)
-    record = partial(_record, "usps_perceptrons", X, len(Y))
+    record = partial(record_of, "usps_perceptrons", X, len(Y))
     records = [record(plain, timed=len(sample))]
     for dtype, side in engines.items():
         faster = scale * plain.seconds / side.seconds
@@ -88,7 +88,7 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
     ]
     by_index = Side(lambda: [len(loops.perceptron_by_index(X, y, USPS_GAMMA)) for y in Y[sample]])
     by_index.turn()
-    notes.append(_by_index_note(scale * by_index.seconds, {d: side.seconds for d, side in engines.items()}))
+    notes.append(by_index_note(scale * by_index.seconds, {d: side.seconds for d, side in engines.items()}))
     if sizes.with_processes:
         notes.append(
             f"With {PROCESSES} processes, each of them has its share of the splits (of the chosen ones for the plain "
@@ -157,7 +157,7 @@ def _on_a9a(
     }
     floors = {dtype: floor_of(A9A_GAMMA, make, X, y[None], block_size=block_size, dtype=dtype) for dtype in DTYPES}
     alternate([plain, *engines.values(), *floors.values()], sizes.turns)
-    record = partial(_record, name, X, 1)
+    record = partial(record_of, name, X, 1)
     records = [record(plain)]
     for (dtype, form), side in engines.items():
         dense = form == "dense"
@@ -169,7 +169,7 @@ def _on_a9a(
     notes = [f"In float64 both sides make the same mistakes over {over} {n_agreed:,} rounds."]
     gathering = Side(lambda: [len(by_index(X, y))])
     gathering.turn()
-    notes.append(_by_index_note(gathering.seconds, {dtype: engines[dtype, "dense"].seconds for dtype in DTYPES}))
+    notes.append(by_index_note(gathering.seconds, {dtype: engines[dtype, "dense"].seconds for dtype in DTYPES}))
     if n_agreed < len(y):
         notes.append(
             "There a change of gamma in the 12th digit changes a prediction: on this stream the learner multiplies "
@@ -178,11 +178,12 @@ def _on_a9a(
     return Comparison(name, title, records, floors, notes)
 
 
-def _by_index_note(seconds: float, engine: dict[str, float]) -> str:
+def by_index_note(seconds: float, engine: dict[str, float], besides: str = "") -> str:
+    """Return how the engine, in each dtype's seconds, compares with a loop written the usual way."""
     faster = " and ".join(f"{seconds / own:.3g} times in {dtype}" for dtype, own in engine.items())
     return (
-        f"A loop written the usual way, with norms kept but the support's rows gathered by index every round, takes "
-        f"{seconds:.3g} s: the engine is faster by {faster}."
+        f"A loop written the usual way, with norms kept but the support's rows gathered by index every round{besides}, "
+        f"takes {seconds:.3g} s: the engine is faster by {faster}."
     )
 
 
@@ -216,7 +217,7 @@ def _in_processes(
     return records
 
 
-def _record(
+def record_of(
     name: str,
     X: np.ndarray,
     n_learners: int,

@@ -6,10 +6,15 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 
 from budgetrun.bench.timing import Maker
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
+
+# The parts of a floor, and what is counted a second. Only a learner that projects has the last two.
+PARTS = ("kernel products", "exponentials", "score products", "triangular solves", "products of projections")
+UNITS = ("GFlop/s", "G/s", "GFlop/s", "GFlop/s", "GFlop/s")
 
 
 @dataclass
@@ -17,7 +22,9 @@ class Floor:
     """What a block engine cannot do without, of the sizes that the engine's own run had, timed by itself.
 
     For every block: the product of the examples held (and the block's own) with the block, exp of it in place, and the
-    product of all learners' weights with the kernel values of the examples held. Nothing else is timed.
+    product of all learners' weights with the kernel values of the examples held. For one that projects: also the
+    triangular solve that makes coordinates of these values, and the product of all coordinates with one another.
+    Nothing else is timed.
 
     Attributes
     ----------
@@ -26,8 +33,9 @@ class Floor:
     held : list of ndarray of int
         For each block, the rounds of the examples that any learner holds as it begins.
     block_size, n_learners : int
+    projects : bool
     times : list of tuple of float
-        Seconds for kernel products, exponentials and score products, a triple a turn.
+        Seconds for each of `PARTS`, a tuple a turn.
     """
 
     left: np.ndarray
@@ -35,33 +43,34 @@ class Floor:
     held: list[np.ndarray]
     block_size: int
     n_learners: int
-    times: list[tuple[float, float, float]] = field(default_factory=list)
+    projects: bool
+    times: list[tuple[float, ...]] = field(default_factory=list)
 
     @property
-    def best(self) -> tuple[float, float, float]:
-        """The best turn's seconds: kernel products, exponentials, score products."""
+    def best(self) -> tuple[float, ...]:
+        """The best turn's seconds, for each of `PARTS`."""
         return min(self.times, key=sum)
 
     @property
     def seconds(self) -> float:
-        """The best turn's, all three together."""
+        """The best turn's, all parts together."""
         return sum(self.best)
 
     @property
-    def rates(self) -> tuple[float, float, float]:
-        """What this machine did in a second: operations of kernel products, exponentials, those of score products."""
-        values = scores = 0
+    def rates(self) -> tuple[float, ...]:
+        """What this machine did of each of `PARTS` in a second: operations, but of exponentials their number."""
+        work = np.zeros(len(PARTS))
         for rows, held in self._blocks():
-            b = len(self.left[rows])
-            values += (len(held) + b) * b
-            scores += len(held) * b
-        work = (2 * self.left.shape[1] * values, values, 2 * self.n_learners * scores)
-        kernel, exponentials, score = (n / seconds for n, seconds in zip(work, self.best, strict=True))
-        return kernel, exponentials, score
+            b, n = len(self.left[rows]), len(held)
+            values = (n + b) * b
+            # The product of a matrix with its own transpose is symmetric: one half is computed.
+            work += (2 * self.left.shape[1] * values, values, 2 * self.n_learners * n * b, n * n * b, n * b * b)
+        return tuple((work[: len(self.best)] / self.best).tolist())
 
     def turn(self) -> None:
         """Compute all blocks once more."""
-        seconds = np.zeros(3)
+        seconds = np.zeros(len(PARTS) if self.projects else len(PARTS) - 2)
+        ones = np.ones(max(map(len, self.held)) ** 2 if self.projects else 0)
         for rows, held in self._blocks():
             left, right = np.concatenate([self.left[held], self.left[rows]]), self.right[rows].T
             block = np.empty((left.shape[0], right.shape[1]), dtype=left.dtype)
@@ -74,9 +83,17 @@ class Floor:
             moments.append(time.perf_counter())
             np.matmul(weights, block[: len(held)], out=scores)
             moments.append(time.perf_counter())
+            if self.projects:
+                values, n = block[: len(held)], len(held)
+                # In Fortran's eyes the transpose is the matrix, to be divided by an upper triangle from the right.
+                triangle = ones[: n * n].reshape(n, n).T
+                if n:
+                    dtrsm(1.0, triangle, values.T, side=1, overwrite_b=1)
+                moments.append(time.perf_counter())
+                np.matmul(values.T, values)
+                moments.append(time.perf_counter())
             seconds += np.diff(moments)
-        kernel, exponentials, score = seconds.tolist()
-        self.times.append((kernel, exponentials, score))
+        self.times.append(tuple(seconds.tolist()))
 
     def _blocks(self) -> list[tuple[slice, np.ndarray]]:
         b = self.block_size
@@ -92,4 +109,5 @@ def floor_of(gamma: float, make: Maker, X: np.ndarray, Y: np.ndarray, *, block_s
         group.feed(X[start : start + block_size], Y[:, start : start + block_size])
     squares, ones = -gamma * np.square(X).sum(axis=1)[:, None], np.ones((X.shape[0], 1))
     left, right = np.hstack([X, squares, ones]).astype(dtype), np.hstack([2 * gamma * X, ones, squares]).astype(dtype)
-    return Floor(left, right, held, block_size, len(Y))
+    projects = any(member.learner.needs_projection for member in group.members)
+    return Floor(left, right, held, block_size, len(Y), projects)

@@ -1,4 +1,4 @@
-"""How time grows with the rounds, the budget, the features and the number of learners, on made streams."""
+"""How time grows with the rounds, the budget, the features, the learners and the support size, on made streams."""
 
 from __future__ import annotations
 
@@ -10,17 +10,28 @@ import numpy as np
 
 from budgetrun.bench import loops
 from budgetrun.bench.sizes import Sizes
-from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, engine_mistakes
+from budgetrun.bench.timing import (
+    Loop,
+    Maker,
+    RoundsOf,
+    Side,
+    alternate,
+    check_equal,
+    check_rounds,
+    engine_mistakes,
+    engine_rounds,
+)
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
+from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 
 GAMMA = 1.0
-BLOCK_SIZE = 64
+BLOCK_SIZE, PROJECTION_BLOCK_SIZE = 64, 256
 FLIPPED = 0.1
-TURNS = 3
+TURNS, PROJECTION_TURNS = 3, 2
 
-FORGETRON, PERCEPTRON = "self-tuned Forgetron", "Perceptron"
+FORGETRON, PERCEPTRON, PROJECTRON = "self-tuned Forgetron", "Perceptron", "Projectron++"
 
 
 @dataclass
@@ -29,7 +40,7 @@ class Point:
 
     Attributes
     ----------
-    panel : {"rounds", "budget", "features", "learners"}
+    panel : {"rounds", "budget", "features", "learners", "support_size"}
         What varies.
     learner : str
     side : {"plain loop", "engine"}
@@ -42,6 +53,10 @@ class Point:
         Rounds over which both sides make the same mistakes; rounding decides thereafter (`loops.agreed_rounds`).
     seconds : float
         The best time.
+    support_size : int or None
+        Examples held in the end, by a learner that projects.
+    eta : float or None
+        What its projections may lose, as a squared distance.
     """
 
     panel: str
@@ -54,6 +69,8 @@ class Point:
     mistakes: int
     agreed_rounds: int
     seconds: float
+    support_size: int | None = None
+    eta: float | None = None
 
     @property
     def x(self) -> int:
@@ -79,7 +96,7 @@ def made_stream(n_rounds: int, n_features: int, n_learners: int) -> tuple[np.nda
 
 
 def measure_growth(sizes: Sizes) -> Iterator[Point]:
-    """Time both sides at every point of the four panels; as long as rounding decides none, mistakes must be equal."""
+    """Time both sides at every point of the five panels; as long as rounding decides none, mistakes must be equal."""
     T, B, d = sizes.base_rounds, sizes.base_budget, sizes.base_features
     for n_rounds in sizes.growth_rounds:
         yield from _forgetron("rounds", n_rounds, B, d, 1)
@@ -94,6 +111,8 @@ def measure_growth(sizes: Sizes) -> Iterator[Point]:
         yield from _forgetron("features", T, B, n_features, 1)
     for n_learners in sizes.growth_learners:
         yield from _forgetron("learners", T // 2, B, d, n_learners)
+    for eta in sizes.growth_etas:
+        yield from _projectron(2 * T, d, eta)
 
 
 def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learners: int) -> Iterator[Point]:
@@ -102,6 +121,21 @@ def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learne
     make = partial(SelfTunedForgetron, budget=budget)
     plain = partial(loops.self_tuned_forgetron, gamma=GAMMA, budget=budget)
     return _both(panel, FORGETRON, make, plain, (X, Y), n_agreed, budget)
+
+
+def _projectron(n_rounds: int, n_features: int, eta: float) -> Iterator[Point]:
+    X, Y = made_stream(n_rounds, n_features, 1)
+    make = partial(ProjectronPlusPlus, eta=eta, threshold="squared_distance")
+    engine = partial(engine_rounds, Gaussian(gamma=GAMMA), make, X, Y[0], block_size=PROJECTION_BLOCK_SIZE)
+    plain = partial(loops.projectron_pp, X, Y[0], GAMMA, eta)
+    runs = {"plain loop": RoundsOf(plain), "engine": RoundsOf(engine)}
+    sides = {name: Side(run) for name, run in runs.items()}
+    alternate(list(sides.values()), PROJECTION_TURNS)
+    mistakes, held = runs["engine"].rounds
+    check_rounds(f"{PROJECTRON}, {n_rounds} rounds, eta = {eta:g}", (mistakes, held), runs["plain loop"].rounds)
+    for name, side in sides.items():
+        shape = _sizes(X, Y, None)
+        yield Point("support_size", PROJECTRON, name, *shape, len(mistakes), n_rounds, side.seconds, len(held), eta)
 
 
 def _both(

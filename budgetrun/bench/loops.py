@@ -2,14 +2,23 @@
 
 Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. Those named
 ``_by_index`` are as programs are often written: norms are computed once, but the support set is a list of row numbers,
-by which the examples are gathered every round. All return the rounds of the mistakes, from 0.
+by which the examples are gathered every round. All return the rounds of the mistakes, from 0; `projectron_pp` also
+those of the examples it holds.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dsymv, dsyr
 
 from budgetrun.learners.forgetron import damage, gentlest_shrinking
+from budgetrun.learners.projectron_pp import step
+
+# As in the engine: a score is a tie if it is no more than this beside its terms, a margin error's gain nothing if it is
+# no more than this.
+_ROUNDING = 1e-9
+# Rows that the room for an inverse grows by.
+_GROWTH = 64
 
 
 def perceptron(X: np.ndarray, y: np.ndarray, gamma: float) -> list[int]:
@@ -65,6 +74,50 @@ def self_tuned_forgetron(X: np.ndarray, y: np.ndarray, gamma: float, budget: int
     return mistakes
 
 
+def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
+    """Run the Projectron++ with squared distances, with the inverse kernel matrix of the paper's Fig. 4.
+
+    The inverse is symmetric, so BLAS reads and updates one triangle of it only: that takes half as long as all of it.
+    As its symmetric routines take whole matrices, the room is never much larger than the support, and 0 beyond it.
+    """
+    T, d = X.shape
+    support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
+    inverse = np.zeros((_GROWTH, _GROWTH), order="F")
+    squares = gamma * np.square(X).sum(axis=1)
+    mistakes: list[int] = []
+    held: list[int] = []
+    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
+        x, size = X[t], len(held)
+        k = np.matmul(support[:size], x, out=room[:size])
+        k *= 2 * gamma
+        k -= offsets[:size]
+        k -= square
+        np.exp(k, out=k)
+        margin = label * (weights[:size] @ k).item()
+        if margin >= 1:
+            continue
+        solution = dsymv(1.0, inverse, room[: len(inverse)], lower=1)
+        projected_square = (solution[:size] @ k).item()
+        residual = 1 - projected_square
+        if margin > _ROUNDING or margin > _negligible(weights[:size], k):
+            if 1 - margin > residual / eta + _ROUNDING:
+                solution *= label * step(1 - margin, residual / eta, projected_square)
+                weights[:size] += solution[:size]
+            continue
+        mistakes.append(t)
+        if residual <= eta:
+            solution *= label
+            weights[:size] += solution[:size]
+            continue
+        solution[size] = -1
+        inverse = dsyr(1 / residual, solution, lower=1, a=inverse, overwrite_a=1)
+        support[size], weights[size], offsets[size] = x, label, square
+        held.append(t)
+        if size + 1 == len(inverse):
+            inverse = np.asfortranarray(np.pad(inverse, (0, _GROWTH)))
+    return mistakes, held
+
+
 def perceptron_by_index(X: np.ndarray, y: np.ndarray, gamma: float) -> list[int]:
     """Run the kernel Perceptron as `perceptron` does, gathering the support's examples every round."""
     squares, labels = np.square(X).sum(axis=1), y.astype(float)
@@ -102,6 +155,33 @@ def self_tuned_forgetron_by_index(X: np.ndarray, y: np.ndarray, gamma: float, bu
     return mistakes
 
 
+def projectron_pp_by_index(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> list[int]:
+    """Run the Projectron++ as `projectron_pp` does, gathering the support's examples, with a new inverse each time."""
+    squares = np.square(X).sum(axis=1)
+    support, weights, inverse = np.empty(0, dtype=int), np.empty(0), np.empty((0, 0))
+    mistakes: list[int] = []
+    for t, label in enumerate(y.tolist()):
+        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
+        margin = label * (weights @ k)
+        if margin >= 1:
+            continue
+        solution = inverse @ k
+        projected_square = k @ solution
+        residual = 1 - projected_square
+        if margin > _ROUNDING or margin > _negligible(weights, k):
+            if 1 - margin > residual / eta + _ROUNDING:
+                weights = weights + label * step(1 - margin, residual / eta, projected_square) * solution
+            continue
+        mistakes.append(t)
+        if residual <= eta:
+            weights = weights + label * solution
+        else:
+            column = np.append(solution, -1)
+            inverse = np.pad(inverse, (0, 1)) + np.outer(column, column) / residual
+            support, weights = np.append(support, t), np.append(weights, label)
+    return mistakes
+
+
 def agreed_rounds(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> int:
     """Return how many rounds the self-tuned Forgetron's mistakes stay the same if gamma changes in the 12th digit.
 
@@ -114,3 +194,8 @@ def agreed_rounds(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> in
     if first is None and len(ours) != len(other):
         first = max(ours, other, key=len)[min(len(ours), len(other))]
     return len(y) if first is None else first
+
+
+def _negligible(weights: np.ndarray, k: np.ndarray) -> float:
+    """Return how large a score may be through rounding alone."""
+    return _ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * _ROUNDING

@@ -16,7 +16,8 @@ class Record:
     Attributes
     ----------
     benchmark : str
-        usps_perceptrons, a9a_forgetron or a9a_perceptron.
+        usps_perceptrons, a9a_forgetron, a9a_perceptron, ijcnn1_projectron_pp, a9a_projectron_pp or
+        a9a_projectron_pp_large.
     side : str
         ``plain loop`` or ``engine``.
     dtype, input : str
@@ -39,7 +40,7 @@ class Record:
     goal : float or None
         For ``times_faster``.
     floor_seconds, floor_share : float or None
-        What the products and exponentials alone took, and that as a share of ``seconds``.
+        What the products, solves and exponentials alone took, and that as a share of ``seconds``.
     """
 
     benchmark: str

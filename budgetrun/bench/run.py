@@ -10,11 +10,21 @@ from pathlib import Path
 from budgetrun import provenance
 from budgetrun.bench.chart import draw_growth
 from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
-from budgetrun.bench.floor import Floor
+from budgetrun.bench.floor import PARTS, UNITS, Floor
 from budgetrun.bench.growth import Point, measure_growth
+from budgetrun.bench.projections import a9a_projectron_pp, a9a_projectron_pp_large, ijcnn1_projectron_pp
 from budgetrun.bench.records import markdown_table, text_table, write_csv
 from budgetrun.bench.sizes import FULL, QUICK
 from budgetrun.errors import DataMissingError
+
+COMPARISONS = (
+    usps_perceptrons,
+    a9a_forgetron,
+    a9a_perceptron,
+    ijcnn1_projectron_pp,
+    a9a_projectron_pp,
+    a9a_projectron_pp_large,
+)
 
 
 def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
@@ -46,7 +56,7 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     missing: list[str] = []
     points: list[Point] = []
     with threadpool_limits(1):
-        for compare in (usps_perceptrons, a9a_forgetron, a9a_perceptron):
+        for compare in COMPARISONS:
             _say(f"{compare.__name__} ...")
             try:
                 comparison = compare(sizes, data_dir)
@@ -78,7 +88,8 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
         "in numpy, in float64 and on dense examples. One BLAS thread a process.",
         "",
         "*floor* is the time that the kernel products, the exponentials and the score products of the engine's own "
-        "block sizes take by themselves on this machine, as a share of the engine's time. In brackets after the "
+        "block sizes take by themselves on this machine, as a share of the engine's time; for a learner that projects, "
+        "the triangular solves and the products of a block's projections too. In brackets after the "
         "mistakes, where it is not 0: how many more they are than the plain loop's or, where that ran a sample, than "
         "the engine's in float64.",
     ]
@@ -88,7 +99,7 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
         lines += [f"{records[0].rounds:,} rounds, {records[0].features} features.", "", markdown_table(records), ""]
         lines += [f"- {_floor(dtype, floor)}" for dtype, floor in comparison.floors.items()]
         lines += [f"- {note}" for note in comparison.notes]
-    lines += ["", "## Growth", "", "![Time against rounds, budget, features and learners](growth.png)", ""]
+    lines += ["", "## Growth", "", "![Time against rounds, budget, features, learners, support size](growth.png)", ""]
     lines += [
         "Slopes are the exponents of growth over the upper half of a line. At every point both sides make the same "
         "mistakes as long as rounding decides none: over the `agreed_rounds` of growth.csv."
@@ -100,9 +111,8 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
 
 
 def _floor(dtype: str, floor: Floor) -> str:
-    names = ("kernel products", "exponentials", "score products")
-    units = ("GFlop/s", "G/s", "GFlop/s")
-    parts = zip(names, floor.best, floor.rates, units, strict=True)
+    n = len(floor.best)
+    parts = zip(PARTS[:n], floor.best, floor.rates, UNITS[:n], strict=True)
     sums = (f"{name} {seconds:.3g} s ({rate / 1e9:.3g} {unit})" for name, seconds, rate, unit in parts)
     return f"Floor in {dtype}: {floor.seconds:.3g} s = {' + '.join(sums)}."
 

@@ -20,7 +20,9 @@ class Sizes:
     with_processes : bool
         Time two processes too.
     growth_rounds, growth_budgets, growth_features, growth_learners : tuple of int
-        The points of the four panels.
+        The points of four panels.
+    growth_etas : tuple of float
+        What a projection may lose at the points of the fifth panel, by support size.
     perceptron_rounds : int
         The longest stream that the Perceptron is run on in the first panel.
     base_rounds, base_budget, base_features : int
@@ -37,6 +39,7 @@ class Sizes:
     growth_budgets: tuple[int, ...]
     growth_features: tuple[int, ...]
     growth_learners: tuple[int, ...]
+    growth_etas: tuple[float, ...]
     perceptron_rounds: int
     base_rounds: int
     base_budget: int
@@ -53,6 +56,7 @@ FULL = Sizes(
     growth_budgets=(10, 20, 50, 100, 200, 500, 1000, 2000),
     growth_features=(2, 5, 10, 20, 50, 100, 200, 500, 1000),
     growth_learners=(1, 2, 4, 8, 16, 32, 64, 128),
+    growth_etas=(0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1),
     perceptron_rounds=32_000,
     base_rounds=8000,
     base_budget=100,
@@ -69,6 +73,7 @@ QUICK = Sizes(
     growth_budgets=(20, 50, 100, 200),
     growth_features=(5, 20, 100, 500),
     growth_learners=(1, 2, 4, 8),
+    growth_etas=(0.9, 0.7, 0.5, 0.3),
     perceptron_rounds=4000,
     base_rounds=2000,
     base_budget=50,

@@ -72,6 +72,33 @@ def engine_mistakes(
     return [member.count.mistakes for member in group.members]
 
 
+# The rounds of a learner's mistakes, and those of the examples that it holds in the end.
+Rounds = tuple[list[int], list[int]]
+
+
+def engine_rounds(kernel: Kernel, make: Maker, X: Rows, y: np.ndarray, *, block_size: int) -> Rounds:
+    """Run one learner with the labels y, shape (T,), over the examples X, shape (T, d), in float64."""
+    group = Group(kernel, [make()])
+    mistakes: list[int] = []
+    for start in range(0, X.shape[0], block_size):
+        labels = y[start : start + block_size]
+        scores = group.feed(X[start : start + block_size], labels[None])[0]
+        mistakes += (start + np.flatnonzero(labels * scores <= 0)).tolist()
+    return mistakes, group.members[0].hypothesis.rounds.tolist()
+
+
+class RoundsOf:
+    """A side's work that keeps the ``rounds`` it found, and returns the number of mistakes."""
+
+    def __init__(self, run: Callable[[], Rounds]) -> None:
+        self.rounds: Rounds = [], []
+        self._run = run
+
+    def __call__(self) -> list[int]:
+        self.rounds = self._run()
+        return [len(self.rounds[0])]
+
+
 class DifferentMistakes(RuntimeError):
     """The engine and a plain loop made different mistakes: one of them is wrong."""
 
@@ -80,3 +107,11 @@ def check_equal(what: str, engine: Sequence[int], plain: Sequence[int]) -> None:
     """Insist that the engine in float64 and the plain loop made the same numbers of mistakes."""
     if list(engine) != list(plain):
         raise DifferentMistakes(f"{what}: mistakes of the engine {list(engine)}, of the plain loop {list(plain)}")
+
+
+def check_rounds(what: str, engine: Rounds, plain: Rounds) -> None:
+    """Insist that the engine and the plain loop made mistakes on the same rounds and hold the same examples."""
+    for ours, theirs, of in zip(engine, plain, ("mistakes", "support sets"), strict=True):
+        if ours != theirs:
+            first = min(set(ours) ^ set(theirs))
+            raise DifferentMistakes(f"{what}: {of} of the engine and of the plain loop part in round {first}")

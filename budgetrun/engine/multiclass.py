@@ -55,15 +55,16 @@ class MulticlassBase(BaseHypothesis):
                 return None
             t += k
             label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
-            threshold = thresholds if isinstance(thresholds, float) else thresholds.item(k)
-            margin = margins.item(k)
+            threshold, margin, tempter = _at(thresholds, k), margins.item(k), int(tempting[k])
             if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
                 rival, gap = self.settled(t, label, rival, gap)
-                margin = gap if costs is None else margin
+                if costs is None:
+                    margin, tempter = gap, rival
+                    threshold = _at(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
             if gap <= 0:
                 return t, True, (label, rival, gap)
             if margin < threshold:
-                return t, False, (label, rival if costs is None else int(tempting[k]), margin)
+                return t, False, (label, tempter, margin)
             t += 1
         return None
 
@@ -167,3 +168,8 @@ class MulticlassHypothesis(MulticlassBase):
         scores[y] = -np.inf
         lead = float(own - scores.max())
         return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
+
+
+def _at(values: float | np.ndarray, k: int) -> float:
+    """Return the value of a round, where there is one for each round or one for all."""
+    return values if isinstance(values, float) else values.item(k)

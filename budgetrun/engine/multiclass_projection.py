@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.multiclass import MulticlassBase
-from budgetrun.engine.subspace import SpannedFunction, Subspace, settle
+from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -126,10 +126,10 @@ class ProjectedMulticlass(MulticlassBase):
         self._project(rival, -weight)
 
     def add(self, y: int, rival: int) -> None:
-        """f += k((x_t, y), .) - k((x_t, rival), .); whichever of the two is of the span already is projected on it."""
+        """f += k((x_t, y), .) - k((x_t, rival), .); of the two, what is as good as of the span is projected on it."""
         held = False
         for c, weight in ((y, 1.0), (rival, -1.0)):
-            if self._gaps[self._round, c] > 0:
+            if self._gaps[self._round, c] > _LEAST * self.square * self._label_kernel.item(c, c):
                 self._add(c, weight)
                 held = True
             else:
@@ -145,6 +145,7 @@ class ProjectedMulticlass(MulticlassBase):
     def begin_block(self, sums: np.ndarray) -> None:
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
+        refuse_impossible(pool)
         self.scores = np.empty((self.n_classes, b))
         self._gaps = np.empty((b, self.n_classes))
         for part in self.parts:
@@ -173,8 +174,16 @@ class ProjectedMulticlass(MulticlassBase):
         return self.rounding
 
     def settled(self, t: int, y: int, rival: int, lead: float) -> tuple[int, float]:
-        # The weights are not exact, so an exact sum would not help: what is within rounding is equal.
-        return rival, 0.0 if abs(lead) <= self.rounding else lead
+        # The weights are not exact, so exact sums would not help; but what is equal but for rounding is equal.
+        least = max(
+            negligible(part.function.products(t * part.q + i), self.rounding)
+            for part in self.parts
+            for i in range(part.q)
+        )
+        scores = self.scores[:, t].copy()
+        own, scores[y] = scores[y], -np.inf
+        lead = float(own - scores.max())
+        return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))
@@ -228,3 +237,8 @@ class ProjectedMulticlass(MulticlassBase):
 
     def _at(self, c: int) -> tuple[Part, int]:
         return self.parts[self._part_of[c]], int(self._position[c])
+
+
+# In units of the function's squared norm: one of which less than this remains does not become part of a span, whose
+# coordinates it would make ill-conditioned.
+_LEAST = 1e-6

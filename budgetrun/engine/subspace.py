@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
 
 
 class Subspace:
@@ -153,6 +156,11 @@ class SpannedFunction:
         self._steps = np.zeros((2, 0))
         self._shares = [1.0, 0.0]
 
+    def products(self, j: int) -> np.ndarray:
+        """Return the products of f's coordinates with those of function ``j`` of the block; they sum to <f, phi_j>."""
+        subspace = self._subspace
+        return self._coordinates()[0] * np.concatenate([subspace.coordinates[:, j], subspace.fresh[:, j]])
+
     def weights(self, n_rounds: int | None = None) -> np.ndarray:
         """Return the weights on the basis, shape (size,), of f or of its mean over ``n_rounds`` rounds."""
         f, changes = self._coordinates()
@@ -232,15 +240,39 @@ def settle(residuals: np.ndarray, squares: np.ndarray, rounding: float, kernel: 
     Raises
     ------
     FloatingPointError
-        A residual is below 0 by more than rounding.
+        A residual is below 0 by far.
     """
-    if (residuals < -_IMPOSSIBLE * rounding * squares).any():
-        raise FloatingPointError(
-            f"the {kernel} kernel is not positive definite on this data: an example lies nearer to the span of the "
-            "others than is possible; projections need a positive definite kernel"
-        )
+    if (residuals < -_IMPOSSIBLE * squares).any():
+        raise _not_positive_definite(kernel)
     residuals[residuals <= rounding * squares] = 0.0
 
 
-# So many times what counts as 0.
-_IMPOSSIBLE = 1e3
+# In units of ||phi||^2. A kernel that is not positive definite goes below by as much as it has.
+_IMPOSSIBLE = 0.05
+
+
+def negligible(terms: np.ndarray, rounding: float) -> float:
+    """Return how large a sum of these terms may be through rounding alone.
+
+    The terms' own rounding counts little, unless they cancel; and weights that are 0 on paper have some, too.
+    """
+    return rounding * float(np.abs(terms).sum()) + 1e-3 * rounding
+
+
+def refuse_impossible(pool: Pool) -> None:
+    """Refuse a kernel with k(x, x) <= 0 for an example of the block that has kernel values other than 0.
+
+    Raises
+    ------
+    FloatingPointError
+    """
+    null = pool.squares[pool.block_slots] <= 0
+    if null.any() and (np.abs(pool.block[pool.block_slots[null]]) > pool.resolution).any():
+        raise _not_positive_definite(str(pool.kernel))
+
+
+def _not_positive_definite(kernel: str) -> FloatingPointError:
+    return FloatingPointError(
+        f"the {kernel} kernel is not positive definite on this data: an example lies nearer to the span of the others "
+        "than is possible; projections need a positive definite kernel"
+    )

@@ -91,7 +91,7 @@ def measure(runs: pd.DataFrame, failed: pd.DataFrame, quantity: Quantity = ONLIN
     """Average the finished runs of every place; one without a number of this quantity is left out."""
     by = ["dataset", "label", "kind", "value", "setting"]
     # A run that finished may have no test error.
-    keyed = _with_keys(runs[runs[quantity.name].notna()])
+    keyed = _with_keys(runs[runs[quantity.frame].notna()])
     lost = _with_keys(failed).groupby(by).size().to_dict() if len(failed) else {}
     cells: Measurements = {}
     for key, group in keyed.groupby(by, sort=False):
@@ -109,7 +109,7 @@ def _with_keys(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average(group: pd.DataFrame, quantity: Quantity, n_failed: int) -> Measured:
-    values = quantity.factor * group[quantity.name].to_numpy()
+    values = quantity.factor * group[quantity.frame].to_numpy()
     stream = group.groupby(["task", "repetition"], sort=False).ngroup().to_numpy()
     seed = pd.factorize(group["seed"])[0]
     seeds_of = np.bincount(stream)

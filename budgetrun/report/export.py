@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.report import formats
-from budgetrun.report.quantities import Quantity
+from budgetrun.report.quantities import GAP, Quantity
 from budgetrun.report.results import Results
 from budgetrun.report.tables import Listing, Table
 
@@ -42,6 +42,9 @@ def _write_all(stem: Path, texts: dict[str, str]) -> list[Path]:
         path.write_text(text, encoding="utf-8", newline="\n")
         paths.append(path)
     return paths
+
+
+_GAPS = ("gap", "sd", "sd_over_seeds", "min", "max")
 
 
 def _columns(quantity: Quantity, settings: bool) -> list[str]:
@@ -113,6 +116,10 @@ def long_form(table: Table) -> str:
                 "max": m.maximum,
                 "support_size_mean": m.support_size,
             }
+        if table.quantity is GAP:
+            # They are far below 1, and their figures count.
+            known = {key: values[key] for key in _GAPS if key in values}
+            values |= {key: f"{value:.6g}" for key, value in known.items() if not math.isnan(value)}
         rows[tuple(_exact(values.get(column)) for column in columns)] = None
     return _csv(rows)
 

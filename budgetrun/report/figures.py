@@ -15,8 +15,10 @@ from budgetrun.report.panels import Panel, y_of
 from budgetrun.report.quantities import ONLINE_ERROR, SUPPORT_SIZE, Quantity
 from budgetrun.report.results import Results
 from budgetrun.report.rounds_panel import RoundsPanel
+from budgetrun.report.seconds_panel import SecondsPanel
 from budgetrun.report.support_panel import SupportPanel
 from budgetrun.report.tables import Table, slug, warnings
+from budgetrun.report.traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +98,7 @@ def _panels(results: Results, made: list[Table]) -> list[Panel]:
     wanted: list[Quantity] = [y_of(spec) for spec in specs]
     wanted += [SUPPORT_SIZE] if any(spec.get("x") == "support_size" for spec in specs) else []
     measured |= {q: measure(results.runs, results.failed, q) for q in wanted if q not in measured}
-    curves = Curves(results.folder / "curves")
+    curves, traces = Curves(results.folder / "curves"), Traces(results.folder / "curves")
     panels: list[Panel] = []
     for spec in specs:
         match spec.get("x"):
@@ -104,14 +106,20 @@ def _panels(results: Results, made: list[Table]) -> list[Panel]:
                 panels.append(RoundsPanel(results, spec, measured, made, curves))
             case "support_size":
                 panels.append(SupportPanel(results, spec, measured, made))
+            case "seconds":
+                panels.append(SecondsPanel(results, spec, measured, made, traces))
             case _:
                 panels.append(BudgetPanel(results, spec, measured, made))
     return panels
 
 
 def _default_specs(results: Results, measurements: Measurements) -> list[dict[str, Any]]:
-    """Return a figure for each dataset whose learners have at least two budgets."""
+    """Return a figure for each dataset whose learners have at least two budgets; of solvers one for each dataset."""
     specs: list[dict[str, Any]] = []
+    if results.of_solvers:
+        every = [(f"gap_{slug(dataset)}", dataset) for dataset in results.datasets]
+        lines: Any = {"lines": results.labels, "x": "seconds", "y": "gap"}
+        return [{"name": name, "dataset": dataset, **lines} for name, dataset in every]
     for i, dataset in enumerate(results.datasets):
         here = [place for place in measurements if place.dataset == dataset]
         budgets = {place.budget for place in here if place.budget != NO_BUDGET}
@@ -159,7 +167,7 @@ def _dress(figure: Figure, axes: Axes, looks: dict[str, Look], panel: Panel) -> 
     from matplotlib.ticker import FuncFormatter
 
     _scale(axes, panel)
-    if not panel.y.is_percent:
+    if not panel.y.is_percent and axes.get_yscale() == "linear":
         axes.yaxis.set_major_formatter(FuncFormatter(_number))
     panel.frame(axes)
     axes.set_xlabel(panel.x_label())

@@ -20,9 +20,10 @@ def printed_text(value: float | None, quantity: Quantity) -> str:
     return NONE if value is None else quantity.printed_text(value)
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, quantity: Quantity) -> str:
     """Return a difference in percent with its sign, an em dash for None; what rounds to zero is ``+0.0%``."""
-    return NONE if value is None else f"{round(value, 1) + 0.0:+.1f}%"
+    digits = quantity.percent_digits
+    return NONE if value is None else f"{round(value, digits) + 0.0:+.{digits}f}%"
 
 
 def mean_and_sd(measured: Measured | None, quantity: Quantity) -> str:
@@ -39,7 +40,9 @@ def cell_text(cell: Cell, table: Table) -> str:
     if not table.has_printed or (cell.measured is None and cell.printed is None):
         return text
     printed = printed_text(cell.printed, table.quantity)
-    return f"{text} ({printed})" if cell.percent is None else f"{text} ({printed}, {signed(cell.percent)})"
+    if cell.percent is None:
+        return f"{text} ({printed})"
+    return f"{text} ({printed}, {signed(cell.percent, table.quantity)})"
 
 
 def ratio_text(cell: Cell) -> str:
@@ -66,7 +69,7 @@ def outside_text(item: Outside, table: Table) -> str:
     quantity = table.quantity
     text = (
         f"{item.place}: measured {quantity.text(cell.measured.mean)}, printed {quantity.printed_text(cell.printed)}, "
-        f"{quantity.difference(cell.difference)} ({signed(cell.percent)})"
+        f"{quantity.difference(cell.difference)} ({signed(cell.percent, quantity)})"
     )
     return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
 
@@ -253,7 +256,7 @@ def plain(table: Table, width: int) -> str:
                 kinds = {"measured": [_plain_mean(cell, table.quantity) for cell in cells]}
                 if any(cell.printed is not None for cell in cells):
                     kinds["printed"] = [printed_text(cell.printed, table.quantity) for cell in cells]
-                    kinds["difference"] = [signed(cell.percent) for cell in cells]
+                    kinds["difference"] = [signed(cell.percent, table.quantity) for cell in cells]
                 for j, (kind, texts) in enumerate(kinds.items()):
                     said = f" {kind}" if table.has_printed else ""
                     lines.append(f"{'' if j else row.full_label:<{names}}{said}".ljust(start) + _right(texts, widths))

@@ -29,7 +29,7 @@ def write(results: Results, made: list[Table], costs: list[Listing], drawn: list
         lstrip_blocks=True,
     )
     environment.filters.update(
-        signed=lambda value: formats.signed(value).replace("-", MINUS),
+        signed=lambda value, quantity: formats.signed(value, quantity).replace("-", MINUS),
         number=formats.number,
         ratio=formats.ratio_text,
         count=_count,
@@ -100,8 +100,8 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         tie["mistake"] = "mistake: a largest score that another class shares counts as a mistake"
     facts = [
         ("Profile", results.manifest.get("profile")),
-        ("Learners", ", ".join(map(partial(_learner, results), results.labels))),
-        ("Tie", tie.get(str(config.get("tie")), config.get("tie"))),
+        ("Solvers" if results.of_solvers else "Learners", ", ".join(map(partial(_learner, results), results.labels))),
+        ("Tie", None if results.of_solvers else tie.get(str(config.get("tie")), config.get("tie"))),
         ("Arithmetic", config.get("dtype")),
     ]
     return [(name, _words(value)) for name, value in facts if value is not None]

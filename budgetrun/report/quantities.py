@@ -36,18 +36,37 @@ class Quantity(NamedTuple):
     difference_unit: str
 
     @property
+    def frame(self) -> str:
+        """Its column among the runs as `load` gives them; a solver's own ``gap`` is not the one to the best known."""
+        return "gap_to_best" if self.name == "gap" else self.name
+
+    @property
+    def percent_digits(self) -> int:
+        """Digits after the point of a difference in percent of the print: objectives agree to several figures."""
+        return 4 if self.name == "objective" else 1
+
+    @property
     def is_percent(self) -> bool:
         """Whether it is a ratio shown in percent."""
         return self.factor == PERCENT
 
     def text(self, value: float) -> str:
-        """Return a number without its unit: errors with two digits, sizes with one, seconds with two figures."""
+        """Return a number without its unit: errors with two digits, sizes with one, seconds with two figures.
+
+        Objectives have seven figures, gaps two and an exponent.
+        """
         if self.is_percent:
             return f"{value:.2f}"
-        return two_figures(value) if self.name == "seconds" else f"{value:,.1f}"
+        if self.name == "objective":
+            return figures(value, 7)
+        if self.name == "gap":
+            return f"{value:.1e}"
+        return two_figures(value) if self.name.startswith("seconds") else f"{value:,.1f}"
 
     def printed_text(self, value: float) -> str:
         """Return a printed number as the print has it; errors always with two digits."""
+        if self.name == "seconds_ratio":
+            return two_figures(value)
         return f"{value:.2f}" if self.is_percent else f"{value:,.10g}"
 
     def difference(self, value: float) -> str:
@@ -74,12 +93,33 @@ SUPPORT_SIZE = Quantity(
 )
 SECONDS = Quantity("seconds", 1.0, "seconds", "seconds of a run", "seconds", " s", " s")
 
-QUANTITIES = {q.name: q for q in (ONLINE_ERROR, SUPPORT_SIZE, TEST_ERROR, LAST_TEST_ERROR, SECONDS)}
+OBJECTIVE = Quantity("objective", 1.0, "objective", "objective at the end", "objective", "", "")
+GAP = Quantity("gap", 1.0, "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "", "")
+SECONDS_RATIO = Quantity("seconds_ratio", 1.0, "seconds_ratio", "ratio of seconds", "ratio of seconds", "", "")
+
+QUANTITIES = {
+    q.name: q
+    for q in (
+        ONLINE_ERROR,
+        SUPPORT_SIZE,
+        TEST_ERROR,
+        LAST_TEST_ERROR,
+        SECONDS,
+        OBJECTIVE,
+        GAP,
+        SECONDS_RATIO,
+    )
+}
 
 
 def two_figures(value: float) -> str:
     """Return a number rounded to two significant figures, without an exponent."""
-    rounded = float(f"{value:.1e}")
+    return figures(value, 2)
+
+
+def figures(value: float, n: int) -> str:
+    """Return a number rounded to n significant figures, without an exponent."""
+    rounded = float(f"{value:.{n - 1}e}")
     if not rounded or not math.isfinite(rounded):
         return f"{rounded:g}"
-    return f"{rounded:,.{max(0, 1 - math.floor(math.log10(abs(rounded))))}f}"
+    return f"{rounded:,.{max(0, n - 1 - math.floor(math.log10(abs(rounded))))}f}"

@@ -14,12 +14,16 @@ import pandas as pd
 
 from budgetrun.config import setting_text
 from budgetrun.errors import InputError
+from budgetrun.report.brackets import Bracket, with_gaps
 
 TEXT_COLUMNS = ("run_id", "dataset", "task", "repetition", "seed", "label", "parameters", "kernel", "status")
 NUMBER_COLUMNS = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
 OPTIONAL_NUMBER_COLUMNS = ("budget", "budget_fraction")
-# Results of before there were test sets come without them.
-LATER_NUMBER_COLUMNS = ("test_error", "last_test_error")
+# Those of a run that finished: of a learner, and of a solver.
+OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
+OF_SOLVER = ("n_examples", "objective", "seconds")
+# Results of before there were test sets, or solvers, come without them.
+LATER_NUMBER_COLUMNS = ("test_error", "last_test_error", "objective", "lower_bound", "gap", "compile_seconds")
 
 # With the keys that start with `budget`: all other parameters tell learners apart.
 NOT_A_SETTING = ("of", "fraction", "fractions", "seed")
@@ -68,13 +72,16 @@ class Results:
     manifest : dict
         ``manifest.json`` as it stands.
     runs : DataFrame
-        The finished runs, with a `Setting` each in the column `setting`; numbers are float64, NaN where empty.
+        The finished runs, with a `Setting` each in the column `setting`, and of solvers the `gap_to_best`; numbers are
+        float64, NaN where empty.
     failed : DataFrame
         The runs that did not finish, same columns.
     swept : dict of str to list of str
         What each label sweeps itself: the first items of its settings.
     failures : list of dict
         ``what`` and ``error`` of each failure, from `failed` and the manifest together.
+    brackets : dict
+        Of solvers: what is known of the optimum of each problem.
     """
 
     folder: Path
@@ -84,6 +91,12 @@ class Results:
     failed: pd.DataFrame
     swept: dict[str, list[str]]
     failures: list[dict[str, str]]
+    brackets: dict[tuple[str, ...], Bracket] = field(default_factory=dict)
+
+    @property
+    def of_solvers(self) -> bool:
+        """Whether these are runs of batch solvers."""
+        return bool(self.brackets)
 
     @property
     def name(self) -> str:
@@ -151,7 +164,8 @@ def load(folder: Path) -> Results:
         first = f"; the first of {len(failures)} failures: {failures[0]['error']}" if failures else ""
         raise InputError(f"{path}: no finished run{first}; run the sweep first: budgetrun sweep CONFIG")
     _check_finished(runs, path)
-    return Results(folder, path, manifest, runs, failed, swept, failures)
+    runs, brackets = with_gaps(runs)
+    return Results(folder, path, manifest, runs, failed, swept, failures, brackets)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -197,8 +211,10 @@ def _read_runs(path: Path) -> pd.DataFrame:
 
 
 def _check_finished(runs: pd.DataFrame, path: Path) -> None:
-    for column in NUMBER_COLUMNS:
-        bad = ~np.isfinite(runs[column])
+    solved = runs["objective"].notna()
+    for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
+        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
+        bad = needed & ~np.isfinite(runs[column])
         if bad.any():
             run = runs.loc[bad, "run_id"].iloc[0]
             raise InputError(

@@ -7,8 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from budgetrun.report import brackets
 from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Place, Printed, measure
-from budgetrun.report.quantities import ONLINE_ERROR, QUANTITIES, TEST_ERROR, Quantity
+from budgetrun.report.quantities import (
+    GAP,
+    OBJECTIVE,
+    ONLINE_ERROR,
+    QUANTITIES,
+    SECONDS,
+    SECONDS_RATIO,
+    TEST_ERROR,
+    Quantity,
+)
+from budgetrun.report.ratios import printed_ratios, with_ratios
 from budgetrun.report.results import NO_SETTING, Results, Setting, in_order, items_of
 
 DEFAULT_TOLERANCE = 0.05
@@ -153,26 +164,48 @@ def has_budget(cell: Cell) -> bool:
 
 def build(results: Results) -> list[Table]:
     """Return the tables that the config asks for, or one of everything measured where it asks for none."""
-    specs = results.report.get("tables") or [{"name": "online_error", "caption": "Online error in percent."}]
-    quantities = {ONLINE_ERROR, *map(_quantity, specs)}
-    measured = {quantity: measure(results.runs, results.failed, quantity) for quantity in quantities}
-    # All that ran has an online error, so that tells the layout of any table.
-    return [_table(results, spec, measured[_quantity(spec)], measured[ONLINE_ERROR]) for spec in specs]
+    specs = results.report.get("tables") or _default_specs(results)
+    kinds = {_kind(spec) for spec in specs}
+    measured = {kind: _measure(results, *kind) for kind in kinds}
+    # All that ran has its seconds, so they tell the layout of any table.
+    ran = measured.get((SECONDS, None)) or _measure(results, SECONDS, None)
+    return [_table(results, spec, measured[_kind(spec)], ran) for spec in specs]
+
+
+def _default_specs(results: Results) -> list[dict[str, Any]]:
+    if results.of_solvers:
+        return [{"name": quantity.name, "quantity": quantity.name} for quantity in (OBJECTIVE, GAP, SECONDS)]
+    return [{"name": "online_error", "caption": "Online error in percent."}]
 
 
 def _quantity(spec: dict[str, Any]) -> Quantity:
     return QUANTITIES[str(spec.get("quantity") or ONLINE_ERROR.name)]
 
 
+def _kind(spec: dict[str, Any]) -> tuple[Quantity, str | None]:
+    """Return what a table shows and, of ratios of seconds, whose seconds are below."""
+    quantity = _quantity(spec)
+    return quantity, str(spec.get("relative_to")) if quantity is SECONDS_RATIO else None
+
+
+def _measure(results: Results, quantity: Quantity, reference: str | None) -> Measurements:
+    runs = results.runs if reference is None else with_ratios(results.runs, reference)
+    return measure(runs, results.failed, quantity)
+
+
 def _table(results: Results, spec: dict[str, Any], measurements: Measurements, ran: Measurements) -> Table:
     name, quantity = str(spec["name"]), _quantity(spec)
     expected = (results.manifest.get("expected") or {}).get(name) or []
     where = f"{results.folder / 'manifest.json'}: expected.{name}"
-    printed = Printed(expected, spec.get("aliases") or {}, where, quantity)
+    aliases = spec.get("aliases") or {}
+    _, below = _kind(spec)
+    if below is not None:
+        expected = printed_ratios(expected, aliases.get(below, below))
+    printed = Printed(expected, aliases, where, quantity)
     columns = list(dict.fromkeys(spec.get("columns") or results.labels))
     rows = list(spec.get("rows") or results.datasets)
     tolerance = DEFAULT_TOLERANCE if spec.get("tolerance") is None else float(spec["tolerance"])
-    grid = _Grid(rows, columns, measurements, ran, printed, spec.get("relative_to"))
+    grid = _Grid(rows, columns, measurements, ran, printed, spec.get("relative_to") if below is None else None)
     blocks = grid.blocks()
     made = Table(
         name=name,
@@ -187,6 +220,9 @@ def _table(results: Results, spec: dict[str, Any], measurements: Measurements, r
         outside=_outside(results, blocks, tolerance),
     )
     made.notes.extend(_notes(results, made))
+    if below is not None:
+        of_print = ", and the print's by the print's" if made.has_printed else ""
+        made.notes.insert(1, f"Seconds are divided by those of {below} on the same data in the same sweep{of_print}.")
     return made
 
 
@@ -384,9 +420,25 @@ def _notes(results: Results, table: Table) -> list[str]:
         if pair[0] != pair[1]
     ):
         notes.append(f"{ours} is compared with the printed numbers of {theirs}.")
+    if table.quantity in (OBJECTIVE, GAP):
+        if table.quantity is GAP:
+            notes.append(
+                "A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one."
+            )
+        notes += brackets.notes(results.brackets, dict.fromkeys(cell.dataset for cell in table.cells))
+    if results.of_solvers:
+        notes += _unfinished(results, table)
     if any(cell.measured and cell.measured.n_failed for cell in table.cells):
         notes.append("† Some of this cell's runs failed; the mean is over those that finished.")
     return notes + warnings(results)
+
+
+def _unfinished(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each cell some of whose runs stopped before they were done."""
+    shown = {(cell.dataset, cell.label) for cell in table.cells}
+    runs = results.runs[results.runs["error"].astype(str).str.len() > 0]
+    said = {(row.dataset, row.label, row.error): None for row in runs.itertuples() if (row.dataset, row.label) in shown}
+    return [f"{dataset}, {label}: {why}." for dataset, label, why in said]
 
 
 def _reference_of(results: Results, columns: list[str]) -> str:
@@ -434,6 +486,9 @@ def build_costs(results: Results) -> list[Listing]:
     swept = any(setting.items for setting in results.runs["setting"].unique())
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     caption = f"Seconds recorded with the runs, summed over {over}."
+    if results.of_solvers:
+        compiling = results.runs["compile_seconds"].sum()
+        caption += f" Compiling, which does not count, took {compiling:,.1f} s more."
     listings = [Listing("seconds", caption, ["dataset", *labels, "all"], rows, 1)]
     parts = results.manifest.get("parts") or []
     if parts:

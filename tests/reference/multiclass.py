@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from reference.projection import TOLERANCE
+from reference.projection import TOLERANCE, negligible
 
 
 def stream(X, codes):
@@ -28,6 +28,12 @@ def best_rival(scores, y, handicap=None, tolerance=TOLERANCE):
     rival = next(c for c, s in enumerate(scores) if c != y and s >= best - tolerance)
     lead = scores[y] - best
     return rival, 0.0 if abs(lead) <= tolerance else lead
+
+
+def negligible_lead(alpha, X, x, k, n_classes):
+    """How much scores may differ through rounding, for weights that solve linear systems."""
+    terms = [[row[c] * k(X[i], x) for i, row in alpha.items()] for c in range(n_classes)]
+    return max(map(negligible, terms))
 
 
 def record(trace, scores, mistake, alpha):

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from reference.multiclass import best_rival, record, stream, values
-from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed
+from reference.multiclass import best_rival, negligible_lead, record, stream, values
+from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed
 
 NAME = "projectron"
 
@@ -26,7 +26,7 @@ def step_on_mistake(alpha, bases, X, t, k, y, rival, eta, threshold, n_classes):
     # Functions of different classes are orthogonal, so squared lengths add up.
     total = sum(residual for *_, residual in parts)
     for c, sign, k_t, d, _, residual in parts:
-        if total <= allowed(eta, threshold) + TOLERANCE * k_tt or residual <= TOLERANCE * k_tt:
+        if total <= allowed(eta, threshold) + TOLERANCE * k_tt or residual <= LEAST * k_tt:
             add_projection(alpha, bases[c], c, d, sign)
         else:
             alpha.setdefault(t, [0.0] * n_classes)[c] = sign
@@ -40,7 +40,7 @@ def multiclass_projectron(X, codes, k, n_classes, eta, threshold="distance"):
     bases = [Basis() for _ in range(n_classes)]  # an inverse Gram matrix a class
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
-        rival, lead = best_rival(scores, y_t)
+        rival, lead = best_rival(scores, y_t, tolerance=negligible_lead(alpha, X, x_t, k, n_classes))
         mistake = lead <= 0
         residual = None
         if mistake:

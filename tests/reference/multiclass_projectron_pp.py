@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reference.multiclass import best_rival, record, stream, values
+from reference.multiclass import best_rival, negligible_lead, record, stream, values
 from reference.multiclass_projectron import add_projection, project_onto, step_on_mistake
 from reference.projection import Basis, ProjectionTrace, cost_of_projecting, margin_step
 
@@ -15,7 +15,7 @@ def multiclass_projectron_pp(X, codes, k, n_classes, eta, threshold="distance"):
     bases = [Basis() for _ in range(n_classes)]  # an inverse Gram matrix a class
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
-        rival, lead = best_rival(scores, y_t)
+        rival, lead = best_rival(scores, y_t, tolerance=negligible_lead(alpha, X, x_t, k, n_classes))
         mistake = lead <= 0
         residual, changed = None, mistake
         if mistake:

@@ -4,8 +4,8 @@ import math
 from functools import partial
 
 from reference.alma import length
-from reference.kernel_expansion import is_mistake, record, stream, value
-from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, gram, norm, settled
+from reference.kernel_expansion import is_mistake, record, stream
+from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, gram, norm, projected_value
 
 
 def projected_alma(
@@ -18,7 +18,7 @@ def projected_alma(
     S = Basis()
     count = 1  # the k of the paper: 1 + the updates so far
     for t, x_t, y_t in stream(X, y):
-        score = settled(value(weights, X, x_t, k))
+        score = projected_value(weights, X, x_t, k)
         mistake = is_mistake(y_t, score, tie)
         update = y_t * score / length(x_t, k) <= (1 - alpha) * B / math.sqrt(count)
         residual = None

@@ -10,6 +10,8 @@ from reference.kernel_expansion import Trace
 # What is zero or one on paper must not depend on rounding: duplicates have a residual of 0, projected ones margins
 # of exactly 0 or 1.
 TOLERANCE = 1e-9
+# Between several classes, a function of which less than this remains is projected rather than added.
+LEAST = 1e-6
 
 
 @dataclass
@@ -55,9 +57,16 @@ class Basis:
         self.members.append(member)
 
 
-def settled(value):
-    """A score that differs from 0 by rounding only is 0."""
-    return 0.0 if abs(value) <= TOLERANCE else value
+def projected_value(alpha, X, x, k):
+    """f(x) for weights that solve linear systems: a sum whose terms cancel, or do not add up to rounding, is 0."""
+    terms = [a * k(X[i], x) for i, a in alpha.items()]
+    total = math.fsum(terms)
+    return 0.0 if abs(total) <= negligible(terms) else total
+
+
+def negligible(terms):
+    """What a sum of these terms may be off by."""
+    return TOLERANCE * math.fsum(map(abs, terms)) + 1e-3 * TOLERANCE
 
 
 def gram(X, k):

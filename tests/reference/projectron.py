@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, stream, value
-from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, settled
+from reference.kernel_expansion import is_mistake, record, stream
+from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, projected_value
 
 
 def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
@@ -11,7 +11,7 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
     alpha = {}  # S_0 is empty, f_0 = 0
     S = Basis()
     for t, x_t, y_t in stream(X, y):
-        score = settled(value(alpha, X, x_t, k))  # predict sign(f_{t-1}(x_t))
+        score = projected_value(alpha, X, x_t, k)  # predict sign(f_{t-1}(x_t))
         mistake = is_mistake(y_t, score, tie)
         residual = None
         if mistake:

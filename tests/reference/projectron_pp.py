@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.kernel_expansion import is_mistake, record, stream
 from reference.projection import (
     TOLERANCE,
     Basis,
@@ -10,7 +10,7 @@ from reference.projection import (
     allowed,
     cost_of_projecting,
     margin_step,
-    settled,
+    projected_value,
 )
 
 NAME = "projectron++"
@@ -21,7 +21,7 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
     alpha = {}  # S_0 is empty, f_0 = 0
     S = Basis()
     for t, x_t, y_t in stream(X, y):
-        score = settled(value(alpha, X, x_t, k))  # predict sign(f_{t-1}(x_t))
+        score = projected_value(alpha, X, x_t, k)  # predict sign(f_{t-1}(x_t))
         mistake = is_mistake(y_t, score, tie)
         loss = max(0.0, 1 - y_t * score)
         residual, changed = None, mistake

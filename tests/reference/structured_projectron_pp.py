@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from reference.multiclass import best_rival, record, stream
+from reference.multiclass import best_rival, negligible_lead, record, stream
 from reference.multiclass import values as prototypes
-from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step
+from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step
 
 NAME = "projectron++"
 
@@ -33,12 +33,13 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
         # f(x, c) = sum of alpha_{i,e} k(x_i, x) L(e, c)
         by_label = prototypes(alpha, X, x_t, k, n_classes)
         scores = [float(sum(by_label[e] * L[e, c] for e in range(n_classes))) for c in range(n_classes)]
-        rival, lead = best_rival(scores, y_t)
+        least = negligible_lead(alpha, X, x_t, k, n_classes)
+        rival, lead = best_rival(scores, y_t, tolerance=least)
         mistake = lead <= 0
         if mistake:
             loss = None  # the step is 1
         else:  # the most violated margin: the largest cost(y, r) - f_y + f_r
-            rival, short = best_rival(scores, y_t, handicap=list(cost[y_t]))
+            rival, short = best_rival(scores, y_t, handicap=list(cost[y_t]), tolerance=least)
             loss = -short
         residual, changed = None, mistake
         if mistake or loss > 0:
@@ -53,7 +54,7 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
                 for c, sign in ((y_t, 1.0), (rival, -1.0)):
                     k_c, k_cc = products(x_t, c), k_tt * L[c, c]
                     d, _, left = S.project(k_c, k_cc)
-                    if left > TOLERANCE * k_cc:
+                    if left > LEAST * k_cc:
                         alpha.setdefault(t, [0.0] * n_classes)[c] += sign
                         S.add((t, c), k_c, k_cc)
                     else:

@@ -1,0 +1,255 @@
+"""What every solver is: a way to the minimum of J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from budgetrun.errors import InputError
+from budgetrun.kernels import Kernel
+from budgetrun.learners.base import Positive, Seed
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "Clock",
+    "Positive",
+    "Progress",
+    "Seed",
+    "Solution",
+    "Solver",
+    "Watch",
+    "loading",
+    "objective",
+    "prepared",
+    "with_constant",
+]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a solver stands.
+
+    Attributes
+    ----------
+    seconds : float
+        Since it began, without compilation and without the time that watching takes.
+    objective : float
+        J of the weights in hand.
+    gap : float
+        The solver's own upper bound of J / J_opt - 1; nan if it has none.
+    steps, unlearning_steps : int
+        Updates so far, as the solver counts them, and how many of them took back.
+    epochs : int
+        Passes over all the data so far, or the solver's own rounds.
+    """
+
+    seconds: float
+    objective: float
+    gap: float
+    steps: int
+    unlearning_steps: int
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (d,), or None
+        w; None where the kernel gives no weight vector.
+    dual : ndarray, shape (T,), or None
+        The dual variables, 0 <= alpha_k <= C (no upper end for a hard margin), with w = sum_k alpha_k y_k x_k; None
+        where the solver keeps none.
+    objective : float
+        J(w), computed anew from the weights; for a hard margin ||w||^2 / 2 of weights scaled to a margin of 1.
+    lower_bound : float
+        A dual objective, below the minimum of J; nan if the solver has none.
+    gap : float
+        objective / lower_bound - 1, which bounds J / J_opt - 1; nan if there is no lower bound.
+    steps, unlearning_steps, epochs : int
+        As in `Progress`.
+    seconds : float
+        Without compilation and without watching.
+    compile_seconds : float
+        What the first call in a process takes for compiling, or for loading what was compiled before.
+    converged : bool
+        Whether the solver stopped because it was done.
+    note : str
+        Why it stopped if it is not converged; else empty.
+    margin : float or None
+        min_k y_k (<w, x_k> + bias) / ||(w, bias / rho)||, for a hard margin only.
+    bias : float
+        What to add to <w, x>: 0 but for solvers that were given a constant feature.
+    """
+
+    weights: np.ndarray | None
+    dual: np.ndarray | None
+    objective: float
+    lower_bound: float
+    gap: float
+    steps: int
+    unlearning_steps: int
+    epochs: int
+    seconds: float
+    compile_seconds: float
+    converged: bool
+    note: str = ""
+    margin: float | None = None
+    bias: float = 0.0
+
+
+Watch = Callable[[Progress], None]
+
+
+class Solver(ABC):
+    """A solver of the soft-margin problem without bias: all the examples at hand, passed over as often as it takes.
+
+    Its parameters are the keyword-only arguments of ``__init__``, annotated with the types that configs are checked
+    against. All have ``C``, the penalty, and ``accuracy``, the relative accuracy of the objective at which to stop.
+
+    Attributes
+    ----------
+    name : str
+        The name in configs, e.g. ``mpu``.
+    draws : bool
+        It draws random numbers; such a solver takes a parameter ``seed``.
+    kernels : tuple of str
+        The names of the kernels that it knows.
+    """
+
+    name: ClassVar[str]
+    draws: ClassVar[bool] = False
+    kernels: ClassVar[tuple[str, ...]] = ("linear",)
+
+    @abstractmethod
+    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
+        """Minimise J on these examples.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array, shape (T, d)
+            The examples; rows of zeros are legal, if there are others. Never changed.
+        y : ndarray, shape (T,)
+            Their labels, -1 or +1; both must occur.
+        kernel : Kernel
+            One of `kernels`.
+        watch : callable, optional
+            Is told the `Progress` now and then, with objectives that never count as the solver's time.
+
+        Raises
+        ------
+        InputError
+            If the data or the parameters cannot be used.
+        """
+
+
+class Clock:
+    """Seconds since it was made, without those spent in its ``with`` blocks."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+        self._stopped: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The time that counts, so far."""
+        now = time.perf_counter() if self._stopped is None else self._stopped
+        return now - self._start
+
+    def __enter__(self) -> None:
+        self._stopped = time.perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._stopped is not None
+        self._start += time.perf_counter() - self._stopped
+        self._stopped = None
+
+
+def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel) -> np.ndarray | csr_array:
+    """Check what a solver was given, and return the examples as it wants them.
+
+    Returns
+    -------
+    X : ndarray or csr_array, shape (T, d)
+        float64; C-contiguous, or CSR with int32 indices.
+
+    Raises
+    ------
+    InputError
+        A kernel the solver does not know, a number that is not finite, rows of zeros only, labels other than -1 and
+        +1, one class only.
+    """
+    import scipy.sparse as sp
+
+    if kernel.name not in solver.kernels:
+        raise InputError(f"{solver.name} solves with the kernel {', '.join(solver.kernels)} only, got {kernel.name}")
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise InputError(f"the labels must be one for each example, got {y.shape} for examples of {X.shape}")
+    odd = np.setdiff1d(y, [-1, 1])
+    if odd.size:
+        raise InputError(f"labels must be -1 or +1, got {odd[0]}")
+    if len(np.unique(y)) < 2:
+        only = f"all are {y[0]:+g}" if len(y) else "there are no examples"
+        raise InputError(f"{solver.name} needs examples of both classes, but {only}")
+    if sp.issparse(X):
+        if X.nnz > np.iinfo(np.int32).max:
+            raise InputError(f"{solver.name} takes at most 2^31 - 1 non-zero values, got {X.nnz}")
+        # Without the caller's values twice in memory: a CSR array is three arrays.
+        X = sp.csr_array(
+            (
+                np.ascontiguousarray(X.data, dtype=np.float64),
+                np.ascontiguousarray(X.indices, dtype=np.int32),
+                np.ascontiguousarray(X.indptr, dtype=np.int32),
+            ),
+            shape=X.shape,
+        )
+        values = X.data
+    else:
+        X = values = np.ascontiguousarray(X, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError("the examples must be finite numbers, but a nan or an infinity is among them")
+    if not values.any():
+        raise InputError(f"{solver.name} has nothing to learn from: every example is a row of zeros")
+    return X
+
+
+def objective(X: np.ndarray | csr_array, y: np.ndarray, weights: np.ndarray, C: float) -> float:
+    """Return J(w), its two sums without rounding errors of their own.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (T, d), float64
+    y : ndarray, shape (T,), -1 or +1
+    weights : ndarray, shape (d,)
+    C : float
+    """
+    losses = 1 - y * (X @ weights)
+    return math.fsum(np.square(weights)) / 2 + C * math.fsum(losses[losses > 0])
+
+
+def with_constant(X: np.ndarray | csr_array, value: float) -> np.ndarray | csr_array:
+    """Return examples with one more feature, the same for all."""
+    import scipy.sparse as sp
+
+    column = np.full((X.shape[0], 1), value)
+    if isinstance(X, np.ndarray):
+        return np.hstack([X, column])
+    return sp.csr_array(sp.hstack([X, column], format="csr"))
+
+
+def loading(loops: str) -> float:
+    """Import a module of compiled loops, and return the seconds that took; next to nothing the second time."""
+    start = time.perf_counter()
+    importlib.import_module(f"budgetrun.solvers.loops.{loops}")
+    return time.perf_counter() - start

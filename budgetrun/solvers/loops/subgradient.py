@@ -1,0 +1,71 @@
+"""Pegasos: iterations on drawn examples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+
+from budgetrun.solvers.loops.rows import BINARY, DENSE, INDICES, SPARSE, VECTOR, Rows, add, dot
+
+_DRAWS = types.uint32[:, ::1]
+_SIGNATURES = [
+    types.UniTuple(types.float64, 2)(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
+    for rows in (DENSE, SPARSE, BINARY)
+]
+
+
+@njit(_SIGNATURES, cache=True, error_model="numpy")
+def descend(
+    rows: Rows,
+    squares: np.ndarray,
+    draws: np.ndarray,
+    wrong: np.ndarray,
+    v: np.ndarray,
+    t: int,
+    shrunk: float,
+    norm_squared: float,
+    rate: float,
+) -> tuple[float, float]:
+    """Take steps on w = shrunk v / t: a step's shrinking by 1 - 1/t is all in the t.
+
+    Parameters
+    ----------
+    rows : Rows
+        y_k x_k.
+    squares : ndarray, shape (T,)
+        ||x_k||^2.
+    draws : ndarray of uint32, shape (steps, examples a step)
+        The examples of each step.
+    wrong : ndarray of uint32, no shorter than a step has examples
+        Room to work in.
+    v : ndarray, shape (d,)
+        Changed in place.
+    t : int, >= 0
+        Steps taken before these.
+    shrunk, norm_squared : float
+        The product of all projections so far, and ||v||^2.
+    rate : float, > 0
+        lambda.
+
+    Returns
+    -------
+    shrunk, norm_squared : float
+    """
+    for i in range(draws.shape[0]):
+        scale = shrunk / t if t > 0 else 0.0
+        n_wrong = 0
+        for j in range(draws.shape[1]):
+            if scale * dot(rows, draws[i, j], v) < 1:
+                wrong[n_wrong] = draws[i, j]
+                n_wrong += 1
+        t += 1
+        step = 1 / (rate * draws.shape[1] * shrunk)
+        for j in range(n_wrong):
+            norm_squared += step * (2 * dot(rows, wrong[j], v) + step * squares[wrong[j]])
+            add(rows, wrong[j], step, v)
+        norm = shrunk * math.sqrt(max(norm_squared, 0.0)) / t
+        if norm * math.sqrt(rate) > 1:
+            shrunk /= norm * math.sqrt(rate)
+    return shrunk, norm_squared

@@ -1,0 +1,313 @@
+"""MPU, the Margin Perceptron with Unlearning, in the primal and in its kernel form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import Field
+
+from budgetrun.errors import InputError
+from budgetrun.kernels import Kernel, Linear, registry, squares
+from budgetrun.solvers.base import (
+    Clock,
+    Positive,
+    Progress,
+    Seed,
+    Solution,
+    Solver,
+    Watch,
+    loading,
+    prepared,
+    with_constant,
+)
+from budgetrun.solvers.base import objective as precise_objective
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Ratio = Annotated[
+    float,
+    Field(
+        gt=1, allow_inf_nan=False, description="a number > 1 (in units of R^2, or learning and unlearning may cycle)"
+    ),
+]
+AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+Rounds = Annotated[int, Field(ge=0, strict=True)]
+Epochs = Annotated[int, Field(ge=1, strict=True)]
+
+
+class MarginPerceptronWithUnlearning(Solver):
+    """The Perceptron with margin that also takes back what it learned from examples now classified too well.
+
+    Parameters
+    ----------
+    C : float, > 0
+        The penalty C_p; the examples' I_k go up to I = C b.
+    accuracy : float, > 0
+        delta_stop: stop when delta_aft, eq. (24), is no larger at the end of a pass over all the data.
+    delta : float, > 0, optional
+        The accuracy guaranteed before running, eq. (23), from which I and b follow (remark 4); the smaller of 1e-5 and
+        a tenth of ``accuracy`` by default.
+    delta_b : float, > 1
+        The gap between the two thresholds, in units of R^2.
+    hard_margin : bool
+        I = infinity: look for the largest margin instead. ``C`` has no meaning then; see the notes for the others.
+    rho : float, > 0, optional
+        Give every example one more feature of this value, so that there is a bias, which counts in ||w||.
+    c_bar : float, >= 1
+        Examples with scores up to c_bar b belong to the first-level active set.
+    first_level, second_level : int, >= 0
+        N_ep1, presentations of the first-level active set after each pass over all the data, and N_ep2, those of the
+        second-level active set after each of them.
+    max_epochs : int, >= 1
+        The most passes over all the data.
+    seed : int, >= 0
+        For the order of each pass.
+
+    Notes
+    -----
+    With a hard margin, b is what makes the guarantee (11) f >= (1 + delta)^(-1/2) for the fraction f of the largest
+    margin, so that the objective ||w||^2 / 2 at margin 1 is within 1 + delta of its minimum, as with a soft one; it
+    stops early when the bound (12) says so much of ``accuracy``. The paper has it stop when that bound "falls below"
+    (11), which must be "reaches". Examples shown to have no margin above 1e-4 R are refused.
+
+    A pass takes O(T d) for a linear kernel, whatever the features; a row of zeros cannot be learned, and has I_k = I
+    at once. The kernel form keeps the whole Gram matrix: an update takes O(T), memory is 8 T^2 bytes.
+
+    References
+    ----------
+    Panagiotakopoulos & Tsampouka (2010), "The margin Perceptron with unlearning", ICML. Algorithm 1; sections 3-4.
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])
+    >>> solution = MarginPerceptronWithUnlearning().solve(X, y, Linear())
+    >>> round(solution.objective, 3), solution.gap <= 1e-4
+    (0.5, True)
+    """
+
+    name = "mpu"
+    draws = True
+    kernels = tuple(registry())
+
+    def __init__(
+        self,
+        *,
+        C: Positive = 1.0,
+        accuracy: Positive = 1e-4,
+        delta: Positive | None = None,
+        delta_b: Ratio = 3.0,
+        hard_margin: bool = False,
+        rho: Positive | None = None,
+        c_bar: AtLeastOne = 1.01,
+        first_level: Rounds = 3,
+        second_level: Rounds = 10,
+        max_epochs: Epochs = 1000,
+        seed: Seed = 0,
+    ) -> None:
+        if not delta_b > 1:
+            raise InputError(
+                f"delta_b must be > 1 (in units of R^2, or learning and unlearning may cycle), got {delta_b}"
+            )
+        self.C = C
+        self.accuracy = accuracy
+        self.delta = min(1e-5, accuracy / 10) if delta is None else delta
+        self.delta_b = delta_b
+        self.hard_margin = hard_margin
+        self.rho = rho
+        self.c_bar = c_bar
+        self.first_level = first_level
+        self.second_level = second_level
+        self.max_epochs = max_epochs
+        self.seed = seed
+
+    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
+        X = prepared(self, X, y, kernel)
+        compile_seconds = loading("perceptron")
+        clock = Clock()
+        run = _Run(self, X, y, kernel)
+        done = False
+        for updated in run.epochs():
+            gap = run.gap()
+            done = gap <= self.accuracy or not updated
+            if watch is not None:
+                with clock:
+                    watch(Progress(clock.seconds, run.objective(), gap, run.steps, run.unlearned, run.n_epochs))
+            if done:
+                break
+            if self.hard_margin:
+                run.refuse_inseparable()
+        return run.solution(done, clock.seconds, compile_seconds)
+
+
+class _Run:
+    """A run of the algorithm: the weight vector, or with a Gram matrix all scores; the I_k; the thresholds."""
+
+    def __init__(
+        self, solver: MarginPerceptronWithUnlearning, X: np.ndarray | csr_array, y: np.ndarray, k: Kernel
+    ) -> None:
+        from budgetrun.solvers.loops.rows import signed_gram, signed_rows
+
+        self.solver = solver
+        self.T, self.d = X.shape
+        self.linear = k.name == Linear.name
+        if self.linear:
+            X = X if solver.rho is None else with_constant(X, solver.rho)
+            self.rows = signed_rows(X, y)
+            self.squares = squares(X)
+            self.a = np.zeros(X.shape[1])
+        else:
+            if self.T > _MOST_IN_GRAM:
+                raise InputError(
+                    f"mpu keeps the kernel values of all pairs of examples: at most {_MOST_IN_GRAM} examples with a "
+                    f"kernel that is not linear, got {self.T}; give the dataset n_examples"
+                )
+            self.rows = signed_gram(k.between(X, X), y, solver.rho)
+            self.squares = self.rows[0].diagonal().copy()
+            self.a = np.zeros(self.T)
+        self.X, self.y = X, y
+        R_squared = float(self.squares.max())
+        delta_b, delta = solver.delta_b * R_squared, solver.delta
+        if solver.hard_margin:
+            if not self.squares.all():
+                raise InputError(f"example {np.argmin(self.squares)} is a row of zeros, which no hard margin allows")
+            self.limit = _NO_LIMIT
+            self.b = delta_b / (math.sqrt(1 + delta) - 1)
+        else:
+            # Remark 4.
+            self.limit = int(solver.C * delta_b * (2 + delta) / delta) + 1
+            self.b = self.limit / solver.C
+            if self.limit * self.T > _NO_LIMIT:
+                raise InputError(
+                    f"delta {delta:g} is too small for mpu to count with 64 bits: with R^2 = {R_squared:.3g}, I would "
+                    f"be {self.limit:.0e} for each of {self.T} examples; scale the data, or take a larger delta"
+                )
+        self.upper = self.b + delta_b
+        self.counts = np.zeros(self.T, dtype=np.int64)
+        self.scores = np.zeros(self.T)
+        self.total = self.steps = self.unlearned = self.n_epochs = 0
+
+    def epochs(self) -> Iterator[bool]:
+        """Pass over all the data and yield whether anything changed, then over the active sets, and so on."""
+        solver = self.solver
+        rng = np.random.default_rng(solver.seed)
+        order = np.arange(self.T, dtype=np.uint32)
+        near, moved, ignored = np.empty_like(order), np.empty_like(order), np.empty_like(order)
+        while self.n_epochs < solver.max_epochs:
+            rng.shuffle(order)
+            changed, n_near, _ = self._present(order, near, ignored)
+            self.n_epochs += 1
+            self._score()
+            yield changed
+            for _ in range(solver.first_level):
+                changed, _, n_moved = self._present(near[:n_near], ignored, moved)
+                if not changed:
+                    break
+                for _ in range(solver.second_level):
+                    if not self._present(moved[:n_moved], ignored, ignored)[0]:
+                        break
+
+    def _present(self, order: np.ndarray, near: np.ndarray, moved: np.ndarray) -> tuple[bool, int, int]:
+        from budgetrun.solvers.loops.perceptron import present
+
+        learned, unlearned, n_near, n_moved = present(
+            self.rows,
+            self.squares,
+            order,
+            self.a,
+            self.counts,
+            self.limit,
+            self.b,
+            self.upper,
+            self.solver.c_bar * self.b,
+            near,
+            moved,
+        )
+        self.total += learned - unlearned
+        self.steps += learned + unlearned
+        self.unlearned += unlearned
+        return learned + unlearned > 0, n_near, n_moved
+
+    def _score(self) -> None:
+        from budgetrun.solvers.loops.rows import scores
+
+        scores(self.rows, self.a, self.scores)
+        self.norm_squared = float(self.a @ self.a if self.linear else self.counts @ self.scores)
+
+    def objective(self) -> float:
+        """Return J(a / b), or for a hard margin the objective of ``a`` scaled to a margin of 1."""
+        if self.solver.hard_margin:
+            margin = self.scores.min()
+            return self.norm_squared / margin**2 / 2 if margin > 0 else math.inf
+        losses = np.maximum(self.b - self.scores, 0).sum()
+        return float((self.norm_squared / 2 / self.b + self.solver.C * losses) / self.b)
+
+    def bound(self) -> float:
+        """Return the dual objective."""
+        if self.solver.hard_margin:
+            return self.total**2 / self.norm_squared / 2
+        return (self.total - self.norm_squared / 2 / self.b) / self.b
+
+    def gap(self) -> float:
+        """Return delta_aft, eq. (24), or for a hard margin what the bound (12) says of the objective."""
+        bound = self.bound()
+        return self.objective() / bound - 1 if bound > 0 else math.inf
+
+    def refuse_inseparable(self) -> None:
+        """Raise an error once eq. (13) bounds the largest margin by next to nothing."""
+        bound = math.sqrt(self.norm_squared) / self.total
+        if bound < _LEAST_MARGIN * math.sqrt(self.squares.max()):
+            raise InputError(
+                f"the examples cannot be separated, or with a margin below {bound:.1g} only; hard_margin: true is for "
+                "examples that can, leave it out"
+            )
+
+    def solution(self, done: bool, seconds: float, compile_seconds: float) -> Solution:
+        """Return what was found, all of it computed anew from the I_k."""
+        solver = self.solver
+        if self.linear:
+            # The dual variables to the scale of the counts: whole numbers as long as they are.
+            self.a = np.asarray(self.X.T @ (self.y * self.counts.astype(np.float64)))
+        else:
+            self.a = self.rows[0] @ self.counts.astype(np.float64)
+        self._score()
+        margin = None
+        scale = self.b
+        if solver.hard_margin:
+            scale = float(self.scores.min())
+            margin = scale / math.sqrt(self.norm_squared)
+        objective = self.objective()
+        weights, bias = None, 0.0
+        if self.linear:
+            weights = self.a[: self.d] / scale
+            bias = 0.0 if solver.rho is None else float(solver.rho * self.a[-1] / scale)
+            if not solver.hard_margin:
+                objective = precise_objective(self.X, self.y, self.a / scale, solver.C)
+        bound = self.bound()
+        return Solution(
+            weights=weights,
+            dual=self.counts / scale,
+            objective=objective,
+            lower_bound=bound,
+            gap=objective / bound - 1 if bound > 0 else math.inf,
+            steps=self.steps,
+            unlearning_steps=self.unlearned,
+            epochs=self.n_epochs,
+            seconds=seconds,
+            compile_seconds=compile_seconds,
+            converged=done,
+            note="" if done else f"stopped at its limit of {solver.max_epochs} epochs",
+            margin=margin,
+            bias=bias,
+        )
+
+
+# Learning and unlearning steps of one presentation of all examples must fit in 64 bits.
+_NO_LIMIT = 2**62
+# In units of R.
+_LEAST_MARGIN = 1e-4
+# 3.2 GB.
+_MOST_IN_GRAM = 20_000

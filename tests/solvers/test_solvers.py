@@ -1,0 +1,256 @@
+"""What every solver promises."""
+
+import doctest
+import importlib
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solvers.conftest import blobs, grid
+
+from budgetrun.errors import InputError
+from budgetrun.fields import Field
+from budgetrun.kernels import Gaussian, Linear
+from budgetrun.solvers import find, parameters, registry
+from budgetrun.solvers.base import objective
+from budgetrun.solvers.dcd import DualCoordinateDescent as DCD
+from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
+from budgetrun.solvers.pegasos import Pegasos
+from budgetrun.solvers.svm_perf import SVMPerf, _simplex_maximum
+
+# How far above the minimum each ends with an accuracy of 1e-3, relatively.
+EXPECTED = {"dcd": 2e-3, "mpu": 1e-3, "svm_perf": 1e-3, "pegasos": 5e-2}
+
+
+def test_all_are_known():
+    assert set(registry()) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_minimum_is_reached(name, problem):
+    X, y = problem
+    best = MPU(accuracy=1e-8, C=0.5).solve(X, y, Linear())
+    told = []
+    found = find(name)(C=0.5, accuracy=1e-3).solve(X, y, Linear(), told.append)
+    assert found.converged
+    assert found.note == ""
+    assert best.lower_bound <= found.objective <= best.objective * (1 + EXPECTED[name])
+    assert found.objective == pytest.approx(
+        found.weights @ found.weights / 2 + 0.5 * np.maximum(1 - y * (X @ found.weights), 0).sum(), rel=1e-12
+    )
+    assert told[-1].objective == pytest.approx(found.objective, rel=1e-9)
+    assert (told[-1].steps, told[-1].epochs) == (found.steps, found.epochs)
+    assert found.seconds >= 0
+    if not math.isnan(found.lower_bound):
+        assert found.lower_bound <= best.objective
+        assert found.gap == pytest.approx(found.objective / found.lower_bound - 1, abs=1e-15)
+        assert all(p.objective / best.objective - 1 <= p.gap + 1e-9 for p in told)
+    else:
+        assert math.isnan(found.gap)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_dense_and_sparse_agree(name):
+    X, y = grid()
+    wide = sp.csr_array(X)
+    # What users bring: 64-bit indices.
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    found = [find(name)().solve(form, y, Linear()) for form in (X, wide, X.astype(np.float32), X.astype(np.int8))]
+    for other in found[1:]:
+        assert other.objective == pytest.approx(found[0].objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_inputs_are_left_alone_and_seeds_repeat(name, problem):
+    X, y = problem
+    arrays = [y] + ([X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr])
+    before = [a.copy() for a in arrays]
+    for a in arrays:
+        a.setflags(write=False)
+    first, second = (find(name)().solve(X, y, Linear()) for _ in range(2))
+    assert first.weights.tolist() == second.weights.tolist()
+    assert all((a == b).all() for a, b in zip(arrays, before, strict=True))
+    flipped = find(name)().solve(X, -y, Linear())
+    assert flipped.objective == pytest.approx(first.objective, rel=3e-3)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_watching_changes_nothing(name):
+    X, y = blobs()
+    alone, watched = (find(name)().solve(X, y, Linear(), watch) for watch in (None, lambda progress: None))
+    assert alone.weights.tolist() == watched.weights.tolist()
+    assert alone.steps == watched.steps
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_parameters_have_words(name):
+    for parameter in parameters(find(name)).values():
+        assert Field(parameter.annotation).wanted
+        assert parameter.default is not parameter.empty
+    assert {"C", "accuracy"} <= set(parameters(find(name)))
+    assert ("seed" in parameters(find(name))) == find(name).draws
+
+
+BAD = {
+    "labels must be -1 or +1, got 2": ([[1.0], [2.0]], [1, 2]),
+    "{name} needs examples of both classes, but all are +1": ([[1.0], [2.0]], [1, 1]),
+    "{name} needs examples of both classes, but there are no examples": (np.empty((0, 2)), []),
+    "{name} has nothing to learn from: every example is a row of zeros": ([[0.0], [0.0]], [1, -1]),
+    "the examples must be finite numbers, but a nan or an infinity is among them": ([[1.0], [math.nan]], [1, -1]),
+    "the labels must be one for each example, got (3,) for examples of (2, 1)": ([[1.0], [2.0]], [1, -1, 1]),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_bad_data_are_refused(name, message, form):
+    X, y = BAD[message]
+    with pytest.raises(InputError) as error:
+        find(name)().solve(form(np.asarray(X)), np.array(y), Linear())
+    assert str(error.value) == message.format(name=name)
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"mpu"}))
+def test_kernels_it_does_not_know_are_refused(name):
+    X, y = blobs()
+    with pytest.raises(InputError) as error:
+        find(name)().solve(X, y, Gaussian(gamma=1.0))
+    assert str(error.value) == f"{name} solves with the kernel linear only, got gaussian"
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_examples(name):
+    failed, attempted = doctest.testmod(importlib.import_module(find(name).__module__))
+    assert attempted > 0
+    assert failed == 0
+
+
+def test_numba_waits_until_it_is_needed():
+    code = "import sys, budgetrun, budgetrun.solvers as s; s.registry(); sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_dcd_lowers_its_tolerance_to_a_target():
+    X, y = blobs()
+    best = MPU(accuracy=1e-7).solve(X, y, Linear()).objective
+    loose = DCD(tolerance=1.0).solve(X, y, Linear())
+    found = DCD(target=best * (1 + 1e-6)).solve(X, y, Linear())
+    assert found.converged
+    assert found.objective <= best * (1 + 1e-6) < loose.objective
+    assert found.epochs > loose.epochs
+    out_of_reach = DCD(target=best / 2, max_iterations=500).solve(X, y, Linear())
+    assert (out_of_reach.converged, out_of_reach.note) == (False, "stopped at its limit of 500 passes")
+
+
+def test_dcd_says_that_it_ran_out_of_passes():
+    X, y = blobs()
+    found = DCD(tolerance=1e-9, max_iterations=3).solve(X, y, Linear())
+    assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
+def test_pegasos_is_its_definition(form):
+    X, y = blobs(T=40, d=3)
+    if form == "binary":
+        X = (X > 0).astype(float)
+    k, C, steps = 4, 2.0, 60
+    rate = 1 / (C * len(y))
+    rng = np.random.default_rng(5)
+    w = np.zeros(X.shape[1])
+    drawn = []
+    for end in [1, *range(2, steps + 1)]:
+        drawn.append(rng.integers(len(y), size=(1, k), dtype=np.uint32)[0])
+        batch = drawn[-1]
+        wrong = batch[y[batch] * (X[batch] @ w) < 1]
+        w = (1 - 1 / end) * w + (y[wrong, None] * X[wrong]).sum(axis=0) / (rate * end * k)
+        w *= min(1, 1 / math.sqrt(rate) / max(np.linalg.norm(w), 1e-300))
+    examples = X if form == "dense" else sp.csr_array(X)
+    found = Draws(C=C, k=k, iterations=steps, seed=5).solve(examples, y, Linear())
+    assert found.steps == steps
+    assert found.weights == pytest.approx(w, rel=1e-9)
+
+
+class Draws(Pegasos):
+    """Pegasos that draws for one step at a time, as the loop of the test does."""
+
+    def solve(self, *given):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("budgetrun.solvers.pegasos._AT_ONCE", 1)
+            return super().solve(*given)
+
+
+def test_pegasos_stops_at_its_target_or_says_that_it_did_not():
+    X, y = blobs()
+    best = MPU(accuracy=1e-7).solve(X, y, Linear()).objective
+    found = Pegasos(target=1.01 * best).solve(X, y, Linear())
+    assert found.converged
+    assert found.objective <= 1.01 * best
+    missed = Pegasos(target=best / 2, iterations=50).solve(X, y, Linear())
+    assert (missed.converged, missed.steps) == (False, 50)
+    assert missed.note == f"took its 50 steps without reaching {best / 2:g}"
+
+
+def test_svm_perf_says_that_it_ran_out_of_planes():
+    X, y = blobs()
+    found = SVMPerf(accuracy=1e-9, max_planes=5).solve(X, y, Linear())
+    assert (found.converged, found.note, found.steps) == (False, "stopped at its limit of 5 planes", 5)
+
+
+@pytest.mark.parametrize("rank", [2, 6, 40])
+def test_program_over_planes_is_solved(rank):
+    rng = np.random.default_rng(rank)
+    for n in (2, 5, 20):
+        G = rng.normal(size=(n, rank)) * rng.choice([1, 100], n)[:, None]
+        G[-1] = G[0]  # planes that depend on each other
+        H, b = G @ G.T, rng.random(n) * 100
+        start = np.zeros(n)
+        start[0] = 3.0
+        x = _simplex_maximum(H, b, 3.0, start)
+        assert (x >= 0).all()
+        assert x.sum() == pytest.approx(3)
+        # Its conditions: equal gradients where x > 0, none larger anywhere.
+        gradient = b - H @ x
+        scale = abs(b).max() + abs(H).max()
+        assert gradient[x > 1e-9].min() == pytest.approx(gradient.max(), abs=1e-7 * scale)
+
+
+def test_objective_loses_no_small_terms():
+    X = np.array([[1e8], *[[0.0]] * 1000])
+    y = np.array([1, *[-1] * 1000])
+    assert objective(X, y, np.array([1e8]), 1e-9) == 5e15 + 1e-6
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_DATA is not set")
+@pytest.mark.parametrize(
+    ("file", "d", "printed", "lowest", "highest"),
+    [("a9a", 123, 11434.4, 11432.68, 11433.82), ("w8a", 300, 6605.17, 6604.87, 6604.94)],
+)
+def test_published_objectives_are_reached(file, d, printed, lowest, highest):
+    import lzma
+    from pathlib import Path
+
+    from sklearn.datasets import load_svmlight_file
+
+    path = Path(os.environ["BUDGETRUN_DATA"]) / "libsvm" / f"{file}.xz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    with lzma.open(path) as text:
+        X, y = load_svmlight_file(text, n_features=d)
+    X, y = sp.csr_array(X), np.where(y > 0, 1, -1)
+    found = MPU().solve(X, y, Linear())
+    assert found.converged
+    assert found.gap <= 1e-4
+    # The optimum lies between the two.
+    assert lowest / (1 + 1e-4) <= found.lower_bound <= highest
+    assert lowest <= found.objective <= highest * (1 + 1e-4)
+    assert found.objective == pytest.approx(printed, rel=1e-4)
+    assert found.objective / highest - 1 <= found.gap
+    theirs = DCD(target=found.objective).solve(X, y, Linear())
+    assert theirs.converged
+    assert theirs.objective >= lowest
