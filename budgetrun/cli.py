@@ -107,8 +107,8 @@ def sweep(
         if code == 130:
             break
         folder = sweep_module.results_folder(config, options.results)
-        # There is none if no data were to be had.
-        if folder.is_dir():
+        # Without data there may be nothing to report, and other configs to go on with.
+        if folder.is_dir() and sweep_module.has_outcomes(folder):
             _report(folder)
     sys.exit(code)
 

@@ -110,9 +110,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
         for run, B, a in zip(runs, budgets, learners, strict=True)
         if a.needs_self_scores and not (a.perceptron_until_full and _never_evicts(run))
     )
-    # The factor of the kernel matrix, and three blocks of scores beside it.
+    # The triangular factor of the kernel matrix, and three blocks of coordinates beside it.
     factors = sum(
-        1.5 * n**2 * 8 + 3 * n * BLOCK_SIZE * 8 for n, a in zip(budgets, learners, strict=True) if a.needs_projection
+        n**2 / 2 * 8 + 3 * n * BLOCK_SIZE * 8 for n, a in zip(budgets, learners, strict=True) if a.needs_projection
     )
     scores = sum(a.multiclass for a in learners) * info.n_classes * BLOCK_SIZE * 8
     held = sum(B * (48 + 8 * info.n_classes * a.multiclass) for B, a in zip(budgets, learners, strict=True))

@@ -138,6 +138,11 @@ def _beside(config: Config) -> Config:
     return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
 
 
+def has_outcomes(folder: Path) -> bool:
+    """Return whether a results folder has a finished run."""
+    return any(row["status"] == "done" for row in Store(folder).rows().values())
+
+
 def describe(config: Config, options: Options) -> str:
     """Return what a sweep would do: runs, how many are done, and their estimated time and memory.
 
@@ -198,9 +203,9 @@ def sweep(config: Config, options: Options) -> int:
         _say(why)
     for label, why in plan.left_out.items():
         _say(f"{label} is optional, and left out: {why}")
-    if not plan.runs:
+    if not plan.runs and not plan.missing:
         _say(f"{config.name}: nothing can be run without its data")
-        return 1 if plan.missing else 0
+        return 0
     with _dask_client(options) as client:
         return _sweep(config, plan, options, client)
 

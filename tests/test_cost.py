@@ -75,9 +75,9 @@ def test_what_is_held_is_guessed(tmp_path, cost):
 def test_a_factor_of_the_kernel_matrix_takes_memory_up_to_a_bound(tmp_path):
     runs = runs_of(tmp_path, {"name": "projectron", "eta": 0.1})
     sizes = [job_bytes(runs, StreamInfo(T, 1, None, ["-"], ""), "float64") for T in (10_000, 60_000, 600_000)]
-    assert sizes[0] > 1.5 * 8 * 1000**2
-    assert sizes[1] > 1.5 * 8 * 6000**2
-    assert sizes[2] < 4 * sizes[1]
+    assert sizes[0] > 8 * 1000**2 / 2
+    assert sizes[1] > 8 * 6000**2 / 2
+    assert sizes[2] < 8 * sizes[1]
 
 
 def test_more_classes_cost_more(tmp_path):

@@ -222,7 +222,7 @@ def _table(results: Results, spec: dict[str, Any], measurements: Measurements, r
     made.notes.extend(_notes(results, made))
     if below is not None:
         of_print = ", and the print's by the print's" if made.has_printed else ""
-        made.notes.insert(1, f"Seconds are divided by those of {below} on the same data in the same sweep{of_print}.")
+        made.notes.insert(1, f"Seconds are divided by those of {below} on the same data{of_print}.")
     return made
 
 

@@ -1,0 +1,122 @@
+"""How near solvers came to the optimum: it lies between the largest lower bound and the smallest objective found."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+# The parameters that say what is minimised; all others say how.
+OF_PROBLEM = ("C", "rho", "hard_margin")
+# Two sums of as many as a million terms may differ by so much, relative to them.
+ROUNDING = 1e-9
+
+
+class Bracket(NamedTuple):
+    """What all runs of one problem know of its optimum.
+
+    Attributes
+    ----------
+    lower : float
+        The largest lower bound; NaN if there is none.
+    upper : float
+        The smallest objective.
+    lower_label, upper_label : str
+        Whose they are.
+    """
+
+    lower: float
+    upper: float
+    lower_label: str
+    upper_label: str
+
+    @property
+    def base(self) -> float:
+        """What objectives are compared with: the lower bound, so that a gap is never too small; else the smallest."""
+        return self.upper if math.isnan(self.lower) else self.lower
+
+    @property
+    def width(self) -> float:
+        """How far the optimum may lie above the lower bound, relative to it; NaN without one."""
+        return self.upper / self.lower - 1
+
+    def text(self) -> str:
+        """Return in words where the optimum lies."""
+        if math.isnan(self.lower):
+            return (
+                f"no lower bound is known, so gaps are relative to the smallest objective, {self.upper:.9g} "
+                f"({self.upper_label})"
+            )
+        if self.width < -ROUNDING:
+            return (
+                f"the largest lower bound, {self.lower:.9g} ({self.lower_label}), is above the smallest objective, "
+                f"{self.upper:.9g} ({self.upper_label}): one of the two is wrong"
+            )
+        return (
+            f"the optimum lies in [{self.lower:.9g}, {self.upper:.9g}], {max(self.width, 0.0):.1e} wide (lower bound: "
+            f"{self.lower_label}; objective: {self.upper_label})"
+        )
+
+
+def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, ...], Bracket]]:
+    """Return finished runs with a column ``gap_to_best``, and the bracket of each problem.
+
+    A problem is a dataset, task, repetition and kernel with the parameters that say what is minimised, as texts. The
+    gap is objective / lower bound - 1 with the largest lower bound of the problem, so it is at least the true one.
+    """
+    # One text is the parameters of many runs.
+    problems = {text: _problem(text) for text in runs["parameters"].unique()}
+    of_runs = list(
+        zip(
+            runs["dataset"],
+            runs["task"],
+            runs["repetition"],
+            runs["kernel"],
+            map(problems.get, runs["parameters"]),
+            strict=True,
+        )
+    )
+    gaps = np.full(len(runs), np.nan)
+    brackets: dict[tuple[str, ...], Bracket] = {}
+    solved = runs["objective"].notna().to_numpy()
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for i in np.flatnonzero(solved):
+        rows.setdefault(of_runs[i], []).append(int(i))
+    for problem, own in rows.items():
+        bracket = brackets[problem] = _bracket(runs.iloc[own])
+        gaps[own] = runs["objective"].to_numpy()[own] / bracket.base - 1
+    return runs.assign(gap_to_best=gaps), brackets
+
+
+def notes(brackets: dict[tuple[str, ...], Bracket], datasets: Iterable[str]) -> list[str]:
+    """Return a sentence for each problem of some datasets, naming what tells several of a dataset apart."""
+    sentences = []
+    for dataset in datasets:
+        own = {problem: bracket for problem, bracket in brackets.items() if problem[0] == dataset}
+        varying = [i for i in range(1, 5) if len({problem[i] for problem in own}) > 1]
+        words = ("", "task ", "repetition ", "", "")
+        for problem, bracket in own.items():
+            told = ", ".join(words[i] + problem[i] for i in varying)
+            sentences.append(f"{dataset}{f' ({told})' if told else ''}: {bracket.text()}.")
+    return sentences
+
+
+def _problem(text: str) -> str:
+    parameters = json.loads(text or "{}")
+    if parameters.get("hard_margin"):
+        parameters.pop("C", None)
+    known = {key: parameters[key] for key in OF_PROBLEM if parameters.get(key) not in (None, 0, False)}
+    return ", ".join(f"{key}={value:g}" for key, value in known.items())
+
+
+def _bracket(runs: pd.DataFrame) -> Bracket:
+    best = runs.loc[runs["objective"].idxmin()]
+    bounds = runs["lower_bound"].where(runs["lower_bound"] > 0)
+    if bounds.isna().all():
+        return Bracket(math.nan, float(best["objective"]), "", str(best["label"]))
+    first = bounds.idxmax()
+    return Bracket(float(bounds[first]), float(best["objective"]), str(runs.loc[first, "label"]), str(best["label"]))
