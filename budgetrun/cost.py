@@ -194,6 +194,9 @@ def _budget(run: Run, n_rounds: int, share: float = _ERROR_GUESS) -> int:
     learner = _learner(run)
     if learner.needs_projection:
         return min(int(_PROJECTION_GUESS * n_rounds), _MOST_PROJECTED) + 1
+    if "features" in run.spec.parameters:
+        # Frequencies and features take the place of examples.
+        return 3 * int(run.spec.parameters["features"])
     on_margins = learner.margin or learner.margins is not Learner.margins
     return int(max(share, _MARGIN_GUESS if on_margins else 0.0) * n_rounds) + 1
 

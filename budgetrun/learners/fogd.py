@@ -1,0 +1,84 @@
+"""FOGD: gradient descent over random Fourier features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from budgetrun.engine.explicit import FeatureHypothesis, random_features
+from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian
+from budgetrun.learners.base import Budget, Learner, Positive, Seed
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+
+class FOGD(Learner):
+    """Gradient descent on the hinge loss, over random features whose products approximate the Gaussian kernel.
+
+    Parameters
+    ----------
+    features : int, >= 1
+        D; what it counts is said by ``counting``.
+    step : float, > 0
+        eta. A loss moves the weights by eta y z(x).
+    seed : int, >= 0
+        Of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
+    counting : {"frequencies", "features"}
+        D frequencies with a cosine and a sine each, 2 D features (default), or D features of D / 2 frequencies.
+
+    Attributes
+    ----------
+    budget : None
+        No examples are held, and the support size is 0: what takes memory are the frequencies, D d numbers, and the
+        weights.
+
+    Notes
+    -----
+    O(D d) a round. The Gaussian kernel only: exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies on the
+    same stream compute the features once. Departures from the source: none.
+
+    References
+    ----------
+    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 1, without the
+    regulariser.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=1.0), [[0.0], [0.0], [0.0]], [1, 1, 1]).updates
+    2
+    """
+
+    name = "fogd"
+    draws = True
+
+    def __init__(
+        self,
+        *,
+        features: Budget,
+        step: Positive,
+        seed: Seed = 0,
+        counting: Literal["frequencies", "features"] = "frequencies",
+    ) -> None:
+        if counting == "features" and features % 2:
+            raise ValueError(f"features must be even with counting=features, a cosine and a sine each, got {features}")
+        self.n_frequencies = features if counting == "frequencies" else features // 2
+        self.step = step
+        self.seed = seed
+
+    def start(self, pool: Pool, n_classes: int) -> FeatureHypothesis:
+        kernel = pool.kernel
+        if not isinstance(kernel, Gaussian):
+            raise InputError(
+                f"fogd: its random features are those of the gaussian kernel, got {kernel}: give it that kernel, or "
+                "leave fogd out"
+            )
+        features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)
+        return FeatureHypothesis(pool, features, 2 * self.n_frequencies, self.step)
+
+    def margins(self, f: FeatureHypothesis, t: int) -> float:
+        return 1 - f.rounding
+
+    def update(self, f: FeatureHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+        f.step(y * self.step)

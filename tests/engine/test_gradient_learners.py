@@ -1,0 +1,129 @@
+"""What holds of the gradient learners and POMDR beyond their references."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from cases import random_stream
+
+from budgetrun.engine import Group, run
+from budgetrun.engine.explicit import RandomFeatures
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
+
+KERNEL = Gaussian(gamma=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "sentence"),
+    [
+        (
+            "bogd++",
+            {"budget": 5, "step": 2.0, "regulariser": 0.5},
+            "step * regulariser must be below 1, or a round leaves nothing of the weights, and is 1; "
+            "with step=2 write a regulariser below 0.5",
+        ),
+        (
+            "fogd",
+            {"features": 7, "step": 1.0, "counting": "features"},
+            "features must be even with counting=features, a cosine and a sine each, got 7",
+        ),
+        ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),
+        ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
+    ],
+)
+def test_parameters_that_do_not_go_together(name, given, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        find(name)(**given)
+
+
+@pytest.mark.parametrize("weights", [[0.1, 0.4, 0.3, 0.2], [0.05, 1.0, -0.02, 0.03]])
+def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
+    """Over the draw: sum_r p_r f_r = f, unless a weight was clipped."""
+    learner = find("bogd++")(budget=4, step=1.0, clip=1e9)
+    chances = []
+
+    class Held:
+        coef = np.array(weights)
+
+        def evict(self, i, left):
+            self.left = np.insert(left, i, 0.0)
+
+    class Drawing:
+        def __init__(self, r):
+            self.r = r
+
+        def choice(self, n, p):
+            chances.append(p[self.r])
+            return self.r
+
+    mean = np.zeros(4)
+    for r in range(4):
+        learner._random, held = Drawing(r), Held()
+        learner.remove(held)
+        mean += chances[r] * held.left
+    assert sum(chances) == pytest.approx(1)
+    np.testing.assert_allclose(mean, weights, atol=1e-15)
+
+
+def test_random_features_approximate_the_kernel():
+    X, _ = random_stream(T=30)
+    Z = RandomFeatures(KERNEL.rate, 40_000, 3).of(X)
+    np.testing.assert_allclose(Z @ Z.T, KERNEL.between(X, X), atol=0.03)
+    np.testing.assert_allclose(np.square(Z).sum(axis=1), 1)
+
+
+def test_learners_share_random_features_with_those_of_their_pool_alone():
+    X, y = random_stream(T=60)
+
+    def group():
+        given = [(20, 0), (20, 0), (20, 1), (30, 0)]
+        return Group(KERNEL, [find("fogd")(features=D, step=0.1, seed=s) for D, s in given])
+
+    def maps(group):
+        return [member.hypothesis._map for member in group.members]
+
+    one = group()
+    assert len(set(maps(one))) == 3
+    assert not set(maps(one)) & set(maps(group()))
+    one.feed(X[:30], y[None, :30])
+    other = pickle.loads(pickle.dumps(one))
+    assert len(set(maps(other))) == 3
+    np.testing.assert_array_equal(other.feed(X[30:], y[None, 30:]), one.feed(X[30:], y[None, 30:]))
+    assert one.members[0].hypothesis.size == 0
+
+
+def test_nystroem_features_of_full_rank_lose_nothing():
+    X, y = random_stream(T=150)
+    alike = [find("nogd")(budget=30, step=0.2, rank=30), find("bogd++")(budget=30, step=0.2)]
+    group = Group(KERNEL, alike)
+    for t in range(len(y)):
+        group.feed(X[t : t + 1], y[None, t : t + 1])
+        if group.members[0].hypothesis.size == 30:
+            break
+    # Gradient descent without a removal so far, beside the one that has just gone over to features.
+    one, other = (member.hypothesis for member in group.members)
+    assert one.approximated
+    np.testing.assert_allclose(one.score(X), other.score(X), atol=1e-6)
+
+
+def test_pomdr_stays_in_its_ball():
+    X, y = random_stream()
+    norms = []
+
+    def watch(i, t):
+        f = group.members[0].hypothesis
+        norms.append(np.sqrt(f.coef @ KERNEL.between(X[f.rounds], X[f.rounds]) @ f.coef))
+        assert f.norm_sq == pytest.approx(norms[-1] ** 2)
+
+    group = Group(KERNEL, [find("pomdr")(budget=20, first_budget=10, eta=0.3, U=4.0)], watch=watch)
+    group.feed(X, y[None])
+    assert max(norms) == pytest.approx(4.0)
+
+
+def test_every_loss_is_learned_by_the_projectron_of_2024():
+    X, y = random_stream()
+    ours, theirs = (run(find(name)(eta=0.3), KERNEL, X, y) for name in ("projectron++_2024", "projectron++"))
+    assert ours.margin_updates > theirs.margin_updates
+    assert ours.max_support > theirs.max_support

@@ -1,0 +1,44 @@
+"""Lu, Hoi, Wang, Zhao & Liu (2016), Algorithm 1: FOGD."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import is_mistake, record, stream
+from reference.projection import TOLERANCE
+
+
+def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake"):
+    D = features if counting == "frequencies" else features // 2
+    # u_j ~ N(0, I / sigma^2), for k(a, b) = exp(-||a - b||^2 / (2 sigma^2))
+    one_over_sigma_squared = -2 * math.log(k(np.zeros(1), np.ones(1)))
+    u = np.random.default_rng(seed).normal(0, math.sqrt(one_over_sigma_squared), (D, np.shape(X)[1]))
+
+    def z(x):  # (cos(u_j . x), sin(u_j . x))_j / sqrt(D)
+        angles = [dot(u_j, x) for u_j in u]
+        return np.array([f(a) for f in (math.cos, math.sin) for a in angles]) / math.sqrt(D)
+
+    trace = ExplicitTrace()
+    w = np.zeros(2 * D)
+    for _, x_t, y_t in stream(X, y):
+        z_t = z(x_t)
+        score = settled(dot(w, z_t), step)
+        update = 1 - y_t * score > TOLERANCE
+        if update:  # on y w.z < 1: w += eta y z
+            w = w + step * y_t * z_t
+        record(trace, score, is_mistake(y_t, score, tie), {})
+        trace.updates.append(update)
+    trace.final = lambda x: dot(w, z(x))
+    return trace
+
+
+CASES = [
+    (None, given, partial(fogd, **given))
+    for given in (
+        {"features": 20, "step": 0.5},
+        {"features": 60, "step": 0.05, "seed": 4},
+        {"features": 30, "step": 0.9, "seed": 1, "counting": "features"},
+    )
+]

@@ -1,0 +1,50 @@
+"""Lu, Hoi, Wang, Zhao & Liu (2016), Algorithm 2: NOGD."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.projection import TOLERANCE, gram
+
+
+def nogd(X, y, k, budget, step, rank=None, tie="mistake"):
+    rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
+    K = gram(X, k)
+    trace = ExplicitTrace()
+    alpha, w, L_r, V_r = {}, None, None, None
+    for t, x_t, y_t in stream(X, y):
+        if w is None:  # phase one
+            score = rounded_value(alpha, X, x_t, k)
+        else:  # z(x) = L_r^{-1/2} V_r^T k(x)
+            z_t = (V_r.T @ K[list(alpha), t]) / np.sqrt(L_r)
+            score = settled(dot(w, z_t), step * math.sqrt(K[t, t]))
+        update = 1 - y_t * score > TOLERANCE
+        if update and w is None:  # on y f(x) < 1 add with weight eta y, until |S| = B
+            alpha[t] = step * y_t
+            if len(alpha) == budget:
+                S = list(alpha)
+                L, V = np.linalg.eigh(K[np.ix_(S, S)])  # K_S = V L V^T
+                # top r eigenpairs; what is 0 but for rounding is no eigenvalue
+                top = [i for i in np.argsort(-L)[:rank] if L[i] > TOLERANCE * L.max()]
+                L_r, V_r = L[top], V[:, top]
+                w = np.sqrt(L_r) * (V_r.T @ np.array(list(alpha.values())))  # w = L_r^{1/2} V_r^T alpha
+        elif update:  # on y w.z < 1: w += eta y z
+            w = w + step * y_t * z_t
+        if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
+            alpha = dict(zip(alpha, (V_r @ (w / np.sqrt(L_r))).tolist(), strict=True))
+        record(trace, score, is_mistake(y_t, score, tie), alpha)
+        trace.updates.append(update)
+    return trace
+
+
+CASES = [
+    (None, given, partial(nogd, **given))
+    for given in (
+        {"budget": 20, "step": 0.3},
+        {"budget": 40, "step": 0.7, "rank": 5},
+        {"budget": 1000, "step": 0.5},
+    )
+]
