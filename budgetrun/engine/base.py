@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
 
+# An exact sum that is no more than this beside its terms is 0 but for the rounding of the weights.
+CANCELLED = 1e-9
 # The round, whether it is a mistake, and what the learner is told of it.
 Act = tuple[int, bool, tuple[Any, ...]]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.base import BinaryHypothesis
+from budgetrun.engine.base import CANCELLED, BinaryHypothesis
 from budgetrun.engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Hypothesis(BinaryHypothesis):
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         score = math.fsum(terms.tolist())
         # Weights that are not whole numbers carry rounding of their own.
-        return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
+        return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
     def fork(self, learner: Learner, matrix: Callable[[], np.ndarray]) -> Hypothesis:
         """Return a copy that goes its own way from the round in hand on, keeping what ``learner`` needs.

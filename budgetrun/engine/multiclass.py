@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.base import Act, BaseHypothesis
+from budgetrun.engine.base import CANCELLED, Act, BaseHypothesis
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -163,7 +163,7 @@ class MulticlassHypothesis(MulticlassBase):
         scores = np.array([math.fsum(row) for row in terms.tolist()])
         self.scores[:, t] = scores
         # Weights that are not whole numbers carry rounding of their own.
-        least = self.rounding * np.abs(terms).sum(axis=1).max()
+        least = CANCELLED * np.abs(terms).sum(axis=1).max()
         own = scores[y]
         scores[y] = -np.inf
         lead = float(own - scores.max())
