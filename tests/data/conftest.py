@@ -2,11 +2,11 @@
 
 import gzip
 import hashlib
-import struct
 
 import numpy as np
 import pytest
 import yaml
+from made_images import idx
 
 from budgetrun.data import cards, files
 
@@ -46,10 +46,6 @@ class Made:
             path = (folder or self.data) / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-
-
-def idx(array):
-    return struct.pack(f">BBBB{array.ndim}i", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_the_hash_of_a_stream_changes_with_its_test_set_alone(pair):
 
 def test_every_split_is_tested(made, digits):
     images = np.arange(60, dtype=np.uint8).reshape(10, 2, 3)
-    from conftest import idx
+    from made_images import idx
 
     of = {part: {f"d/{part}-x": idx(images), f"d/{part}-y": idx(np.arange(10, dtype=np.uint8)[::step])}
           for part, step in (("train", 1), ("test", -1))}  # fmt: skip
