@@ -100,8 +100,15 @@ def wait_for(what, seconds=20):
 
 
 def workers(process):
-    found = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in found if "LokyProcess" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process(process.pid).children(recursive=True) if _is_worker(child)]
+
+
+def _is_worker(process):
+    try:
+        return "LokyProcess" in " ".join(process.cmdline())
+    # A child that begins or ends just now.
+    except psutil.Error:
+        return False
 
 
 def parts(folder):
