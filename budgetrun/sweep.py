@@ -138,6 +138,21 @@ def _beside(config: Config) -> Config:
     return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
 
 
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let an interrupt wait until the block is left; processes that are started within never see any."""
+    held: list[int] = []
+    with _on_signals((signal.SIGINT,), lambda signum, _: held.append(signum)):
+        # The handler is this process's; what a new one inherits is the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if held:
+        raise KeyboardInterrupt
+
+
 def has_outcomes(folder: Path) -> bool:
     """Return whether a results folder has a finished run."""
     return any(row["status"] == "done" for row in Store(folder).rows().values())
@@ -356,7 +371,11 @@ class _Sweep:
             # A worker that has grown is replaced between jobs, which is all that this says.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             calls = (delayed(_run_beside)(job, self.settings) for job in jobs)
-            yield from Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")(calls)
+            parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+            # Neither joblib nor a worker whose Python is starting can be interrupted in good order.
+            with _interrupts_held_back():
+                outcomes = parallel(calls)
+            yield from outcomes
 
     def _dask_outcomes(self, jobs: list[Job]) -> Iterator[Outcome]:
         from distributed import KilledWorker, as_completed
