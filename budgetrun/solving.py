@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from budgetrun.data import open_stream
-from budgetrun.memory import reset_peak
 from budgetrun.plan import Job, Run, algorithm_of, code_version
 from budgetrun.solvers import Progress, Solution, Solver
-from budgetrun.store import Store
-from budgetrun.work import Outcome, Settings, _leave_interrupts_to, row_of
+from budgetrun.work import Outcome, Played, Settings, carry_out, row_of
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
@@ -26,34 +22,11 @@ _TRACED = ("seconds", "objective", "gap")
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job, keep its runs and traces in the results folder, and return them.
+    """Run a job's solvers, keep runs and traces in the results folder, and return the runs.
 
     A solver that fails gives a row of status ``failed``; so does every run of a job whose data cannot be opened.
     """
-    _leave_interrupts_to(settings.parent)
-    store = Store(settings.folder)
-    mark = store.parts / f"{job.job_id}.running"
-    # A worker elsewhere may not see the results folder: then the process that asked for the job keeps its runs.
-    here = store.parts.is_dir()
-    if here:
-        mark.touch()
-    reset_peak()
-    wall, cpu = time.perf_counter(), time.process_time()
-    traces: list[list[Progress]] = []
-    with threadpool_limits(1):
-        try:
-            if code_version(Solver) != settings.code:
-                raise RuntimeError("the code has changed since the sweep began; start the sweep again")
-            rows, traces = _run(job, settings)
-        except Exception as error:
-            rows = [row_of(run, job, failure=error) for run in job.runs]
-    outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, here)
-    if here:
-        if traces:
-            store.save_curves(job.job_id, packed([run.run_id for run in job.runs], traces))
-        store.save(job.job_id, rows)
-        mark.unlink(missing_ok=True)
-    return outcome
+    return carry_out(job, settings, code_version(Solver), _run)
 
 
 def make_solver(run: Run) -> Solver:
@@ -73,7 +46,7 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
     return arrays
 
 
-def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], list[list[Progress]]]:
+def _run(job: Job, settings: Settings) -> Played:
     tasks = list(dict.fromkeys(run.task for run in job.runs))
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
     assert job.dataset.kernel is not None
@@ -88,7 +61,7 @@ def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], list[list[
             row = row_of(run, job, stream.n_examples, failure=error)
         rows.append(row)
         traces.append(trace)
-    return rows, traces
+    return rows, packed([run.run_id for run in job.runs], traces)
 
 
 def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution) -> dict[str, Any]:

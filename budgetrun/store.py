@@ -29,11 +29,12 @@ COLUMNS = (
     "mistakes", "online_error", "updates", "margin_updates", "support_size", "max_support_size", "seconds",
     "peak_memory_mb", "status", "error", "label", "budget_fraction", "test_error", "last_test_error",
     "objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds",
+    "prefix_examples", "prefix_mistakes", "facts",
 )  # fmt: skip
 # Of solvers alone; rows of learners come without them.
 SOLVER_COLUMNS = ("objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds")
 # Results of earlier versions do not have these.
-LATER_COLUMNS = ("test_error", "last_test_error", *SOLVER_COLUMNS)
+LATER_COLUMNS = ("test_error", "last_test_error", *SOLVER_COLUMNS, "prefix_examples", "prefix_mistakes", "facts")
 
 Row = dict[str, str]
 
@@ -208,8 +209,9 @@ def _is_whole(row: dict[Any, Any]) -> bool:
         return False
     try:
         _order(row)
-        for column in LATER_COLUMNS:
+        for column in set(LATER_COLUMNS) - {"facts"}:
             float(row[column] or 0)
+        json.loads(row["facts"] or "{}")
         if row["status"] == "done":
             if row["objective"]:
                 return math.isfinite(float(row["objective"])) and float(row["seconds"]) >= 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +67,29 @@ class Outcome:
     kept: bool = False
 
 
+Played = tuple[list[dict[str, Any]], dict[str, np.ndarray]]
+
+
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job, keep its runs and curves in the results folder, and return them.
+    """Run a job's learners, keep runs and curves in the results folder, and return the runs.
 
     A learner that fails gives a row of status ``failed``; so does every run of a job whose stream cannot be opened.
+    """
+    return carry_out(job, settings, code_version(), _run)
+
+
+def carry_out(job: Job, settings: Settings, code: str, play: Callable[[Job, Settings], Played]) -> Outcome:
+    """Do a job on this process, and keep what comes of it in the results folder.
+
+    Parameters
+    ----------
+    job : Job
+    settings : Settings
+    code : str
+        The `code_version` of this process.
+    play : callable
+        Returns the rows of the runs, and the arrays to keep as their curves (empty for none); what it raises fails all
+        runs of the job.
     """
     _leave_interrupts_to(settings.parent)
     store = Store(settings.folder)
@@ -81,14 +102,14 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
         try:
-            if code_version() != settings.code:
+            if code != settings.code:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
-            rows, curves = _run(job, settings)
+            rows, curves = play(job, settings)
         except Exception as error:
-            rows, curves = [row_of(run, job, failure=error) for run in job.runs], None
+            rows, curves = [row_of(run, job, failure=error) for run in job.runs], {}
     outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, here)
     if here:
-        if curves is not None:
+        if curves:
             store.save_curves(job.job_id, curves)
         store.save(job.job_id, rows)
         mark.unlink(missing_ok=True)
@@ -103,13 +124,18 @@ def checkpoints(n_rounds: int) -> np.ndarray:
     return np.unique(np.concatenate([np.rint(grid).astype(int), np.arange(step, n_rounds, step)]))
 
 
+def prefix_of(n_rounds: int) -> int:
+    """Return how many rounds are the beginning of a stream, on which settings may be chosen: a tenth, at least 1."""
+    return max(1, math.floor(n_rounds / 10 + 0.5))
+
+
 def _leave_interrupts_to(parent: int) -> None:
     """Ctrl-C reaches every process of a terminal; only the one that sweeps is to act on it."""
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+def _run(job: Job, settings: Settings) -> Played:
     tasks = list(dict.fromkeys(run.task for run in job.runs))
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
     Y = np.stack([stream.tasks[task] for task in tasks])
@@ -124,19 +150,25 @@ def _run(job: Job, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, 
         isolate=True,
     )
     T = stream.n_examples
-    grid = checkpoints(T)
-    ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), grid]))
+    grid, prefix = checkpoints(T), prefix_of(T)
+    ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), grid, [prefix]]))
     mistakes = np.zeros((len(job.runs), len(grid)), dtype=np.int32)
     support = np.zeros_like(mistakes)
+    early: list[int] = []
     start = 0
     for end in ends.tolist():
         group.feed(stream.X[start:end], Y[:, start:end])
         start = end
+        if end == prefix:
+            early = [m.count.mistakes for m in group.members]
         at = int(np.searchsorted(grid, end))
         if grid[at] == end:
             mistakes[:, at] = [m.count.mistakes for m in group.members]
             support[:, at] = [m.hypothesis.size for m in group.members]
     rows = [row_of(run, job, T, member) for run, member in zip(job.runs, group.members, strict=True)]
+    for row, member, count in zip(rows, group.members, early, strict=True):
+        if member.error is None:
+            row.update(prefix_examples=prefix, prefix_mistakes=count)
     if stream.test is not None:
         for row, run, member in zip(rows, job.runs, group.members, strict=True):
             if member.error is None:
@@ -191,6 +223,9 @@ def row_of(
         "budget_fraction": spec.budget_fraction,
         "test_error": None,
         "last_test_error": None,
+        "prefix_examples": None,
+        "prefix_mistakes": None,
+        "facts": "",
     }
     failure = failure or (member.error if member else None)
     if failure is not None or member is None:
@@ -206,4 +241,5 @@ def row_of(
         "max_support_size": count.max_support,
         "seconds": round(count.seconds, 6),
         "status": "done",
+        "facts": json.dumps(member.learner.facts(member.hypothesis)),
     }

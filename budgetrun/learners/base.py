@@ -90,6 +90,16 @@ class Learner(ABC):
         """Return the margins of the rounds from ``t`` of the block on, shape (b - t,), or the one that all have."""
         return self.margin
 
+    def facts(self, f: Any) -> dict[str, float]:
+        """Return what the mistake bound of this learner's paper needs to know of a run, beside its counts.
+
+        Parameters
+        ----------
+        f : Hypothesis
+            As the run left it.
+        """
+        return {}
+
     @abstractmethod
     def update(self, f: Any, y: int, score: float) -> None:
         """Act on the round in hand: its example is (x, y), and f(x) was ``score`` when it was predicted.
