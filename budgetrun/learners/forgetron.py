@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -27,6 +28,31 @@ def damage(sigma: float, mu: float) -> float:
         Its margin before the removal.
     """
     return sigma * sigma + 2 * sigma - 2 * sigma * mu
+
+
+def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
+    """Return log(1 / Phi), eq. (24): what shrinking costs the mistake bound, times ||g||^2 for a competitor g.
+
+    Parameters
+    ----------
+    norm : float, >= 0
+        ||f'||, before the shrinking.
+    phi : float in (0, 1]
+    U : float, > 0
+        The competitors that the bound is for have a norm of at most U. What shrinking does beyond it costs nothing.
+    """
+    return math.log(min(norm, U) / min(phi * norm, U)) if norm > 0 else 0.0
+
+
+def weight_and_margin(f: Hypothesis, r: int) -> tuple[float, float]:
+    """Return sigma_r, the weight of support example ``r`` without its sign, and its margin y_r f(x_r)."""
+    coef, score = f.coef.item(r), f.score_of(r)
+    return abs(coef), score if coef > 0 else -score
+
+
+def largest_competitor(budget: int, log: Callable[[float], float] = math.log) -> float:
+    """Return U, eq. (26): the most that the norm of a competitor in the mistake bounds may be."""
+    return math.sqrt((budget + 1) / log(budget + 1)) / 4
 
 
 def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
@@ -68,6 +94,11 @@ class BasicForgetron(Learner):
     logarithm : {"natural", "base2"}
         The logarithm in U, eq. (26): natural (default), as the proofs need it, or base 2.
 
+    Attributes
+    ----------
+    Q, shrinking : float
+        The sums of Psi_t and of log(1 / Phi_t) in Lemma 6.
+
     Notes
     -----
     O(B d) a round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are
@@ -100,18 +131,24 @@ class BasicForgetron(Learner):
         self.budget = budget
         self.cap = cap
         self.logarithm = logarithm
-        log = math.log if logarithm == "natural" else math.log2
-        self.U = math.sqrt((budget + 1) / log(budget + 1)) / 4
+        self.U = largest_competitor(budget, math.log if logarithm == "natural" else math.log2)
         self.factor = (budget + 1) ** (-1 / (2 * (budget + 1)))
+        self.Q = 0.0
+        self.shrinking = 0.0
 
     def update(self, f: Hypothesis, y: int, score: float) -> None:
         f.add(y)
-        phi = self.factor
-        if (self.cap == "every_mistake" or f.size > self.budget) and f.norm_sq > 0:
-            phi = min(phi, self.U / math.sqrt(f.norm_sq))
+        phi, norm = self.factor, math.sqrt(max(f.norm_sq, 0.0))
+        if (self.cap == "every_mistake" or f.size > self.budget) and norm > 0:
+            phi = min(phi, self.U / norm)
+        self.shrinking += loss_by_shrinking(norm, phi, self.U)
         f.scale(phi)
         if f.size > self.budget:
+            self.Q += damage(*weight_and_margin(f, 0))
             f.evict(0)
+
+    def facts(self, f: Hypothesis) -> dict[str, float]:
+        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
 
 class SelfTunedForgetron(Learner):
@@ -128,6 +165,8 @@ class SelfTunedForgetron(Learner):
         The damage of the removals so far, at most 15/32 of the mistakes.
     phi : float in (0, 1]
         The last shrinking coefficient.
+    shrinking : float
+        The sum of log(1 / Phi_t) in Lemma 6, for the U of eq. (26).
 
     Notes
     -----
@@ -150,11 +189,14 @@ class SelfTunedForgetron(Learner):
     default_variant = True
     perceptron_until_full = True
     needs_oldest_score = True
+    needs_norm = True
 
     def __init__(self, *, budget: Budget) -> None:
         self.budget = budget
+        self.U = largest_competitor(budget)
         self.Q = 0.0
         self.phi = 1.0
+        self.shrinking = 0.0
 
     def update(self, f: Hypothesis, y: int, score: float) -> None:
         f.add(y)
@@ -163,12 +205,16 @@ class SelfTunedForgetron(Learner):
 
     def remove(self, f: Hypothesis, r: int) -> None:
         """Shrink the hypothesis as far as removing its example ``r`` needs, and remove it."""
-        coef, score = f.coef.item(r), f.score_of(r)
-        sigma, mu = abs(coef), score if coef > 0 else -score
+        sigma, mu = weight_and_margin(f, r)
         self.phi = gentlest_shrinking(sigma, mu, self.Q, f.mistakes)
         self.Q += damage(self.phi * sigma, self.phi * mu)
+        if self.phi < 1:
+            self.shrinking += loss_by_shrinking(math.sqrt(max(f.norm_sq, 0.0)), self.phi, self.U)
         f.scale(self.phi)
         f.evict(r)
+
+    def facts(self, f: Hypothesis) -> dict[str, float]:
+        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
 
 class GreedyForgetron(SelfTunedForgetron):

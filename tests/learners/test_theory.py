@@ -6,6 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cases import STREAMS, random_stream
+from reference import forgetron
+from reference.kernel_expansion import gaussian
 
 from budgetrun import kernels
 from budgetrun.engine import Group, run
@@ -56,6 +58,29 @@ def test_basic_forgetron_stays_in_its_ball(stream, budget):
         assert math.sqrt(f.norm_sq) <= learner.U + learner.factor ** (budget + 1) + 1e-9
 
     watch_run(learner, X, y, look)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(
+    ("variant", "given"),
+    [
+        ("basic", {}),
+        ("basic", {"cap": "when_full", "logarithm": "base2"}),
+        ("self_tuned", {}),
+        ("greedy", {}),
+        ("greedy", {"test": "cumulative"}),
+    ],
+)
+def test_what_lemma_6_needs_is_counted_as_the_paper_defines_it(stream, variant, given):
+    X, y = STREAMS[stream]()
+    X, y = X[:150], y[:150]
+    for budget in (1, 6, 20):
+        learner = find("forgetron", variant)(budget=budget, **given)
+        run(learner, KERNEL, X, y)
+        trace = getattr(forgetron, variant)(X, y, gaussian(KERNEL.gamma), budget, **given)
+        facts = learner.facts(None)
+        assert facts["damage"] == pytest.approx(trace.Q[-1] if trace.Q else 0.0, abs=1e-7)
+        assert facts["shrinking"] == pytest.approx(-sum(map(math.log, trace.Phi)), abs=1e-6)
 
 
 def test_gentlest_shrinking_is_the_largest_that_the_constraint_allows():

@@ -10,13 +10,26 @@ def psi(lam, mu):
     return lam**2 + 2 * lam - 2 * lam * mu  # eq. (15)
 
 
+def Phi_of(norm, phi, U):
+    """Eq. (24)."""
+    if phi * norm >= U:
+        return 1.0  # J_1
+    if norm <= U:
+        return phi  # J_2
+    return phi * norm / U  # J_3
+
+
+def norm_of(f, X, k):
+    return math.sqrt(max(0.0, math.fsum(f[i] * value(f, X, X[i], k) for i in f)))
+
+
 def basic(X, y, k, budget, tie="mistake", cap="every_mistake", logarithm="natural"):
     """Fig. 2."""
     B = budget
     log = math.log if logarithm == "natural" else math.log2
     U = 0.25 * math.sqrt((B + 1) / log(B + 1))
     trace = Trace()
-    sigma = {}  # I_1 is empty
+    sigma, Q = {}, 0.0  # I_1 is empty
     for t, x_t, y_t in stream(X, y):
         f = {i: y[i] * sigma[i] for i in sigma}
         score = value(f, X, x_t, k)
@@ -25,7 +38,7 @@ def basic(X, y, k, budget, tie="mistake", cap="every_mistake", logarithm="natura
             # (1) I'_t = I_t + {t};  f'_t = f_t + y_t k(x_t, .)
             sigma[t] = 1.0
             f[t] = y_t
-            norm = math.sqrt(max(0.0, math.fsum(f[i] * value(f, X, X[i], k) for i in f)))
+            norm = norm_of(f, X, k)
             # (2) phi_t, and every weight shrinks
             phi = (B + 1) ** (-1 / (2 * (B + 1)))
             if (cap == "every_mistake" or len(sigma) > B) and norm > 0:
@@ -33,9 +46,13 @@ def basic(X, y, k, budget, tie="mistake", cap="every_mistake", logarithm="natura
             for i in sigma:
                 sigma[i] *= phi
             trace.phi.append(phi)
+            trace.Phi.append(Phi_of(norm, phi, U))
             # (3) the oldest leaves past the budget
             if len(sigma) > B:
-                del sigma[min(sigma)]
+                r = min(sigma)
+                Q += psi(sigma[r], phi * y[r] * value(f, X, X[r], k))
+                del sigma[r]
+            trace.Q.append(Q)
         record(trace, score, mistake, {i: y[i] * sigma[i] for i in sigma})
     return trace
 
@@ -56,6 +73,7 @@ def phi_of(sigma_r, mu, Q, M):
 def self_tuned(X, y, k, budget, tie="mistake", choose=None):
     """Fig. 3; ``choose`` picks r_t otherwise than min I_t (section 7)."""
     B = budget
+    U = 0.25 * math.sqrt((B + 1) / math.log(B + 1))
     trace = Trace()
     sigma, Q, M = {}, 0.0, 0
     for t, x_t, y_t in stream(X, y):
@@ -76,6 +94,7 @@ def self_tuned(X, y, k, budget, tie="mistake", choose=None):
                     sigma[i] *= phi
                 Q += psi(sigma[r], phi * mu)
                 trace.phi.append(phi)
+                trace.Phi.append(Phi_of(norm_of(f, X, k), phi, U))
                 # (3) I_{t+1} = I'_t - {r_t}
                 del sigma[r]
             assert Q <= 15 / 32 * M + 1e-9

@@ -28,6 +28,7 @@ class Trace:
     alpha: list = field(default_factory=list)
     phi: list = field(default_factory=list)
     Q: list = field(default_factory=list)
+    Phi: list = field(default_factory=list)
 
 
 def value(alpha, X, x, k):
