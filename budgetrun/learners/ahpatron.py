@@ -44,6 +44,13 @@ class Ahpatron(Learner):
     norm : {"kept", "shrunk"}
         ||f|| after halving: as it was, c_t = ||f_t|| / U (Theorem 6; default), or 0.6 U (Theorem 4).
 
+    Attributes
+    ----------
+    halvings : int
+        How often the support set was halved: |J|.
+    moved, furthest : float
+        The sum and the largest of the distances ||f - fbar|| that halvings moved f.
+
     Notes
     -----
     O(B d) a round, and O(B^2 d + B^3) for each halving, of which there is at most one in B / 2 updates (Lemma 1). Of
@@ -81,6 +88,8 @@ class Ahpatron(Learner):
         self.step = self.U / math.sqrt(4 * budget) if step is None else step
         self.eta = eta
         self.norm = norm
+        self.halvings = 0
+        self.moved = self.furthest = 0.0
 
     def start(self, pool: Pool, n_classes: int) -> ReweighedHypothesis:
         return ReweighedHypothesis(pool, self)
@@ -111,4 +120,13 @@ class Ahpatron(Learner):
         if norm_sq > 0:
             weights *= wanted / math.sqrt(norm_sq)
             norm_sq = wanted**2
+        change = f.coef.copy()
+        change[stays] -= weights
+        distance = math.sqrt(max(0.0, float(change @ K @ change)))
+        self.halvings += 1
+        self.moved += distance
+        self.furthest = max(self.furthest, distance)
         f.keep(np.flatnonzero(stays), weights, norm_sq)
+
+    def facts(self, f: ReweighedHypothesis) -> dict[str, float]:
+        return {"halvings": self.halvings, "zeta": self.furthest / self.U, "moved": self.moved}

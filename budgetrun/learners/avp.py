@@ -26,6 +26,13 @@ class AVP(Learner):
         The radius of the ball. None for no ball, and steps of 1 (Corollary 1); with a ball the step of a round is
         U / sqrt(U^2 + m), for the m rounds so far with y f(x) <= 0, this one included (Corollary 2).
 
+    Attributes
+    ----------
+    misses : int
+        The rounds so far with y f(x) <= 0: |M'_T|.
+    margin_steps : float
+        Delta_T, the sum of step / 2 - epsilon over the updates with y f(x) > 0.
+
     Notes
     -----
     O(n d) a round for n support examples: all that it ever learned. Departures from the source: none.
@@ -50,16 +57,23 @@ class AVP(Learner):
         self.epsilon = epsilon
         self.U = U
         self.misses = 0
+        self.margin_steps = 0.0
 
     def margins(self, f: Hypothesis, t: int) -> float:
         return 1 - self.epsilon
 
     def update(self, f: Hypothesis, y: int, score: float) -> None:
-        self.misses += y * score <= 0
+        missed = y * score <= 0
+        self.misses += missed
         step = 1.0 if self.U is None else self.U / math.sqrt(self.U**2 + self.misses)
+        if not missed:
+            self.margin_steps += step / 2 - self.epsilon
         f.add(y * step)
         if self.U is not None:
             into_ball(f, self.U)
+
+    def facts(self, f: Hypothesis) -> dict[str, float]:
+        return {"margin_steps": self.margin_steps}
 
 
 def into_ball(f: Hypothesis, U: float) -> None:

@@ -42,6 +42,8 @@ class ProjectedAlma(Alma):
     ----------
     k : int
         1 + the updates so far.
+    lost : float
+        The most that a projection has lost of a normalised example.
 
     Notes
     -----
@@ -86,6 +88,7 @@ class ProjectedAlma(Alma):
         self.threshold = threshold
         self.delta = delta
         self.most_lost = eta**2 if threshold == "distance" else eta
+        self.lost = 0.0
 
     def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
         return ProjectedHypothesis(pool)
@@ -95,8 +98,12 @@ class ProjectedAlma(Alma):
         weight = step / length(f.square)
         scale = step if self.delta == "hypothesis" else 1.0
         if (scale / length(f.square)) ** 2 * f.residual <= self.most_lost + f.rounding * scale**2:
+            self.lost = max(self.lost, math.sqrt(f.residual) / length(f.square))
             f.project(y * weight)
         else:
             f.add(y * weight)
         self.normalise(f)  # type: ignore[arg-type]
         self.k += 1
+
+    def facts(self, f: ProjectedHypothesis) -> dict[str, float]:
+        return {"lost": self.lost}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -38,6 +39,11 @@ class ProjectronPlusPlus(Projectron):
         What eta is compared with, in both places: ||delta||, as the text has it (default), or ||delta||^2, as in the
         authors' toolbox.
 
+    Attributes
+    ----------
+    gain : float
+        B of Theorem 4: what the margin updates so far take off the mistake bound.
+
     Notes
     -----
     O(n^2) a round for n support examples, and as much memory. Departures from the source: none by default.
@@ -58,6 +64,7 @@ class ProjectronPlusPlus(Projectron):
 
     def __init__(self, *, eta: Positive, threshold: Threshold = "distance") -> None:
         super().__init__(eta=eta, threshold=threshold)
+        self.gain = 0.0
 
     def margins(self, f: ProjectedHypothesis, t: int) -> np.ndarray:
         lost = f.residuals(t)
@@ -70,8 +77,13 @@ class ProjectronPlusPlus(Projectron):
         if f.mistaken:
             super().update(f, y, score)
         else:
-            cost = costs_of_projecting(np.float64(f.residual), self.eta, self.threshold)
-            f.project(y * step(1 - y * score, float(cost), f.projected_square))
+            residual, square, loss = f.residual, f.projected_square, 1 - y * score
+            tau = step(loss, float(costs_of_projecting(np.float64(residual), self.eta, self.threshold)), square)
+            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
+            f.project(y * tau)
+
+    def facts(self, f: ProjectedHypothesis) -> dict[str, float]:
+        return {"gain": self.gain}
 
 
 class MulticlassProjectronPlusPlus(MulticlassProjectron):
@@ -90,6 +102,11 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
         Then the kernel of (x, y) and (x', y') is k(x, x') K(y, y'), with K(y, y') the common share of the paths from
         the root, and the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None
         keeps the classes apart: K is the Kronecker delta.
+
+    Attributes
+    ----------
+    gain : float
+        B of Theorem 6: what the margin updates so far take off the mistake bound.
 
     Notes
     -----
@@ -114,6 +131,7 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
 
     def __init__(self, *, eta: Positive, threshold: Threshold = "distance", hierarchy: Hierarchy | None = None) -> None:
         super().__init__(eta=eta, threshold=threshold)
+        self.gain = 0.0
         self.hierarchy = hierarchy
         self.label_kernel: np.ndarray | None = None
         if hierarchy is not None:
@@ -168,8 +186,13 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
         if f.mistaken:
             super().update(f, y, rival, lead)
         else:
-            cost = costs_of_projecting(np.float64(f.residual(y, rival)), self.eta, self.threshold)
-            f.project(y, rival, step(1 - lead, float(cost), f.projected_square(y, rival)))
+            residual, square, loss = f.residual(y, rival), f.projected_square(y, rival), 1 - lead
+            tau = step(loss, float(costs_of_projecting(np.float64(residual), self.eta, self.threshold)), square)
+            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
+            f.project(y, rival, tau)
+
+    def facts(self, f: ProjectedMulticlass) -> dict[str, float]:
+        return {"gain": self.gain}
 
 
 def costs_of_projecting(residuals: np.ndarray, eta: float, threshold: Threshold) -> np.ndarray:
@@ -180,3 +203,17 @@ def costs_of_projecting(residuals: np.ndarray, eta: float, threshold: Threshold)
 def step(loss: float, cost: float, projected_square: float) -> float:
     """Return tau, the weight of a projected margin error, in (0, 1]."""
     return min(loss / projected_square, 2 * (loss - cost) / projected_square, 1.0)
+
+
+def gain(tau: float, loss: float, projected_square: float, lost: float) -> float:
+    """Return beta, what a margin update adds to B of Theorems 4 and 6, below the definition of tau there.
+
+    Parameters
+    ----------
+    tau, loss, projected_square : float
+        As for `step`.
+    lost : float >= 0
+        ||delta|| in units of the most that the projection of a misclassified example may lose. That is eta, unless
+        eta is compared with squared distances; then the proof needs sqrt(eta) in its place, and beta may be negative.
+    """
+    return tau * (2 * loss - tau * projected_square - 2 * lost)
