@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.engine.base import BinaryHypothesis
+from budgetrun.engine.base import CANCELLED, BinaryHypothesis
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -122,7 +122,7 @@ class DecayingHypothesis(BinaryHypothesis):
         values = self._pool.exact(self._slots, self._pool.block_slots.item(t))
         terms = self._weights * self._powers.item(t - self._since) * values
         score = math.fsum(terms.tolist())
-        return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
+        return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:

@@ -57,7 +57,7 @@ class MulticlassBase(BaseHypothesis):
             label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
             threshold, margin, tempter = _at(thresholds, k), margins.item(k), int(tempting[k])
             if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
-                rival, gap = self.settled(t, label, rival, gap)
+                rival, gap = self.settled(t, label)
                 if costs is None:
                     margin, tempter = gap, rival
                     threshold = _at(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
@@ -73,7 +73,7 @@ class MulticlassBase(BaseHypothesis):
         """Return how far a score may be off through rounding."""
 
     @abstractmethod
-    def settled(self, t: int, y: int, rival: int, lead: float) -> tuple[int, float]:
+    def settled(self, t: int, y: int) -> tuple[int, float]:
         """Return the rival and the lead of round ``t`` of the block, free of rounding as far as can be."""
 
 
@@ -158,7 +158,7 @@ class MulticlassHypothesis(MulticlassBase):
         # A lead is the difference of two scores.
         return 2 * self._mass * self._pool.resolution
 
-    def settled(self, t: int, y: int, rival: int, lead: float) -> tuple[int, float]:
+    def settled(self, t: int, y: int) -> tuple[int, float]:
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         scores = np.array([math.fsum(row) for row in terms.tolist()])
         self.scores[:, t] = scores

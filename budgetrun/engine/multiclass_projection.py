@@ -173,7 +173,7 @@ class ProjectedMulticlass(MulticlassBase):
     def doubt(self) -> float:
         return self.rounding
 
-    def settled(self, t: int, y: int, rival: int, lead: float) -> tuple[int, float]:
+    def settled(self, t: int, y: int) -> tuple[int, float]:
         # The weights are not exact, so exact sums would not help; but what is equal but for rounding is equal.
         least = max(
             negligible(part.function.products(t * part.q + i), self.rounding)
