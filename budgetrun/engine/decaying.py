@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class DecayingHypothesis(BinaryHypothesis):
     """f = sum_i coef_i k(x_i, .), of which every round leaves ``decay`` times as much, after its prediction.
 
-    The verbs a learner uses are `add` and `evict`, which speak of f as it is after the decay of the round in hand.
-    Support examples are counted from 0, oldest first.
+    The verbs a learner uses are `add` and `replace`, which speak of f as it is after the decay of the round in hand.
+    Support examples are counted from 0, in their places: one that is replaced leaves its place to the new one.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class DecayingHypothesis(BinaryHypothesis):
     Attributes
     ----------
     coef : ndarray of float64, shape (size,)
-        The weights with which the next round predicts, oldest example first.
+        The weights with which the next round predicts, in their places.
 
     Notes
     -----
@@ -39,57 +39,71 @@ class DecayingHypothesis(BinaryHypothesis):
     def __init__(self, pool: Pool, decay: float) -> None:
         super().__init__(pool)
         self._decay = decay
-        self._slots = np.empty(0, dtype=np.intp)
+        self._slots = np.empty(16, dtype=np.intp)
         # As they are before the block's round number `_since`.
-        self._weights = np.empty(0)
+        self._weights = np.empty(16)
+        self._size = 0
         self._since = 0
         self._mass = 0.0
-        # Of the block: powers of `decay`, and the kernel values of what is held, those of example i in row `_rows[i]`.
+        # Of the block: powers of `decay`, and the kernel values of what is held, shape (capacity, b).
         self._powers = np.empty(0)
         self._values = np.empty((0, 0), dtype=pool.dtype)
-        self._rows = np.empty(0, dtype=np.intp)
-        self._free: list[int] = []
 
     # -- what a learner reads ------------------------------------------------------------------------------------
 
     @property
+    def size(self) -> int:
+        return self._size
+
+    @property
     def slots(self) -> np.ndarray:
-        return self._slots
+        """Where the support examples are in the pool, in their places; shape (size,)."""
+        return self._slots[: self._size]
 
     @property
     def coef(self) -> np.ndarray:
-        return self._weights
+        return self._weights[: self._size]
 
     # -- what a learner does -------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the round in hand."""
-        slot = self._pool.block_slots.item(self._round)
-        values = self._pool.block[slot]
-        if not self._free:
-            n = len(self._values)
-            self._values = np.concatenate([self._values, np.zeros((n + 8, len(values)), self._values.dtype)])
-            self._free = list(range(2 * n + 7, n - 1, -1))
-        row = self._free.pop()
-        self._values[row] = values
-        self._slots = np.append(self._slots, slot)
-        self._weights = np.append(self._weights, weight)
-        self._rows = np.append(self._rows, row)
+        """f += weight k(x_t, .), for the example x_t of the round in hand, in a place of its own."""
+        n = self._size
+        if n == len(self._slots):
+            self._slots = np.concatenate([self._slots, np.empty_like(self._slots)])
+            self._weights = np.concatenate([self._weights, np.empty_like(self._weights)])
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        values = self._hold(n)
+        self._weights[n] = weight
+        self._size = n + 1
         self._mass += abs(weight)
         t = self._round + 1
         self.scores[t:] += weight * self._powers[: len(values) - t] * values[t:]
 
-    def evict(self, i: int, weights: np.ndarray) -> None:
-        """Forget support example ``i``; the others get ``weights``, shape (size - 1,)."""
-        self._free.append(self._rows.item(i))
-        self._slots = np.delete(self._slots, i)
-        self._rows = np.delete(self._rows, i)
-        self._weights = weights
+    def replace(self, i: int, weights: np.ndarray) -> None:
+        """The example of the round in hand takes the place of support example ``i``.
+
+        Parameters
+        ----------
+        i : int
+        weights : ndarray, shape (size,)
+            Everyone's weights from then on, that of the new example in place ``i``.
+        """
+        self._hold(i)
+        self.coef[:] = weights
         self._mass = float(np.abs(weights).sum())
         t = self._round + 1
-        by_row = np.zeros(len(self._values), dtype=self._values.dtype)
-        by_row[self._rows] = weights
-        self.scores[t:] = (by_row @ self._values[:, t:]) * self._powers[: len(self._powers) - t]
+        scores = self.scores[t:]
+        np.matmul(weights.astype(scores.dtype, copy=False), self._values[: self._size, t:], out=scores)
+        if self._decay < 1:
+            scores *= self._powers[: len(scores)]
+
+    def _hold(self, place: int) -> np.ndarray:
+        """Put the example of the round in hand in a place; return its kernel values with the block."""
+        slot = self._pool.block_slots.item(self._round)
+        self._slots[place] = slot
+        self._values[place] = self._pool.block[slot]
+        return self._values[place]
 
     # -- what the engine does ------------------------------------------------------------------------------------
 
@@ -98,15 +112,15 @@ class DecayingHypothesis(BinaryHypothesis):
         self._pass(t + 1)
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self._slots, self._weights)]
+        return [(self.slots, self.coef)]
 
     def begin_block(self, sums: np.ndarray) -> None:
         block = self._pool.block
         self._powers = self._decay ** np.arange(block.shape[1])
-        self._values = block[self._slots]
-        self._rows, self._free = np.arange(self.size), []
+        self._values = np.empty((len(self._slots), block.shape[1]), dtype=block.dtype)
+        np.take(block, self.slots, axis=0, out=self._values[: self._size])
         self._since = 0
-        self._mass = float(np.abs(self._weights).sum())
+        self._mass = float(np.abs(self.coef).sum())
         self.scores = sums[0]
         self.scores *= self._powers
 
@@ -119,15 +133,15 @@ class DecayingHypothesis(BinaryHypothesis):
         return self._mass * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
-        values = self._pool.exact(self._slots, self._pool.block_slots.item(t))
-        terms = self._weights * self._powers.item(t - self._since) * values
+        values = self._pool.exact(self.slots, self._pool.block_slots.item(t))
+        terms = self.coef * self._powers.item(t - self._since) * values
         score = math.fsum(terms.tolist())
         return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses needs the examples that are gone")
-        return self._weights @ self._values_with(X) if self.size else np.zeros(X.shape[0])
+        return self.coef @ self._values_with(X) if self.size else np.zeros(X.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the block in hand out of pickles: between blocks it has no meaning."""
@@ -135,5 +149,6 @@ class DecayingHypothesis(BinaryHypothesis):
 
     def _pass(self, t: int) -> None:
         """Let the weights decay until they are those that predict in round ``t`` of the block."""
-        self._weights = self._weights * self._decay ** (t - self._since)
+        if self._decay < 1:
+            self._weights[: self._size] *= self._decay ** (t - self._since)
         self._since = t

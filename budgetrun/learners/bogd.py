@@ -30,8 +30,8 @@ class BOGDPlusPlus(Learner):
     clip : float, >= 1
         gamma. After a removal no weight is larger than eta gamma.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw a removal, ``choice`` of an index
-        into the support set, oldest first, with the probabilities p.
+        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one uniform number u a removal. The example
+        leaves up to which, in their order, the probabilities p add up to more than u; the new one takes its place.
     reading : {"algorithm", "program"}
         Example i leaves with probability p_i = 1 - (B - 1) |alpha_i| / sum_j |alpha_j|; then every weight that stays is
         divided by 1 - p_i, its own chance to stay, which keeps f in expectation (algorithm, default), or by 1 - p_r of
@@ -88,23 +88,26 @@ class BOGDPlusPlus(Learner):
         return 1 - f.rounding
 
     def update(self, f: DecayingHypothesis, y: int, score: float) -> None:
-        if f.size == self.budget:
-            self.remove(f)
-        f.add(y * self.step)
+        if f.size < self.budget:
+            f.add(y * self.step)
+        else:
+            self.replace(f, y * self.step)
 
-    def remove(self, f: DecayingHypothesis) -> None:
-        """Let one example leave, and mend the weights of the others."""
+    def replace(self, f: DecayingHypothesis, weight: float) -> None:
+        """Let the new example take the place of one that leaves, and mend the weights of the others."""
         sizes = np.abs(f.coef)
-        p = np.maximum(1 - (self.budget - 1) * sizes / sizes.sum(), 0)
+        p = np.maximum(1 - (self.budget - 1) / sizes.sum() * sizes, 0)
         p /= p.sum()
-        r = int(self._random.choice(self.budget, p=p))
-        weights, sizes = np.delete(f.coef, r), np.delete(sizes, r)
-        stay = 1 - np.delete(p, r)
+        # The largest index is for a uniform number that is below 1 by less than rounding.
+        r = min(int(p.cumsum().searchsorted(self._random.random(), side="right")), self.budget - 1)
         if self.reading == "program":
-            stay[:] = 1 - p[r]
-            sizes *= self.decay
-        # A chance to stay that is 0 but for rounding leaves the largest weight there is.
-        f.evict(r, np.sign(weights) * np.minimum(sizes / np.maximum(stay, _TINY), self.largest))
+            sizes *= self.decay / max(1 - p.item(r), _TINY)
+        else:
+            # A chance to stay that is 0 but for rounding leaves the largest weight there is.
+            sizes /= np.maximum(1 - p, _TINY)
+        weights = np.copysign(np.minimum(sizes, self.largest), f.coef)
+        weights[r] = weight
+        f.replace(r, weights)
 
 
 _TINY = 1e-300

@@ -42,28 +42,27 @@ def test_parameters_that_do_not_go_together(name, given, sentence):
 def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
     """Over the draw: sum_r p_r f_r = f, unless a weight was clipped."""
     learner = find("bogd++")(budget=4, step=1.0, clip=1e9)
-    chances = []
+    sizes = np.abs(weights)
+    chances = np.maximum(1 - 3 * sizes / sizes.sum(), 0)
+    chances /= chances.sum()
 
     class Held:
         coef = np.array(weights)
 
-        def evict(self, i, left):
-            self.left = np.insert(left, i, 0.0)
+        def replace(self, i, weights):
+            self.left_by, self.left = i, weights
+            self.left[i] = 0.0
 
     class Drawing:
-        def __init__(self, r):
-            self.r = r
-
-        def choice(self, n, p):
-            chances.append(p[self.r])
-            return self.r
+        def __init__(self, u):
+            self.random = lambda: u
 
     mean = np.zeros(4)
-    for r in range(4):
-        learner._random, held = Drawing(r), Held()
-        learner.remove(held)
+    for r in np.flatnonzero(chances):
+        learner._random, held = Drawing(chances[:r].sum() + chances[r] / 2), Held()
+        learner.replace(held, 1.0)
+        assert held.left_by == r
         mean += chances[r] * held.left
-    assert sum(chances) == pytest.approx(1)
     np.testing.assert_allclose(mean, weights, atol=1e-15)
 
 

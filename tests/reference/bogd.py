@@ -39,15 +39,19 @@ def bogd(X, y, k, budget, step, regulariser=0.0, clip=1.0, seed=0, reading="algo
                 total = sum(p_i for p_i in p.values() if p_i > 0)
                 p = {i: max(0.0, p_i) / total for i, p_i in p.items()}
                 r = list(p)[draw(random, p.values())]
-                del alpha[r]
                 for i in alpha:
+                    if i == r:
+                        continue
                     if reading == "algorithm":  # every survivor i is divided by 1 - p_i
                         alpha[i] /= 1 - p[i]
                     else:  # all survivors by 1 - p_r, and a second decay
                         alpha[i] *= decay / (1 - p[r])
                     # then weights are clipped to [-eta gamma, eta gamma]
                     alpha[i] = max(-step * clip, min(alpha[i], step * clip))
-            alpha[t] = step * y_t  # the new example with weight eta y
+                # the new example takes r's place with weight eta y
+                alpha = {t if i == r else i: step * y_t if i == r else a for i, a in alpha.items()}
+            else:
+                alpha[t] = step * y_t
         record(trace, score, is_mistake(y_t, score, tie), alpha)
         trace.updates.append(update)
     return trace
