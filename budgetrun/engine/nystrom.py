@@ -45,16 +45,18 @@ class NystromHypothesis(Hypothesis):
     def coef(self) -> np.ndarray:
         return super().coef if self._map is None else self._map @ self._f.w
 
-    def approximate(self, rank: int) -> None:
+    def approximate(self, rank: int, transposed: bool = False) -> None:
         """Go over to z(x) = L^-1/2 V^T k(x), for the ``rank`` largest eigenvalues L of the kernel matrix, V L V^T.
 
         f loses what the other eigenvectors have of it. Eigenvalues that are 0 but for rounding are left out.
+        ``transposed`` maps the weights with V in the place of V^T, all eigenvectors in V: to another function than f.
         """
         K = self._pool.matrix(self.slots).astype(np.float64, copy=False)
-        values, vectors = (array[..., ::-1][..., :rank] for array in np.linalg.eigh(K))
-        kept = values > self.rounding * values[0]
-        roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-        self._f = ExplicitFunction(roots * (vectors.T @ self.coef))
+        values, every = (array[..., ::-1] for array in np.linalg.eigh(K))
+        kept = np.flatnonzero(values[:rank] > self.rounding * values[0])
+        roots, vectors = np.sqrt(values[kept]), every[:, kept]
+        mapped = every[kept] if transposed else vectors.T
+        self._f = ExplicitFunction(roots * (mapped @ self.coef))
         self._map = vectors / roots
         t = self._round + 1
         self.scores[t:] = self._f.begin_block(self._features())[t:]

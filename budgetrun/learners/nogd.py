@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -26,13 +26,16 @@ class NOGD(Learner):
         eta. A loss adds eta y k(x, .), and once B examples are held moves the weights by eta y z(x).
     rank : int in 1..B, or None
         How many eigenvectors of the B examples' kernel matrix make z(x) = L^-1/2 V^T k(x); None for B / 5, rounded.
+    reading : {"algorithm", "program"}
+        The weights that the features begin with: f projected on them (algorithm, default), or what comes of a matrix of
+        eigenvectors that is transposed (program: the one behind the tables of 2024), which is not f.
 
     Notes
     -----
     O(B (d + rank)) a round, and once O(B^2 d + B^3). Going over to the features, f is projected on them. Which
     eigenvectors are taken where eigenvalues are equal is LAPACK's choice; those of eigenvalues that are 0 but for
-    rounding are left out. Departures from the source: none. (The program behind the tables of 2024 begins with
-    weights that a transposed matrix of eigenvectors mapped, which is not f.)
+    rounding are left out. The program's reading depends on the signs that LAPACK gives eigenvectors. Departures from
+    the source: none by default.
 
     References
     ----------
@@ -49,12 +52,20 @@ class NOGD(Learner):
 
     name = "nogd"
 
-    def __init__(self, *, budget: Budget, step: Positive, rank: Rank | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        step: Positive,
+        rank: Rank | None = None,
+        reading: Literal["algorithm", "program"] = "algorithm",
+    ) -> None:
         self.rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
         if self.rank > budget:
             raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
         self.budget = budget
         self.step = step
+        self.reading = reading
 
     def start(self, pool: Pool, n_classes: int) -> NystromHypothesis:
         return NystromHypothesis(pool, self.step)
@@ -68,4 +79,4 @@ class NOGD(Learner):
             return
         f.add(y * self.step)
         if f.size == self.budget:
-            f.approximate(self.rank)
+            f.approximate(self.rank, transposed=self.reading == "program")

@@ -10,7 +10,7 @@ from reference.kernel_expansion import is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, gram
 
 
-def nogd(X, y, k, budget, step, rank=None, tie="mistake"):
+def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
     rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
     K = gram(X, k)
     trace = ExplicitTrace()
@@ -30,7 +30,11 @@ def nogd(X, y, k, budget, step, rank=None, tie="mistake"):
                 # top r eigenpairs; what is 0 but for rounding is no eigenvalue
                 top = [i for i in np.argsort(-L)[:rank] if L[i] > TOLERANCE * L.max()]
                 L_r, V_r = L[top], V[:, top]
-                w = np.sqrt(L_r) * (V_r.T @ np.array(list(alpha.values())))  # w = L_r^{1/2} V_r^T alpha
+                weights = np.array(list(alpha.values()))
+                if reading == "algorithm":
+                    w = np.sqrt(L_r) * (V_r.T @ weights)  # w = L_r^{1/2} V_r^T alpha
+                else:  # V in the place of V^T
+                    w = np.sqrt(L_r) * (V[:, np.argsort(-L)] @ weights)[: len(top)]
         elif update:  # on y w.z < 1: w += eta y z
             w = w + step * y_t * z_t
         if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
@@ -45,6 +49,7 @@ CASES = [
     for given in (
         {"budget": 20, "step": 0.3},
         {"budget": 40, "step": 0.7, "rank": 5},
+        {"budget": 40, "step": 0.4, "reading": "program"},
         {"budget": 1000, "step": 0.5},
     )
 ]
