@@ -55,7 +55,12 @@ class NystromHypothesis(Hypothesis):
         values, every = (array[..., ::-1] for array in np.linalg.eigh(K))
         kept = np.flatnonzero(values[:rank] > self.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
-        mapped = every[kept] if transposed else vectors.T
+        if transposed:
+            # Unlike f's projection, this depends on the eigenvectors' signs: their largest component is made positive.
+            largest = np.abs(every).argmax(axis=0)
+            mapped = (every * np.sign(every[largest, np.arange(len(K))]))[kept]
+        else:
+            mapped = vectors.T
         self._f = ExplicitFunction(roots * (mapped @ self.coef))
         self._map = vectors / roots
         t = self._round + 1

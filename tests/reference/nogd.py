@@ -33,7 +33,8 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
                 weights = np.array(list(alpha.values()))
                 if reading == "algorithm":
                     w = np.sqrt(L_r) * (V_r.T @ weights)  # w = L_r^{1/2} V_r^T alpha
-                else:  # V in the place of V^T
+                else:  # V in the place of V^T, each eigenvector's largest component positive
+                    V = V * np.sign(V[np.argmax(np.abs(V), axis=0), range(len(S))])
                     w = np.sqrt(L_r) * (V[:, np.argsort(-L)] @ weights)[: len(top)]
         elif update:  # on y w.z < 1: w += eta y z
             w = w + step * y_t * z_t
