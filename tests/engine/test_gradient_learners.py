@@ -6,6 +6,8 @@ import re
 import numpy as np
 import pytest
 from cases import random_stream
+from reference import nogd
+from reference.kernel_expansion import gaussian
 
 from budgetrun.engine import Group, run
 from budgetrun.engine.explicit import RandomFeatures
@@ -64,6 +66,19 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
         assert held.left_by == r
         mean += chances[r] * held.left
     np.testing.assert_allclose(mean, weights, atol=1e-15)
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 256])
+def test_nogd_as_the_program_of_2024_reads_it(block_size):
+    """No eigenvalues are equal on this stream: else their eigenvectors, and so this reading, would be anybody's."""
+    X, y = random_stream(T=300)
+    learner = find("nogd")(budget=40, step=0.4, reading="program")
+    group = Group(KERNEL, [learner])
+    scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size])[0] for s in range(0, len(y), block_size)]
+    trace = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4, reading="program")
+    np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)
+    right = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4)
+    assert np.abs(np.subtract(trace.scores, right.scores)).max() > 0.1
 
 
 def test_random_features_approximate_the_kernel():

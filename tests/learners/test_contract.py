@@ -180,11 +180,7 @@ def test_with_room_enough_it_is_the_perceptron(case_id):
     np.testing.assert_array_equal(scores, perceptron)
 
 
-# Its weights are mapped with single components of eigenvectors, which float32 does not have.
-STEADY = [i for i in CASES if not i.startswith("nogd") or "reading=program" not in i]
-
-
-@pytest.mark.parametrize("case_id", STEADY, ids=[f"{i}-float32" for i in STEADY])
+@pytest.mark.parametrize("case_id", CASES, ids=[f"{i}-float32" for i in CASES])
 def test_float32_follows_float64(case_id):
     X, y = random_stream()
     if CASES[case_id][0]:

@@ -50,7 +50,6 @@ CASES = [
     for given in (
         {"budget": 20, "step": 0.3},
         {"budget": 40, "step": 0.7, "rank": 5},
-        {"budget": 40, "step": 0.4, "reading": "program"},
         {"budget": 1000, "step": 0.5},
     )
 ]
