@@ -1,0 +1,74 @@
+"""The modified Randomized Budget Perceptron: removal as regularisation, and a ball to stay in."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.learners.avp import into_ball
+from budgetrun.learners.base import Budget, Learner, Positive, Seed
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypothesis import Hypothesis
+
+
+class ModifiedRBP(Learner):
+    """On a mistake empty one of B slots at random, be it filled or not, add the new example, and project on a ball.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the slots, and so the most examples held between rounds.
+    step : float, > 0
+        eta, the weight that an example comes in with, times its label. Theorem 1 is for 1/16.
+    radius : float, > 0, or None
+        U / 2: ||w|| never exceeds it. None for sqrt(B) / 8, as in Theorem 1.
+    seed : int, >= 0
+        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw a mistake, an index below B. The
+        examples held before the mistake fill the first slots, oldest first; the slots after them are empty.
+
+    Notes
+    -----
+    O(B d) a round, and B^2 kernel values kept for ||w||. With n examples held a mistake removes one with probability
+    n / B, long before the budget is spent: after m mistakes B (1 - (1 - 1/B)^m) are held on average.
+
+    In expectation a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2, if k(x, x) <= 1. So ||w|| is drawn to
+    eta sqrt(B) or less, by default half the radius, and the projection hardly ever acts; while it does not, no
+    prediction depends on eta. Departures from the source: none. Its assumption that examples are distinct is not needed
+    here, as equal ones fill slots of their own, each with a weight of at most eta.
+
+    References
+    ----------
+    Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 1; s(w): section 3 and its
+    footnote 2; constants: Theorem 1.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(ModifiedRBP(budget=2, seed=0), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
+    2
+    """
+
+    name = "modified_rbp"
+    needs_self_scores = True
+    needs_norm = True
+    draws = True
+
+    def __init__(
+        self, *, budget: Budget, step: Positive = 1 / 16, radius: Positive | None = None, seed: Seed = 0
+    ) -> None:
+        self.budget = budget
+        self.step = step
+        self.radius = math.sqrt(budget) / 8 if radius is None else radius
+        self.seed = seed
+        self._random = np.random.default_rng(seed)
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        slot, held = int(self._random.integers(self.budget)), f.size
+        f.add(y * self.step)
+        if slot < held:
+            f.evict(slot)
+        into_ball(f, self.radius)

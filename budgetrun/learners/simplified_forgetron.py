@@ -1,0 +1,87 @@
+"""The simplified Forgetron: one shrinking coefficient for all mistakes, and a ball to stay in."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from budgetrun.learners.avp import into_ball
+from budgetrun.learners.base import Budget, Learner, NotNegative, Positive
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypothesis import Hypothesis
+
+
+class SimplifiedForgetron(Learner):
+    """On a mistake drop the oldest example if the budget is spent, shrink the others, add the new, project on a ball.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most examples held between rounds. Theorem 2 needs B >= 500.
+    step : float, > 0
+        eta, the weight that an example comes in with, times its label. Theorem 2 is for 1/32.
+    radius : float, > 0, or None
+        U / 2: ||w|| never exceeds it. None for U^2 = B / (32 log2(8 B)), as in Theorem 2.
+    regulariser : float, >= 0, below 1 / step, or None
+        lambda: a mistake multiplies the weights before it by 1 - eta lambda. None for 1 / U^2, as in Theorem 2; with
+        the other defaults eta lambda is then log2(8 B) / B, which is below 1 for B >= 6.
+
+    Notes
+    -----
+    O(B d) a round. The reading: what Algorithm 2 shrinks is what its removal has left, and not the new example. That is
+    eq. (10), where the oldest example shrinks as well and the error E_i then takes it away. The paper writes the weight
+    that E_i = c_i phi(x_old) takes as c_i / eta; it must be eta c_i, for which |c_i| <= (1 - eta lambda)^B holds as
+    stated. The smallest weight is the oldest example's, which has shrunk most often; if lambda is 0 all may be equal,
+    and the oldest leaves all the same.
+
+    If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2): with the defaults
+    below (U / 2)^2 / 6 for every B, so that the projection never acts. While it does not, predictions depend on B and
+    eta lambda alone.
+
+    References
+    ----------
+    Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 2, eqs. (10) and (12);
+    constants: Theorem 2.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(SimplifiedForgetron(budget=6), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
+    3
+    """
+
+    name = "forgetron"
+    variant = "simplified"
+    needs_oldest_score = True
+    needs_norm = True
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        step: Positive = 1 / 32,
+        radius: Positive | None = None,
+        regulariser: NotNegative | None = None,
+    ) -> None:
+        self.budget = budget
+        self.step = step
+        self.radius = math.sqrt(budget / (32 * math.log2(8 * budget))) / 2 if radius is None else radius
+        self.regulariser = 1 / self.radius / self.radius / 4 if regulariser is None else regulariser
+        self.factor = 1 - step * self.regulariser
+        if self.factor <= 0:
+            larger = f"a larger {'budget' if radius is None else 'radius'} or " if regulariser is None else ""
+            raise ValueError(
+                f"step * regulariser must be below 1, or a mistake leaves nothing of the weights before it, and is "
+                f"{step * self.regulariser:g}; with budget={budget} and step={step:g} write {larger}a regulariser "
+                f"below {1 / step:g}"
+            )
+
+    def update(self, f: Hypothesis, y: int, score: float) -> None:
+        # The new example first, as the norm's sums need f(x) before any other change; shrinking makes its weight eta.
+        f.add(y * self.step / self.factor)
+        if f.size > self.budget:
+            f.evict(0)
+        f.scale(self.factor)
+        into_ball(f, self.radius)
