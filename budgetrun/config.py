@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -27,9 +27,11 @@ FileName = Annotated[
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 Label = int | float | str
+Seeds = Count | Literal["by_repetition"]
 Quantity = Literal[
     "online_error",
     "support_size",
+    "margin_updates",
     "test_error",
     "last_test_error",
     "seconds",
@@ -150,6 +152,18 @@ class FractionBudget(_Spec):
     fractions: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
 
 
+class ByDataset(_Spec):
+    """Values of a parameter or budget that differ from dataset to dataset.
+
+    Attributes
+    ----------
+    by_dataset : dict of str to tuple
+        A dataset's label -> what is swept over there, one value or more. Every dataset of the config is in it.
+    """
+
+    by_dataset: dict[str, tuple[Any, ...]]
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """One learner or solver with one setting.
@@ -174,6 +188,8 @@ class RunSpec:
         Whether the learner is the one for several classes.
     solver : bool
         Whether it is a batch solver (`budgetrun.solvers`) and no learner.
+    typed : dict of str to str
+        The parameters that were typed as formulas in T, the number of rounds, once ``parameters`` has their numbers.
     """
 
     label: str
@@ -187,6 +203,7 @@ class RunSpec:
     budget_setting: dict[str, Any] = field(default_factory=dict)
     multiclass: bool = False
     solver: bool = False
+    typed: dict[str, str] = field(default_factory=dict)
 
 
 class AlgorithmSpec(_Spec):
@@ -199,11 +216,12 @@ class AlgorithmSpec(_Spec):
         Filled in where the name has variants.
     label : str
         Unique in a config; by default the name, or ``name(variant)``.
-    seeds : int, >= 1
-        How many seeds: 0, 1, ...
-    budget : tuple of int, FractionBudget or None
-    parameters : dict of str to tuple
+    seeds : int, >= 1, or "by_repetition"
+        How many seeds: 0, 1, ...; or one in each repetition, its number.
+    budget : tuple of int, FractionBudget, ByDataset or None
+    parameters : dict of str to tuple or ByDataset
         The values to sweep over, of every parameter but ``budget`` and ``seed``, in the order of the learner's page.
+        Text where the learner takes a number is a formula in T (`budgetrun.stream_length`).
     solver : bool
         Whether it is a batch solver; a config's algorithms all are, or none is.
     """
@@ -211,18 +229,38 @@ class AlgorithmSpec(_Spec):
     name: str
     variant: str | None = None
     label: str
-    seeds: int = 1
-    budget: FractionBudget | tuple[int | None, ...] | None = None
-    parameters: dict[str, tuple[Any, ...]] = {}
+    seeds: Seeds = 1
+    budget: FractionBudget | ByDataset | tuple[int | None, ...] | None = None
+    parameters: dict[str, tuple[Any, ...] | ByDataset] = {}
     solver: bool = False
+
+    @property
+    def by_dataset(self) -> dict[str, ByDataset]:
+        """What differs from dataset to dataset: parameters, and the budget under ``budget``."""
+        every = self.parameters | {"budget": self.budget}
+        return {name: values for name, values in every.items() if isinstance(values, ByDataset)}
+
+    def on(self, dataset: str) -> AlgorithmSpec:
+        """Return the same with the values that the dataset of this label has; the rest of the class needs it so."""
+        chosen: dict[str, Any] = {name: values.by_dataset[dataset] for name, values in self.by_dataset.items()}
+        if not chosen:
+            return self
+        budget = chosen.pop("budget", self.budget)
+        return self.model_copy(update={"budget": budget, "parameters": self.parameters | chosen})
+
+    @property
+    def _values(self) -> dict[str, tuple[Any, ...]]:
+        return cast("dict[str, tuple[Any, ...]]", self.parameters)
 
     @property
     def swept(self) -> tuple[str, ...]:
         """The parameters with more than one value; ``budget`` is not among them."""
-        return tuple(name for name, values in self.parameters.items() if len(values) > 1)
+        return tuple(name for name, values in self._values.items() if len(values) > 1)
 
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
         """Yield every combination of values: parameters vary slowest, then the budget, seeds fastest.
+
+        Seeds by repetition are those of the first one.
 
         Parameters
         ----------
@@ -237,9 +275,11 @@ class AlgorithmSpec(_Spec):
                 for setting, fraction in itertools.product(settings, self.budget.fractions)
             ]
         else:
-            budgets = [{"budget": budget, "budget_fraction": None} for budget in self.budget or (None,)]
-        for values in itertools.product(*self.parameters.values()):
-            for budget, seed in itertools.product(budgets, range(self.seeds)):
+            typed = cast("tuple[int | None, ...] | None", self.budget)
+            budgets = [{"budget": budget, "budget_fraction": None} for budget in typed or (None,)]
+        for values in itertools.product(*self._values.values()):
+            n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
+            for budget, seed in itertools.product(budgets, range(n_seeds)):
                 parameters = dict(zip(self.parameters, values, strict=True))
                 yield RunSpec(self.label, self.name, self.variant, parameters, **budget, seed=seed, solver=self.solver)
 
@@ -248,10 +288,32 @@ class AlgorithmSpec(_Spec):
         return list({json.dumps(setting): setting for setting in map(self.setting, self.expand())}.values())
 
     def setting(self, spec: RunSpec) -> dict[str, Any]:
-        """Return what tells the setting of one of the runs from those of the others."""
-        chosen = {name: spec.parameters[name] for name in self.swept}
+        """Return what tells the setting of one of the runs from those of the others, formulas as typed."""
+        chosen = {name: spec.typed.get(name, spec.parameters[name]) for name in self.swept}
         several = isinstance(self.budget, tuple) and len(self.budget) > 1
         return chosen | ({"budget": spec.budget} if several else {})
+
+
+class ChooseSpec(_Spec):
+    """How a table chooses among an algorithm's settings, for each dataset and budget on its own.
+
+    Attributes
+    ----------
+    by : {"online_error", "prefix", "printed"}
+        The lowest mean online error, which is hindsight; for each stream the fewest mistakes in its first tenth, scored
+        on the rest; or the mean of ``quantity`` that is nearest to the printed one.
+    quantity : {"margin_updates", "support_size"} or None
+        With ``printed``.
+    expected : str or None
+        With ``printed``: the file of its printed numbers, as typed.
+    expected_rows : tuple of dict
+        As in `TableSpec`.
+    """
+
+    by: Literal["online_error", "prefix", "printed"]
+    quantity: Literal["margin_updates", "support_size"] | None = None
+    expected: Text | None = None
+    expected_rows: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
 
 
 class TableSpec(_Spec):
@@ -266,18 +328,22 @@ class TableSpec(_Spec):
     columns, rows : tuple of str or None
         Labels of algorithms and of datasets, in order; None for all.
     quantity : Quantity
-        What is shown; errors in percent. ``objective``, ``gap`` (to the best known optimum) and ``seconds_ratio`` are
-        of solvers.
+        What is shown; errors in percent. ``objective`` and ``gap`` (to the best known optimum) are of solvers.
+    choose : ChooseSpec or None
+        How to choose among settings; None shows all of them.
     relative_to : str or None
         The algorithm by whose ratio, ours / printed, the others' are also divided; with ``seconds_ratio`` the one whose
         seconds, ours and printed, the others' are divided by.
-    tolerance : float, > 0
-        The relative difference from the print above which a cell is listed.
+    tolerance : float, > 0, or None
+        The relative difference from the print above which a cell is listed; None leaves it to ``tolerance_sd``.
+    tolerance_sd : float, > 0, or None
+        The same in printed standard deviations, where the print has one.
     aliases : dict of str to str
         Label or dataset -> the one in ``expected`` to compare it with.
     expected_rows : tuple of dict
         ``dataset``, ``label``, ``budget`` (int or None), ``budget_fraction`` (float or None), ``setting`` (str or
-        None) and ``value`` (float) of each printed number; online errors stand under ``online_error_percent``, too.
+        None), ``value`` (float) and, where printed, ``sd`` (float) of each printed number; online errors stand under
+        ``online_error_percent``, too.
     """
 
     name: FileName
@@ -286,8 +352,10 @@ class TableSpec(_Spec):
     columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     quantity: Quantity = "online_error"
+    choose: ChooseSpec | None = None
     relative_to: str | None = None
-    tolerance: Positive = 0.05
+    tolerance: Positive | None = 0.05
+    tolerance_sd: Positive | None = None
     aliases: dict[str, str] = {}
     expected_rows: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
 
@@ -381,6 +449,9 @@ class Config(_Spec):
         What a score of exactly 0 is.
     dtype : {"float64", "float32"}
     repetitions : int, >= 1
+    alone : bool
+        Every run has a job of its own, as solvers always have: learners of a stream then share no kernel values, and
+        their seconds can be compared.
     algorithms : tuple of AlgorithmSpec
     report : ReportSpec
     profiles : dict of str to Profile
@@ -402,6 +473,7 @@ class Config(_Spec):
     tie: Literal["mistake", "positive"] = "mistake"
     dtype: Literal["float64", "float32"] = "float64"
     repetitions: Count = 1
+    alone: bool = False
     algorithms: tuple[AlgorithmSpec, ...]
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
@@ -411,12 +483,16 @@ class Config(_Spec):
     text: str = Field(default="", exclude=True)
 
     @model_validator(mode="after")
-    def _sources_are_there(self) -> Config:
-        # The reader has a better sentence; this one is for manifests.
+    def _is_whole(self) -> Config:
+        # The reader has better sentences; these are for manifests.
         labels = {algorithm.label for algorithm in self.algorithms}
         for algorithm in self.algorithms:
             if isinstance(algorithm.budget, FractionBudget) and algorithm.budget.of not in labels:
                 raise ValueError(f"budget of {algorithm.label!r}: no algorithm has the label {algorithm.budget.of!r}")
+            for name, values in algorithm.by_dataset.items():
+                for dataset in self.datasets:
+                    if dataset.label not in values.by_dataset:
+                        raise ValueError(f"{name} of {algorithm.label!r}: no value for dataset {dataset.label!r}")
         return self
 
     @property
@@ -429,10 +505,19 @@ class Config(_Spec):
         """Whether the algorithms are batch solvers: all of a config's, or none."""
         return any(algorithm.solver for algorithm in self.algorithms)
 
-    def expand(self) -> Iterator[RunSpec]:
-        """Yield every algorithm with every setting, in the order of the config."""
-        by_label = {algorithm.label: algorithm for algorithm in self.algorithms}
-        for algorithm in self.algorithms:
+    @property
+    def timed(self) -> bool:
+        """Whether seconds are compared, so that each run has a job of its own and one is made at a time."""
+        return self.alone or self.solvers
+
+    def on(self, dataset: str) -> dict[str, AlgorithmSpec]:
+        """Return every algorithm, by label, with the values that the dataset of this label has."""
+        return {algorithm.label: algorithm.on(dataset) for algorithm in self.algorithms}
+
+    def expand(self, dataset: str | None = None) -> Iterator[RunSpec]:
+        """Yield every algorithm with every setting on a dataset, in the order of the config; None for the first one."""
+        by_label = self.on(self.datasets[0].label if dataset is None else dataset)
+        for algorithm in by_label.values():
             of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
             for spec in algorithm.expand(by_label[of] if of else None):
                 yield replace(spec, multiclass=self.multiclass)
@@ -471,24 +556,29 @@ class Config(_Spec):
             repetitions = _at_most(dataset.repetitions, caps.repetitions)
             return dataset.model_copy(update={"n_examples": n_examples, "repetitions": repetitions})
 
-        algorithms = tuple(a.model_copy(update={"seeds": _at_most(a.seeds, caps.seeds)}) for a in self.algorithms)
+        def with_seeds(algorithm: AlgorithmSpec) -> AlgorithmSpec:
+            if algorithm.seeds == "by_repetition":
+                return algorithm
+            return algorithm.model_copy(update={"seeds": _at_most(algorithm.seeds, caps.seeds)})
+
         return self.model_copy(
             update={
                 "profile": name,
                 "tasks": caps.tasks,
                 "repetitions": _at_most(self.repetitions, caps.repetitions),
                 "datasets": tuple(map(capped, self.datasets)),
-                "algorithms": algorithms,
+                "algorithms": tuple(map(with_seeds, self.algorithms)),
             }
         )
 
 
 def setting_text(parameters: dict[str, Any]) -> str:
     """Return values of parameters as tables and figures show them, e.g. ``eta=0.1, C=2``."""
-    return ", ".join(f"{name}={_value_text(value)}" for name, value in parameters.items())
+    return ", ".join(f"{name}={value_text(value)}" for name, value in parameters.items())
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return one value as `setting_text` shows it."""
     match value:
         case None:
             return "none"
@@ -497,7 +587,7 @@ def _value_text(value: Any) -> str:
         case int() | float():
             return f"{value:g}"
         case list() | tuple():
-            return f"[{', '.join(map(_value_text, value))}]"
+            return f"[{', '.join(map(value_text, value))}]"
     return str(value)
 
 

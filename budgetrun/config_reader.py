@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,6 +13,8 @@ from pydantic import Field as Limits
 from budgetrun import resources
 from budgetrun.config import (
     AlgorithmSpec,
+    ByDataset,
+    ChooseSpec,
     Config,
     DatasetSpec,
     FigureSpec,
@@ -21,12 +23,14 @@ from budgetrun.config import (
     KernelSpec,
     Profile,
     ReportSpec,
+    Seeds,
     TableSpec,
     Text,
 )
 from budgetrun.errors import InputError
-from budgetrun.expected import read_expected
+from budgetrun.expected import read_expected, sd_column
 from budgetrun.fields import Field, fields_of, nearest, show, unknown, unknown_key
+from budgetrun.stream_length import formulas, is_formula, parameter_fields, problem
 from budgetrun.strict_yaml import Document, KeyPath, Problem, parse
 
 if TYPE_CHECKING:
@@ -53,7 +57,15 @@ _HEIGHTS = {
 _OF_TESTS = ("test_error", "last_test_error")
 # What a table may show of learners and of solvers; the first is the default.
 _QUANTITIES = {
-    False: ("online_error", "support_size", "test_error", "last_test_error", "seconds"),
+    False: (
+        "online_error",
+        "support_size",
+        "margin_updates",
+        "test_error",
+        "last_test_error",
+        "seconds",
+        "seconds_ratio",
+    ),
     True: ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
 }
 
@@ -92,6 +104,8 @@ class _Reader:
         self._multiclass = False
         self._solvers = False
         self._tested: set[str | None] = set()
+        self._datasets: list[str | None] = []
+        self._algorithms: dict[str, AlgorithmSpec] = {}
         self.problems = list(document.problems)
 
     def config(self, data: Any) -> _Mapping:
@@ -102,6 +116,7 @@ class _Reader:
         self._multiclass = self._kind(entries)
         tested = [e for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))]
         self._tested = {_dataset_label(entry) for entry in tested}
+        self._datasets = [_dataset_label(entry) for entry in entries]
         if self._multiclass and given.get("tie") == "positive":
             text = "must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"
             self._add(("tie",), text)
@@ -115,6 +130,7 @@ class _Reader:
         if self._solvers:
             self._refuse_what_goes_with_learners(given, datasets)
         specs = [self._algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
+        self._algorithms = {spec.label: spec for spec in specs if spec is not None}
         labels = self._unique([self._algorithm_label(entry) for entry in algorithms], "algorithms", "label")
         if self._solvers:
             self._check_kernels(algorithms, datasets)
@@ -199,7 +215,7 @@ class _Reader:
             self._add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
             return None
         before = len(self.problems)
-        values = self._values(data, path, {"name": Field(str), **_parameters(known[name])})
+        values = self._values(data, path, {"name": Field(str), **parameter_fields(known[name])})
         if len(self.problems) > before:
             return None
         spec = KernelSpec(name=values.pop("name"), parameters=values)
@@ -335,8 +351,8 @@ class _Reader:
         if self._solvers:
             del fields["variant"]
         if learner.draws:
-            fields["seeds"] = Field(Annotated[int, Limits(ge=1)], required=False)
-        own = _parameters(learner)
+            fields["seeds"] = Field(Seeds, required=False)
+        own = parameter_fields(learner)
         for key in ("seed", "seeds"):
             if key in data and key not in fields:
                 no_draws = f"{learner.name} draws nothing at random"
@@ -357,6 +373,8 @@ class _Reader:
                 if field.required:
                     self._add(here, f"missing; must be {field.wanted}")
                 swept[key] = (_default(learner, key),)
+            elif isinstance(data[key], dict) and "by_dataset" in data[key]:
+                swept[key] = self._by_dataset(data[key], here, field)
             elif key == "budget" and isinstance(data[key], dict):
                 swept[key] = self._fraction_budget(data[key], here, entries)
             else:
@@ -422,6 +440,28 @@ class _Reader:
             return None
         return _default_label(found)
 
+    def _by_dataset(self, data: _Mapping, path: KeyPath, field: Field) -> ByDataset:
+        """Check the values of each dataset; all of them must be there."""
+        for key in data:
+            if key != "by_dataset":
+                self._add((*path, key), unknown_key(key, ["by_dataset"]))
+        here = (*path, "by_dataset")
+        given = data["by_dataset"]
+        if not isinstance(given, dict):
+            self._add(here, f"must be a mapping (dataset: value), got {show(given)}")
+            return ByDataset(by_dataset={})
+        known = [label for label in self._datasets if label is not None]
+        if None not in self._datasets:
+            for label in given:
+                if label not in known:
+                    listed = f"  (allowed: {', '.join(known)})"
+                    self._add((*here, label), f"no dataset has the label {label!r}{nearest(str(label), known)}{listed}")
+            missing = [label for label in known if label not in given]
+            if missing:
+                self._add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
+        values = {label: self._sweep(value, (*here, label), field) for label, value in given.items()}
+        return ByDataset(by_dataset={str(label): own for label, own in values.items()})
+
     def _sweep(self, value: Any, path: KeyPath, field: Field) -> tuple[Any, ...]:
         """Check a value, or each of a list of them; return the good ones."""
         if not isinstance(value, list) or field.takes_lists:
@@ -437,6 +477,11 @@ class _Reader:
         return tuple(found)
 
     def _checked(self, value: Any, path: KeyPath, field: Field) -> list[Any]:
+        if path[2] != "budget" and is_formula(value, field):
+            wrong = problem(value, field)
+            if wrong:
+                self._add(path, wrong)
+            return [] if wrong else [value]
         good, problems = field.check(value)
         for inner, text in problems.items():
             self._add((*path, *inner), text)
@@ -464,17 +509,25 @@ class _Reader:
         return FractionBudget(of=of, fractions=fractions)
 
     def _try(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
-        """Build the learner or solver once for each setting: what its parameters may not be together only it knows."""
-        if isinstance(spec.budget, FractionBudget):
-            return
-        for run in spec.model_copy(update={"seeds": 1}).expand():
-            extra: _Mapping = {} if run.budget is None else {"budget": run.budget}
-            if learner.draws:
-                extra["seed"] = 0
-            try:
-                cast("Callable[..., Any]", learner)(**run.parameters, **extra)
-            except ValueError as error:
-                self._add(path, str(error))
+        """Build the learner or solver once for each setting: what its parameters may not be together only it knows.
+
+        Settings that wait for a number of rounds, or for a support size, are built when those are known.
+        """
+        labels = [label for label in self._datasets if label is not None] if spec.by_dataset else [""]
+        for label in labels:
+            own = spec.on(label)
+            if isinstance(own.budget, FractionBudget):
+                continue
+            for run in own.model_copy(update={"seeds": 1}).expand():
+                if formulas(run.parameters, learner):
+                    continue
+                extra: _Mapping = {} if run.budget is None else {"budget": run.budget}
+                if learner.draws:
+                    extra["seed"] = 0
+                try:
+                    cast("Callable[..., Any]", learner)(**run.parameters, **extra)
+                except ValueError as error:
+                    self._add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
     # The report and the profiles.
 
@@ -541,7 +594,9 @@ class _Reader:
             self._add(path, text)
 
     def _table(self, data: Any, path: KeyPath, labels: _Names, datasets: _Names) -> _Mapping:
-        values = self._values(data, path, fields_of(TableSpec))
+        values = self._values(data, path, {**fields_of(TableSpec), "choose": _MAPPING})
+        if values.get("choose") is not None:
+            values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self._refer((*path, "columns"), values.get("columns"), labels)
         self._refer((*path, "relative_to"), values.get("relative_to"), labels)
         self._refer((*path, "rows"), values.get("rows"), datasets)
@@ -559,6 +614,8 @@ class _Reader:
         elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
             text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
             self._add((*path, "relative_to"), text)
+        elif quantity == "seconds_ratio" and not self._solvers:
+            self._check_divisor(values, (*path, "relative_to"))
         if quantity in _OF_TESTS:
             self._need_test((*path, "quantity"), quantity, values.get("rows") or datasets.known or [], datasets)
         if values.get("expected") is not None:
@@ -570,8 +627,52 @@ class _Reader:
                 if not problems and name not in printed:
                     text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, printed)}"
                     self._add((*path, "aliases", key), text)
+            if not problems and values.get("tolerance_sd") and not any("sd" in row for row in rows):
+                text = f"needs printed standard deviations, and {values['expected']} has no {sd_column(quantity)}"
+                self._add((*path, "tolerance_sd"), text)
             values["expected_rows"] = rows
+        if values.get("tolerance_sd") is not None:
+            values.setdefault("tolerance", None)
         return values
+
+    def _choose(self, data: _Mapping, path: KeyPath) -> ChooseSpec | None:
+        before = len(self.problems)
+        values = self._values(data, path, fields_of(ChooseSpec))
+        if self._solvers:
+            self._add(path, "goes with learners, and the algorithms are solvers; remove it")
+        by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
+        if by == "printed":
+            if "quantity" not in data:
+                text = "missing; with by: printed must be one of margin_updates, support_size"
+                self._add((*path, "quantity"), text)
+            if "expected" not in data:
+                self._add((*path, "expected"), "missing; with by: printed must be the file of the printed numbers")
+        else:
+            for key in ("quantity", "expected"):
+                if by is not None and values.get(key) is not None:
+                    self._add((*path, key), "goes with by: printed; remove it")
+        if len(self.problems) == before and expected is not None and quantity is not None:
+            values["expected_rows"], problems = read_expected(self._folder / expected, expected, quantity)
+            for text in problems:
+                self._add((*path, "expected"), text)
+        return ChooseSpec(**values) if len(self.problems) == before else None
+
+    def _check_divisor(self, values: _Mapping, path: KeyPath) -> None:
+        """Tell a learner whose seconds are not those of one setting and budget on each dataset."""
+        label = values.get("relative_to")
+        if label not in self._algorithms:
+            return
+        for dataset in filter(None, self._datasets):
+            known = {other.label: other.on(dataset) for other in self._algorithms.values()}
+            own = known[label]
+            runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
+            n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
+            n_settings = len({json.dumps([run.parameters, run.budget_setting]) for run in runs})
+            if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):
+                what, advice = ("budgets", "") if n_budgets > 1 else ("settings", ", or let the table choose")
+                text = f"{label!r} has several {what}, and seconds are divided by those of one; name another{advice}"
+                self._add(path, text)
+                break
 
     def _profiles(self, data: Any) -> dict[str, Profile]:
         profiles = {}
@@ -615,15 +716,6 @@ def _top_fields() -> dict[str, Field]:
         "report": _MAPPING,
         "profiles": _MAPPING,
     }
-
-
-@cache
-def _parameters(cls: type) -> dict[str, Field]:
-    """Return what a learner or kernel takes; a learner's seed is not for configs to give."""
-    from budgetrun import learners
-
-    signature: Iterable[tuple[str, Any]] = learners.parameters(cls).items()
-    return {name: Field(p.annotation, p.default is p.empty) for name, p in signature if name != "seed"}
 
 
 def _default(learner: Algorithm, name: str) -> Any:

@@ -31,8 +31,8 @@ _MOST_PROJECTED = 6000
 _MORE_ERRORS = 1.3
 # Passes over all non-zero values that solvers make for an accuracy of 1e-4, traces included, to an order of magnitude;
 # those of another solver; which need as many times more as the accuracy is smaller; and non-zero values a second.
-_PASSES = {"mpu": 200, "dcd": 3000, "svm_perf": 5000, "pegasos": 30_000}
-_SOME_PASSES = 1000
+_PASSES = {"mpu": 30, "dcd": 200, "svm_perf": 500, "pegasos": 30_000}
+_SOME_PASSES = 500
 _ACCURACY = 1e-4
 _INVERSE = ("pegasos",)
 _VALUES_A_SECOND = 2e8
@@ -125,7 +125,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     Of solvers little more than the size of the data can be told beforehand.
     """
     if any(run.spec.solver for run in runs):
-        return sum(map(_passes, runs)) * info.n_examples * _values(info) / _VALUES_A_SECOND
+        return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_A_SECOND
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
     budgets = [_budget(run, T) for run in runs]
@@ -151,10 +151,15 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     return kernel + scores / rates.gathers + updates / rates.updates
 
 
-def _passes(run: Run) -> float:
+def _passes(run: Run, info: StreamInfo) -> float:
     """Return about how often a solver looks at all its data."""
-    more = _ACCURACY / run.spec.parameters["accuracy"] if run.spec.name in _INVERSE else 1.0
-    return more * _PASSES.get(run.spec.name, _SOME_PASSES)
+    given = run.spec.parameters
+    more = _ACCURACY / given["accuracy"] if run.spec.name in _INVERSE else 1.0
+    passes = more * _PASSES.get(run.spec.name, _SOME_PASSES)
+    if given.get("iterations"):
+        # Each looks at k examples.
+        passes = min(passes, given["iterations"] * given["k"] / info.n_examples)
+    return passes
 
 
 def _values(info: StreamInfo) -> float:

@@ -22,6 +22,11 @@ def value_column(quantity: str) -> str:
     return f"{quantity}_percent" if quantity.endswith("error") else quantity
 
 
+def sd_column(quantity: str) -> str:
+    """Return the column that has the standard deviations of a quantity's printed numbers, where they are printed."""
+    return f"{value_column(quantity)}_sd"
+
+
 VALUES = tuple(dict.fromkeys(map(value_column, get_args(Quantity))))
 
 
@@ -33,7 +38,7 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
     path : Path
         A CSV file with the columns ``dataset``, ``label``, that of the quantity (`value_column`) and, where it matters,
         ``budget``, ``budget_fraction`` or ``setting``, which may be empty. There may be columns of other quantities;
-        then a number may be missing.
+        then a number may be missing. A column `sd_column`, which may be empty, has printed standard deviations.
     shown : str
         The path for messages.
     quantity : str
@@ -43,7 +48,8 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
     -------
     rows : list of dict
         ``dataset``, ``label`` (str), ``budget`` (int or None), ``budget_fraction`` (float or None), ``setting`` (str,
-        as `setting_text` writes it, or None), ``value`` (float); online errors under ``online_error_percent``, too.
+        as `setting_text` writes it, or None), ``value`` (float); online errors under ``online_error_percent``, too;
+        ``sd`` (float) where it is printed, but for ratios.
     problems : list of str
         A sentence for each thing that is wrong.
     """
@@ -57,7 +63,7 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
     header = next(reader, [])
     column = value_column(quantity)
     needed = [*REQUIRED, column]
-    allowed = [*needed, *OPTIONAL, *(name for name in VALUES if name != column)]
+    allowed = [*needed, *OPTIONAL, *(name for name in VALUES if name != column), *(f"{name}_sd" for name in VALUES)]
     missing = [key for key in needed if key not in header]
     problems = [f"{shown}:1: column {key!r} is missing  (needed: {', '.join(needed)})" for key in missing]
     problems += [f"{shown}:1: column {key!r}: {unknown_key(key, allowed)}" for key in header if key not in allowed]
@@ -79,6 +85,9 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
             row[key], wrong = _setting(typed.get(key)) if key == "setting" else _number(typed.get(key), key)
             problems += [f"{where}: {key}: {wrong}"] if wrong else []
         row["value"] = row[column] if column == "online_error_percent" else row.pop(column)
+        if typed.get(sd_column(quantity)) and quantity != "seconds_ratio":
+            row["sd"], wrong = _number(typed[sd_column(quantity)], sd_column(quantity))
+            problems += [f"{where}: {sd_column(quantity)}: {wrong}"] if wrong else []
         cell_of = tuple(row[key] for key in (*REQUIRED, *OPTIONAL))
         if first.setdefault(cell_of, reader.line_num) != reader.line_num:
             problems.append(f"{where}: the same dataset, label, budget and setting as in line {first[cell_of]}")

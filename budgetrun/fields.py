@@ -53,6 +53,20 @@ class Field:
         """Whether a list can be a value, so that it is no sweep over values."""
         return any(s.get("type", "array") == "array" for s in _branches(self._at(("value",))[0], self._schema))
 
+    @property
+    def takes_formulas(self) -> bool:
+        """Whether the value is a number and never text, so that text can be a formula for it."""
+        kinds = self._kinds()
+        return bool(kinds & {"integer", "number"}) and "string" not in kinds
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a number must be an integer."""
+        return "number" not in self._kinds()
+
+    def _kinds(self) -> set[str]:
+        return {s.get("type", "string") for s in _branches(self._at(("value",))[0], self._schema)}
+
     def check(self, value: Any) -> tuple[Any, dict[tuple[Any, ...], str]]:
         """Check a value.
 

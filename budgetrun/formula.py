@@ -7,9 +7,15 @@ import math
 import operator
 from collections.abc import Callable
 
+
+def _rounded(value: float) -> float:
+    return float(math.floor(value + 0.5))
+
+
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max,
+    "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max, "round": _rounded,
 }
+_OF_SEVERAL = ("min", "max")
 _OPERATORS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.USub: operator.neg, ast.UAdd: operator.pos,
@@ -22,7 +28,8 @@ class Formula:
     Parameters
     ----------
     text : str
-        The expression: numbers, ``+ - * / **``, parentheses, ``sqrt log exp min max`` and the given names.
+        The expression: numbers, ``+ - * / **``, parentheses, ``sqrt log exp min max round`` and the given names.
+        ``round`` gives the nearest whole number, the larger of two; ``min`` and ``max`` take two values or more.
     names : tuple of str
         The variables that it may use.
 
@@ -49,6 +56,12 @@ class Formula:
     def __call__(self, **values: float) -> float:
         return self._value(self._tree, values)
 
+    @property
+    def used(self) -> set[str]:
+        """The variables that occur in it."""
+        names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
+        return names & set(self.names)
+
     def _check(self, node: ast.AST) -> None:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return
@@ -60,6 +73,9 @@ class Formula:
             return
         called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
         if isinstance(node, ast.Call) and called in _FUNCTIONS and node.args and not node.keywords:
+            if (len(node.args) > 1) != (called in _OF_SEVERAL):
+                wanted = "two values or more" if called in _OF_SEVERAL else "one value"
+                raise ValueError(f"{self.text!r}: {called} takes {wanted}, got {len(node.args)}")
             for child in node.args:
                 self._check(child)
             return

@@ -18,6 +18,7 @@ from budgetrun.errors import DataMissingError, InputError
 from budgetrun.fields import nearest
 from budgetrun.learners import find
 from budgetrun.resources import PACKAGE
+from budgetrun.stream_length import resolve
 
 if TYPE_CHECKING:
     from budgetrun.config import Config, DatasetSpec, RunSpec
@@ -191,7 +192,8 @@ def make_plan(
     Raises
     ------
     InputError
-        A dataset does not fit what the config asks of it, or ``only`` has one that the config does not.
+        A dataset does not fit what the config asks of it, or ``only`` has one that the config does not; or a formula
+        gives a number there that the learner or solver does not take.
     """
     # What reads data is slow to import, and much of what needs this module does without.
     from budgetrun.data import stream_info
@@ -199,7 +201,7 @@ def make_plan(
     if only is not None:
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
-    specs = list(config.expand())
+    problems: list[str] = []
     for dataset in config.datasets:
         if only is not None and dataset.label not in only:
             continue
@@ -208,21 +210,38 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        specs = _specs(config, dataset.label, info.n_examples, problems)
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
     return plan
+
+
+def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> list[RunSpec]:
+    """Return the specs of a dataset's runs, numbers in place of formulas; what is wrong with these goes to problems."""
+    specs = []
+    for spec in config.expand(dataset):
+        try:
+            specs.append(resolve(spec, algorithm_of(spec), n_rounds))
+        except ValueError as error:
+            where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset!r}"
+            problems += [f"{where}: {line}" for line in str(error).split("\n")]
+    return [] if problems else specs
 
 
 def _runs(
     config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
-    algorithms = {algorithm.label: algorithm for algorithm in config.algorithms}
+    algorithms = config.on(dataset.label)
     ids: dict[tuple[str, str], str] = {}
     made: dict[int, Run] = {}
     # Those that others' budgets may be fractions of come first: their ids are part of the others'.
     for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
+        if algorithms[spec.label].seeds == "by_repetition":
+            spec = replace(spec, seed=repetition)
         source = None if spec.budget_of is None else ids[spec.budget_of, json.dumps(spec.budget_setting)]
         run_id = _run_id(config, dataset, info, repetition, task, spec, source)
         if spec.budget_of is None:
@@ -235,7 +254,7 @@ def _runs(
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
     """Put runs that read the same stream together, task by task, as long as ``fits`` agrees.
 
-    Solvers, whose seconds are compared, have a job each.
+    Where seconds are compared (`Config.timed`), each has a job of its own.
 
     Returns
     -------
@@ -248,7 +267,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
-        if config.solvers:
+        if config.timed:
             jobs += [_job(specs[label], repetition, [run]) for of_task in tasks.values() for run in of_task]
             continue
         together: list[Run] = []
@@ -380,4 +399,6 @@ def _run_id(
         "learner": [spec.name, spec.variant, spec.parameters, spec.seed, spec.budget, spec.budget_fraction],
         "source": source,
     }
+    if spec.typed:
+        what["typed"] = spec.typed
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]

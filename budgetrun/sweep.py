@@ -46,7 +46,7 @@ class Options:
     results : Path
         The folder of results folders.
     jobs : int, >= 1, or None
-        None for the number of cores; for solvers, whose seconds are compared, for one.
+        None for the number of cores; for one where seconds are compared (`Config.timed`).
     data_dir : Path or None
     only : dict of str to list of str
     memory : float
@@ -69,7 +69,7 @@ class Options:
 
 def n_workers(config: Config, options: Options) -> int:
     """Return how many workers the sweep of a config has."""
-    return options.jobs or (1 if config.solvers else default_jobs())
+    return options.jobs or (1 if config.timed else default_jobs())
 
 
 def results_folder(config: Config, results: Path) -> Path:
@@ -321,8 +321,8 @@ class _Sweep:
 
     def _run(self, jobs: list[Job], progress: Progress) -> None:
         """Run jobs; those at work when a worker died are tried once more, one at a time, so that one is to blame."""
-        # Solvers of the same data one after the other: what else the machine does is then alike for them.
-        left = jobs if self.config.solvers else sorted(jobs, key=self._seconds, reverse=True)
+        # Where seconds are compared, the same data one after the other: what else the machine does is then alike.
+        left = jobs if self.config.timed else sorted(jobs, key=self._seconds, reverse=True)
         suspects: dict[str, Job] = {}
         while left:
             left = self._attempt(left, progress)
@@ -509,6 +509,7 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "config_text": config.text,
         "config_file": config.file,
         "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
+        "choose_expected": {t.name: list(t.choose.expected_rows) for t in config.report.tables if t.choose},
         "profile": config.profile,
         "seed": config.seed,
         "versions": provenance.versions(*(["numba"] if config.solvers else [])),
@@ -543,7 +544,7 @@ def _code(config: Config) -> str:
 
 
 def _one_at_a_time(config: Config, options: Options) -> str:
-    if not config.solvers or options.jobs is not None:
+    if not config.timed or options.jobs is not None:
         return ""
     return ", one at a time, so that their seconds can be compared (--jobs N makes N at once)"
 

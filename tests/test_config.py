@@ -14,7 +14,16 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from budgetrun import config, kernels, learners, resources
-from budgetrun.config import AlgorithmSpec, Config, DatasetSpec, FractionBudget, KernelSpec, RunSpec, setting_text
+from budgetrun.config import (
+    AlgorithmSpec,
+    ByDataset,
+    Config,
+    DatasetSpec,
+    FractionBudget,
+    KernelSpec,
+    RunSpec,
+    setting_text,
+)
 from budgetrun.errors import InputError
 from budgetrun.fields import Field as Words
 from budgetrun.learners import Budget, Learner, Seed
@@ -47,7 +56,7 @@ digits,perceptron,,7.5
 digits,fading(slow),0.25,12
 """
 ROOT = Path(__file__).parents[1]
-KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, algorithms, report, profiles"
+KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, alone, algorithms, report, profiles"
 DATASET_KEYS = (
     "name, label, path, task, parts, scale, order, balanced, noise, positive, n_examples, options, repetitions, kernel, "
     "test, test_path, optional"
@@ -282,7 +291,9 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["8: algorithms[0].budget: unknown key  (allowed: name, variant, label)"]),
     (10, "  - {name: drawing, budget: 3, seed: 1}",
      ["10: algorithms[2].seed: cannot be given here; write seeds: n for the seeds 0 to n - 1"]),
-    (10, "  - {name: drawing, budget: 3, seeds: [0, 1]}", ["10: algorithms[2].seeds: must be an integer >= 1, got a list"]),
+    (10, "  - {name: drawing, budget: 3, seeds: [0, 1]}", ["10: algorithms[2].seeds: must be an integer >= 1 or 'by_repetition', got a list"]),
+    (10, "  - {name: drawing, budget: 3, seeds: by_task}",
+     ["10: algorithms[2].seeds: must be an integer >= 1 or 'by_repetition', got 'by_task'"]),
     (8, "  - {name: perceptron, seed: 1, seeds: 2}",
      ["8: algorithms[0].seed: cannot be given here; perceptron draws nothing at random",
       "8: algorithms[0].seeds: cannot be given here; perceptron draws nothing at random"]),
@@ -301,7 +312,58 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["11: algorithms[3].label: label 'drawing' is already used by algorithms[2]; give this entry a label of its own"]),
     (10, "  - {name: drawing, budget: 3}\n  - {name: fading, variant: slow, budget: 4}",
      ["11: algorithms[3].label: label 'fading(slow)' is already used by algorithms[1]; give this entry a label of its own"]),
+    # Values by dataset.
+    (10, "  - {name: drawing, budget: {by_dataset: {mine: 2, digit: 3}}}",
+     ["10: algorithms[2].budget.by_dataset.digit: no dataset has the label 'digit'; did you mean 'digits'?"
+      "  (allowed: mine, digits)",
+      "10: algorithms[2].budget.by_dataset: missing: digits; every dataset of the config needs a value"]),
+    (10, "  - {name: drawing, budget: {by_dataset: {mine: 0, digits: [3, 3]}}, rate: {by_dataset: {mine: [], digits: x}}}",
+     ["10: algorithms[2].budget.by_dataset.mine: must be an integer >= 1, got 0",
+      "10: algorithms[2].budget.by_dataset.digits[1]: 3 is in this list twice",
+      "10: algorithms[2].rate.by_dataset.mine: must be a number > 0, or a list with at least one such value, "
+      "got an empty list",
+      "10: algorithms[2].rate.by_dataset.digits: must be a number > 0, or a formula in T: 'x' may use only numbers, "
+      "+ - * / **, sqrt log exp min max round and T"]),
+    (10, "  - {name: drawing, budget: {by_dataset: [2, 3], fractions: [1]}}",
+     ["10: algorithms[2].budget.fractions: unknown key  (allowed: by_dataset)",
+      "10: algorithms[2].budget.by_dataset: must be a mapping (dataset: value), got a list"]),
+    (10, "  - {name: drawing, budget: {by_dataset: {mine: {of: perceptron}, digits: 3}}}",
+     ["10: algorithms[2].budget.by_dataset.mine: must be an integer >= 1, got a mapping"]),
+    (10, "  - {name: fading, label: drawing, budget: {by_dataset: {mine: 12, digits: 13}}}",
+     ["10: algorithms[2]: on dataset 'digits': fading(slow) has no budget of 13"]),
+    # Formulas in T.
+    (10, "  - {name: drawing, budget: 3, rate: [1 / n, 1 +, '0.1', min(T), 2 * 3]}",
+     ["10: algorithms[2].rate[0]: must be a number > 0, or a formula in T: '1 / n' may use only numbers, + - * / **, "
+      "sqrt log exp min max round and T",
+      "10: algorithms[2].rate[1]: must be a number > 0, or a formula in T: '1 +' is not a formula",
+      "10: algorithms[2].rate[2]: must be a number > 0, got '0.1'",
+      "10: algorithms[2].rate[3]: must be a number > 0, or a formula in T: 'min(T)': min takes two values or more, got 1",
+      "10: algorithms[2].rate[4]: must be a number > 0, or a formula in T: '2 * 3' has no T"]),
+    (10, "  - {name: drawing, budget: T / 4}", ["10: algorithms[2].budget: must be an integer >= 1, got 'T / 4'"]),
     # The report.
+    (13, "    - {name: t1, choose: online_error}",
+     ["13: report.tables[0].choose: must be a mapping (key: value), got 'online_error'"]),
+    (13, "    - {name: t1, choose: {quantity: seconds}}",
+     ["13: report.tables[0].choose.by: missing; must be one of online_error, prefix, printed",
+      "13: report.tables[0].choose.quantity: must be one of margin_updates, support_size, got 'seconds'"]),
+    (13, "    - {name: t1, choose: {by: printed}}",
+     ["13: report.tables[0].choose.quantity: missing; with by: printed must be one of margin_updates, support_size",
+      "13: report.tables[0].choose.expected: missing; with by: printed must be the file of the printed numbers"]),
+    (13, "    - {name: t1, choose: {by: prefix, quantity: support_size, expected: printed.csv}}",
+     ["13: report.tables[0].choose.quantity: goes with by: printed; remove it",
+      "13: report.tables[0].choose.expected: goes with by: printed; remove it"]),
+    (13, "    - {name: t1, choose: {by: printed, quantity: support_size, expected: printed.csv}}",
+     ["13: report.tables[0].choose.expected: printed.csv:1: column 'support_size' is missing"
+      "  (needed: dataset, label, support_size)"]),
+    (13, "    - {name: t1, expected: printed.csv, tolerance_sd: 3}",
+     ["13: report.tables[0].tolerance_sd: needs printed standard deviations, and printed.csv has no "
+      "online_error_percent_sd"]),
+    (13, "    - {name: t1, quantity: seconds_ratio}",
+     ["13: report.tables[0].relative_to: missing; must be the label of the algorithm whose seconds the others' are "
+      "divided by"]),
+    (13, "    - {name: t1, quantity: seconds_ratio, relative_to: drawing}",
+     ["13: report.tables[0].relative_to: 'drawing' has several budgets, and seconds are divided by those of one; "
+      "name another"]),
     (13, "    - {name: t1, columns: [percepton]}",
      ["13: report.tables[0].columns[0]: no algorithm has the label 'percepton'; did you mean 'perceptron'?"
       "  (allowed: perceptron, fading(slow), drawing)"]),
@@ -322,10 +384,10 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["14: report.tables[1].name: name 't1' is already used by report.tables[0]; give this entry a name of its own"]),
     (13, "    - {name: t1, expected_rows: []}",
      ["13: report.tables[0].expected_rows: unknown key; did you mean 'expected'?"
-      "  (allowed: name, caption, expected, columns, rows, quantity, relative_to, tolerance, aliases)"]),
+      "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases)"]),
     (13, "    - {name: t1, quantity: test_errors}",
-     ["13: report.tables[0].quantity: must be one of online_error, support_size, test_error, last_test_error, seconds, "
-      "objective, gap, seconds_ratio, got 'test_errors'"]),
+     ["13: report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
+      "last_test_error, seconds, objective, gap, seconds_ratio, got 'test_errors'"]),
     (13, "    - {name: t1, quantity: test_error}",
      ["13: report.tables[0].quantity: test_error needs a test set, and no dataset has one; "
       "give it test: [parts], or test_path: FILE beside path"]),
@@ -423,7 +485,7 @@ report:
         f"2: seeed: unknown key; did you mean 'seed'?  (allowed: {KEYS})",
         f"4: datasets[0].scal: unknown key; did you mean 'scale'?  (allowed: {DATASET_KEYS})",
         "5: kernel.gamma: must be a number > 0, got 'abc'",
-        "10: algorithms[1].seeds: must be an integer >= 1, got 0",
+        "10: algorithms[1].seeds: must be an integer >= 1 or 'by_repetition', got 0",
         "11: algorithms[1].budget: key given twice, first on line 9",
         "14: report.tables[0].columns[0]: no algorithm has the label 'perceptro'; did you mean 'perceptron'?"
         "  (allowed: perceptron, drawing)",
@@ -444,7 +506,9 @@ def test_a_label_that_cannot_be_told_is_not_missed_by_the_report() -> None:
                 "printed.csv:1: column 'label' is missing  (needed: dataset, label, online_error_percent)",
                 "printed.csv:1: column 'labl': unknown key; did you mean 'label'?"
                 "  (allowed: dataset, label, online_error_percent, budget, budget_fraction, setting, support_size, "
-                "test_error_percent, last_test_error_percent, seconds, objective, gap)",
+                "margin_updates, test_error_percent, last_test_error_percent, seconds, objective, gap, "
+                "online_error_percent_sd, support_size_sd, margin_updates_sd, test_error_percent_sd, "
+                "last_test_error_percent_sd, seconds_sd, objective_sd, gap_sd)",
             ],
         ),
         (
@@ -591,6 +655,109 @@ def test_every_setting_of_a_source_gives_budgets() -> None:
     assert [a.swept for a in found.algorithms] == [(), (), ("rate",), (), ("rate",), ()]
     back = Config.from_resolved(found.resolved())
     assert list(back.expand()) == specs
+
+
+BY_DATASET = replaced(
+    10,
+    "  - {name: drawing, budget: {by_dataset: {mine: 4, digits: [5, 6]}}, seeds: 2,\n"
+    "     rate: {by_dataset: {mine: 1, digits: [2, 1 / sqrt(T)]}}}\n"
+    "  - {name: fading, label: same, budget: {of: drawing}}\n"
+    "  - {name: drawing, label: alike, budget: {by_dataset: {digits: 5, mine: [5, 7]}}, rate: [1, T**-1]}",
+)
+
+
+def test_values_by_dataset() -> None:
+    found = load(BY_DATASET)
+    drawing = found.algorithms[2]
+    assert drawing.by_dataset == {
+        "rate": ByDataset(by_dataset={"mine": (1.0,), "digits": (2.0, "1 / sqrt(T)")}),
+        "budget": ByDataset(by_dataset={"mine": (4,), "digits": (5, 6)}),
+    }
+
+    def of(dataset: str, label: str) -> list[Any]:
+        runs = [run for run in found.expand(dataset) if run.label == label]
+        return [(run.parameters.get("rate"), run.budget or run.budget_setting, run.seed) for run in runs]
+
+    assert of("mine", "drawing") == [(1.0, 4, 0), (1.0, 4, 1)]
+    assert of("digits", "drawing") == [
+        (rate, budget, seed) for rate in (2.0, "1 / sqrt(T)") for budget in (5, 6) for seed in (0, 1)
+    ]
+    # One value is no setting.
+    assert of("mine", "same") == [(None, {}, 0)]
+    settings = [{"rate": rate, "budget": budget} for rate in (2.0, "1 / sqrt(T)") for budget in (5, 6)]
+    assert of("digits", "same") == [(None, setting, 0) for setting in settings]
+    assert of("mine", "alike") == [(rate, budget, 0) for rate in (1.0, "T**-1") for budget in (5, 7)]
+    assert list(found.expand()) == list(found.expand("mine"))
+
+
+def test_values_by_dataset_survive_a_manifest() -> None:
+    found = load(BY_DATASET)
+    resolved = json.loads(json.dumps(found.resolved()))
+    assert resolved["algorithms"][2]["budget"] == {"by_dataset": {"mine": [4], "digits": [5, 6]}}
+    back = Config.from_resolved(resolved)
+    for label in ("mine", "digits"):
+        assert list(back.expand(label)) == list(found.expand(label))
+    del resolved["algorithms"][2]["budget"]["by_dataset"]["digits"]
+    with pytest.raises(ValueError, match="budget of 'drawing': no value for dataset 'digits'"):
+        Config.from_resolved(resolved)
+
+
+def test_seeds_by_repetition_are_no_seeds_to_cap() -> None:
+    found = load(replaced(10, "  - {name: drawing, budget: 3, seeds: by_repetition}"), "ci")
+    assert [a.seeds for a in found.algorithms] == [1, 1, "by_repetition"]
+    assert [run.seed for run in found.algorithms[2].expand()] == [0]
+    assert Config.from_resolved(found.resolved()).algorithms[2].seeds == "by_repetition"
+
+
+def test_runs_of_their_own() -> None:
+    assert not load(GOOD).timed
+    assert load(f"alone: true\n{GOOD}").timed
+
+
+def test_a_table_may_choose_among_settings() -> None:
+    Path("printed.csv").write_text(
+        "dataset,label,support_size,online_error_percent,online_error_percent_sd\ndigits,drawing,9,,\n"
+        "mine,drawing,,7.5,0.5\nmine,perceptron,,8,\n"
+    )
+    chosen = "choose: {by: printed, quantity: support_size, expected: printed.csv}"
+    lines = [
+        f"    - {{name: t1, {chosen}, expected: printed.csv, tolerance_sd: 3}}",
+        "    - {name: t2, choose: {by: prefix}, expected: printed.csv, tolerance: 0.1, tolerance_sd: 3}",
+        "    - {name: t3, quantity: seconds_ratio, relative_to: perceptron, choose: {by: online_error}}",
+        "    - {name: t4, quantity: margin_updates}",
+    ]
+    found = load(replaced(13, "\n".join(lines)))
+    one, two, three, four = found.report.tables
+    assert one.choose is not None
+    assert (one.choose.by, one.choose.quantity) == ("printed", "support_size")
+    assert [row["value"] for row in one.choose.expected_rows] == [9.0]
+    assert [(row["value"], row.get("sd")) for row in one.expected_rows] == [(7.5, 0.5), (8.0, None)]
+    assert [(t.tolerance, t.tolerance_sd) for t in (one, two, three)] == [(None, 3.0), (0.1, 3.0), (0.05, None)]
+    assert four.choose is None
+    back = Config.from_resolved(found.resolved())
+    assert back.resolved() == found.resolved()
+    assert "expected_rows" not in found.resolved()["report"]["tables"][0]["choose"]
+
+
+def test_solvers_are_not_chosen_among() -> None:
+    text = (
+        "name: demo\ndatasets: [{name: digits}]\nkernel: {name: linear}\nalgorithms: [{name: mpu}]\n"
+        "report: {tables: [{name: t1, choose: {by: online_error}}]}\n"
+    )
+    assert message(text) == [
+        "5: report.tables[0].choose: goes with learners, and the algorithms are solvers; remove it"
+    ]
+
+
+def test_seconds_are_divided_by_those_of_one_setting() -> None:
+    swept = replaced(10, "  - {name: drawing, budget: 3, rate: [1, 2]}")
+    table = "    - {name: t1, quantity: seconds_ratio, relative_to: drawing"
+    old = GOOD.splitlines()[12]
+    assert message(swept.replace(old, f"{table}}}")) == [
+        "13: report.tables[0].relative_to: 'drawing' has several settings, and seconds are divided by those of one; "
+        "name another, or let the table choose"
+    ]
+    assert load(swept.replace(old, f"{table}, choose: {{by: prefix}}}}")).report.tables[0].relative_to == "drawing"
 
 
 def test_an_entry_that_cannot_be_told_is_not_missed_by_budgets() -> None:

@@ -244,6 +244,121 @@ def test_what_changes_a_source_changes_those_whose_budget_it_gives(tmp_path):
     assert [label for label in before if before[label] != after[label]] == ["source", "remove_oldest"]
 
 
+CLOUDS = [
+    {"name": "noisy_gaussians", "label": label, "options": {"n_per_class": n}}
+    for label, n in (("small", 50), ("large", 200))
+]
+BY_LENGTH = {"name": "bogd++", "budget": 10, "step": ["1 / sqrt(T)", 0.5], "regulariser": "8 / T**2", "seeds": 2}
+
+
+def planned(folder, *algorithms, **others):
+    loaded = config_module.load(config(folder, datasets=CLOUDS, algorithms=list(algorithms), repetitions=1, **others))
+    return loaded, make_plan(loaded)
+
+
+def test_formulas_become_numbers_of_the_stream(tmp_path):
+    _, plan = planned(tmp_path, BY_LENGTH)
+    specs = {run.dataset: run.spec for run in reversed(plan.runs) if "step" in run.spec.typed}
+    assert {label: spec.parameters["step"] for label, spec in specs.items()} == {"small": 0.1, "large": 0.05}
+    assert {label: spec.parameters["regulariser"] for label, spec in specs.items()} == {"small": 8e-4, "large": 5e-5}
+    assert specs["small"].typed == {"step": "1 / sqrt(T)", "regulariser": "8 / T**2"}
+    assert len({run.run_id for run in plan.runs}) == len(plan.runs) == 8
+
+
+def test_the_length_is_that_of_the_capped_stream(tmp_path):
+    datasets = [CLOUDS[0] | {"n_examples": 25}]
+    loaded = config_module.load(config(tmp_path, datasets=datasets, algorithms=[BY_LENGTH], repetitions=1))
+    assert make_plan(loaded).runs[0].spec.parameters["step"] == 0.2
+
+
+def test_integers_are_rounded_where_the_formula_says_so(tmp_path):
+    pomdr = {"name": "pomdr", "budget": 40, "first_budget": "round(5 * log(T))", "eta": "T ** -0.5"}
+    _, plan = planned(tmp_path, pomdr)
+    found = [run.spec.parameters["first_budget"] for run in plan.runs]
+    assert found == [23, 30]
+    assert {type(number) for number in found} == {int}
+
+
+def test_numbers_that_a_learner_does_not_take_are_told(tmp_path):
+    path = tmp_path / "small.yaml"
+    algorithms = [
+        {"name": "pomdr", "budget": {"by_dataset": {"small": 24, "large": 4}}, "eta": "T ** -0.5",
+         "first_budget": ["5 * log(T)", "round(5 * log(T))"]},
+        {"name": "fogd", "features": 9, "step": ["100 - T", "1 / (T - 400)", "(1 - T) ** 0.5", "sqrt((1 - T) ** 0.5)"]},
+        BY_LENGTH | {"step": "T ** 2", "regulariser": 1},
+    ]  # fmt: skip
+    with pytest.raises(InputError) as raised:
+        planned(tmp_path, *algorithms)
+    assert str(raised.value).split("\n") == [
+        f"{path}: algorithm {text}"
+        for text in (
+            "'pomdr' on dataset 'small': first_budget: '5 * log(T)' with T = 100: must be an integer >= 1, "
+            "got 23.02585092994046; write round(5 * log(T))",
+            "'fogd' on dataset 'small': step: '100 - T' with T = 100: must be a number > 0, got 0.0",
+            "'fogd' on dataset 'small': step: '1 / (T - 400)' with T = 100: must be a number > 0, "
+            "got -0.0033333333333333335",
+            "'fogd' on dataset 'small': step: '(1 - T) ** 0.5' with T = 100 comes to no real number",
+            "'fogd' on dataset 'small': step: 'sqrt((1 - T) ** 0.5)' with T = 100 comes to no real number",
+            "'bogd++' on dataset 'small': with T = 100, step = T ** 2 = 10000: step * regulariser must be below 1, or "
+            "a round leaves nothing of the weights, and is 10000; with step=10000 write a regulariser below 0.0001",
+            "'pomdr' on dataset 'large': first_budget: '5 * log(T)' with T = 400: must be an integer >= 1, "
+            "got 29.957322735539908; write round(5 * log(T))",
+            "'pomdr' on dataset 'large': with T = 400, first_budget = round(5 * log(T)) = 30, eta = T ** -0.5 = 0.05: "
+            "first_budget must be at most budget, 4, got 30",
+            "'fogd' on dataset 'large': step: '100 - T' with T = 400: must be a number > 0, got -300.0",
+            "'fogd' on dataset 'large': step: '1 / (T - 400)' with T = 400 comes to no real number",
+            "'fogd' on dataset 'large': step: '(1 - T) ** 0.5' with T = 400 comes to no real number",
+            "'fogd' on dataset 'large': step: 'sqrt((1 - T) ** 0.5)' with T = 400 comes to no real number",
+            "'bogd++' on dataset 'large': with T = 400, step = T ** 2 = 160000: step * regulariser must be below 1, or "
+            "a round leaves nothing of the weights, and is 160000; with step=160000 write a regulariser below 6.25e-06",
+        )
+    ]
+
+
+def test_budgets_that_follow_a_formula_name_it_as_typed(tmp_path):
+    follower = {"name": "remove_oldest", "budget": {"of": "nogd"}}
+    _, plan = planned(tmp_path, {"name": "nogd", "budget": 10, "step": ["1 / sqrt(T)", "T ** -1"]}, follower)
+    by_id = {run.run_id: run.spec for run in plan.runs}
+    for run in plan.runs:
+        if run.source:
+            typed = by_id[run.source].typed["step"]
+            assert budget_origin(run.spec) == {"of": "nogd", "fraction": 1.0, "setting": {"step": typed}}
+
+
+def test_values_by_dataset_are_planned_where_they_belong(tmp_path):
+    budgets = {"by_dataset": {"small": 5, "large": [10, 20]}}
+    follower = {"name": "remove_oldest", "budget": {"of": "rbp", "fractions": [0.5]}}
+    _, plan = planned(tmp_path, {"name": "rbp", "budget": budgets, "seeds": 2}, follower)
+    found = [(run.dataset, run.spec.label, run.spec.budget, run.spec.budget_setting) for run in plan.runs]
+    assert found == [
+        *[("small", "rbp", 5, {})] * 2,
+        ("small", "remove_oldest", None, {}),
+        *[("large", "rbp", 10, {})] * 2,
+        *[("large", "rbp", 20, {})] * 2,
+        ("large", "remove_oldest", None, {"budget": 10}),
+        ("large", "remove_oldest", None, {"budget": 20}),
+    ]
+    assert len(select(plan.runs, {"budget": ["5"]})) == 2
+    assert len(select(plan.runs, {"budget": ["budget=20"], "dataset": ["large"]})) == 1
+
+
+def test_seeds_by_repetition(tmp_path):
+    follower = {"name": "remove_oldest", "budget": {"of": "rbp"}}
+    entry = {"name": "rbp", "budget": 5, "seeds": "by_repetition"}
+    loaded = config_module.load(config(tmp_path, algorithms=[entry, follower], repetitions=3))
+    plan = make_plan(loaded)
+    assert [(run.repetition, run.spec.seed) for run in plan.runs if run.spec.name == "rbp"] == [(0, 0), (1, 1), (2, 2)]
+    by_id = {run.run_id: run for run in plan.runs}
+    assert all(by_id[run.source].repetition == run.repetition for run in plan.runs if run.source)
+
+
+def test_runs_whose_seconds_are_compared_have_jobs_of_their_own(tmp_path):
+    loaded, plan = planned(tmp_path, {"name": "perceptron"}, {"name": "rbp", "budget": [5, 10]}, alone=True)
+    jobs = make_jobs(loaded, plan.runs, lambda *_: True)
+    assert [job.runs for job in jobs] == [(run,) for run in plan.runs]
+    assert len({job.job_id for job in jobs}) == 6
+
+
 @pytest.mark.parametrize(
     ("only", "n"),
     [

@@ -619,3 +619,59 @@ def test_a_users_own_file_may_stand_beside_the_config(tmp_path, made, capsys, mo
     monkeypatch.chdir(tmp_path)
     assert made("project/mine.yaml")[0] == 0
     assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 runs done\n", "")
+
+
+# -- values of each dataset, numbers of each length, and a job for each run --------------------------------------------
+
+
+VARIED = {
+    "datasets": [
+        {"name": "noisy_gaussians", "label": label, "options": {"n_per_class": n}}
+        for label, n in (("short", 50), ("long", 200))
+    ],
+    "algorithms": [
+        {"name": "rbp", "budget": {"by_dataset": {"short": 5, "long": [10, 20]}}, "seeds": "by_repetition"},
+        {"name": "bogd++", "budget": 10, "step": ["1 / sqrt(T)", "10 / sqrt(T)"]},
+    ],
+}
+
+
+def test_values_by_dataset_and_of_the_streams_length(tmp_path, made):
+    path = config(tmp_path, **VARIED)
+    assert made(path)[0] == 0
+    folder = tmp_path / "results" / "small"
+    found = rows(folder)
+    rbp = [(r["dataset"], r["repetition"], r["seed"], r["budget"]) for r in found if r["label"] == "rbp"]
+    assert sorted(rbp) == sorted(
+        (label, str(r), str(r), str(b)) for label, b in (("short", 5), ("long", 10), ("long", 20)) for r in range(2)
+    )
+    assert made(path)[1].startswith("small: 0 runs to do, 14 done")
+    assert describe(config_module.load(path), Options(results=tmp_path / "results")).startswith(
+        "small: 14 runs, 14 done, 0 to do"
+    )
+    assert sweep_module.progress_of(folder) == f"{folder}: 14 of 14 runs done"
+    assert made(path, only={"dataset": ["long"], "budget": ["20"]})[0] == 0
+
+
+def test_a_run_of_its_own_has_the_same_outcome(tmp_path, made):
+    together, alone = (config(tmp_path, name=name, **VARIED, alone=name == "alone") for name in ("together", "alone"))
+    made(together)
+    _, err = made(alone, jobs=None)
+    assert err.splitlines()[0].endswith(
+        ", one at a time, so that their seconds can be compared (--jobs N makes N at once)"
+    )
+    folders = [tmp_path / "results" / name for name in ("together", "alone")]
+    assert outcomes(folders[0]) == outcomes(folders[1])
+    assert [len(parts(folder)) for folder in folders] == [4, 14]
+    # Seconds of both kinds are not to be mixed.
+    with pytest.raises(InputError, match=r"another config \(it differs in: alone\)"):
+        made(config(tmp_path, name="alone", **VARIED))
+
+
+def test_numbers_to_choose_by_are_in_the_manifest(tmp_path, made):
+    (tmp_path / "printed.csv").write_text("dataset,label,support_size\nnoisy_gaussians,rbp,9\n")
+    choose = {"by": "printed", "quantity": "support_size", "expected": "printed.csv"}
+    tables = [{"name": "one", "choose": choose}, {"name": "two"}]
+    made(config(tmp_path, repetitions=1, report={"tables": tables}))
+    manifest = json.loads((tmp_path / "results" / "small" / "manifest.json").read_text())
+    assert {name: [row["value"] for row in rows] for name, rows in manifest["choose_expected"].items()} == {"one": [9]}

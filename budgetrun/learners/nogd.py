@@ -35,7 +35,8 @@ class NOGD(Learner):
     O(B (d + rank)) a round, and once O(B^2 d + B^3). Going over to the features, f is projected on them. Which
     eigenvectors are taken where eigenvalues are equal is LAPACK's choice; those of eigenvalues that are 0 but for
     rounding are left out. The program's reading depends on the signs of eigenvectors, here such that their largest
-    component is positive: equal eigenvalues, or float32, leave it undetermined. Departures from the source: none by default.
+    component is positive: equal eigenvalues, or float32, leave it undetermined. Departures from the source: none by
+    default.
 
     References
     ----------

@@ -27,12 +27,15 @@ class Bracket(NamedTuple):
         The smallest objective.
     lower_label, upper_label : str
         Whose they are.
+    beyond : tuple of str
+        A clause for each label whose gap is above the accuracy that it was asked for, with the cause.
     """
 
     lower: float
     upper: float
     lower_label: str
     upper_label: str
+    beyond: tuple[str, ...] = ()
 
     @property
     def base(self) -> float:
@@ -69,7 +72,7 @@ def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, ...], B
     gap is objective / lower bound - 1 with the largest lower bound of the problem, so it is at least the true one.
     """
     # One text is the parameters of many runs.
-    problems = {text: _problem(text) for text in runs["parameters"].unique()}
+    problems = {text: problem_of(text) for text in runs["parameters"].unique()}
     of_runs = list(
         zip(
             runs["dataset"],
@@ -93,7 +96,7 @@ def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, ...], B
 
 
 def notes(brackets: dict[tuple[str, ...], Bracket], datasets: Iterable[str]) -> list[str]:
-    """Return a sentence for each problem of some datasets, naming what tells several of a dataset apart."""
+    """Return sentences for each problem of some datasets, naming what tells several of a dataset apart."""
     sentences = []
     for dataset in datasets:
         own = {problem: bracket for problem, bracket in brackets.items() if problem[0] == dataset}
@@ -101,16 +104,20 @@ def notes(brackets: dict[tuple[str, ...], Bracket], datasets: Iterable[str]) -> 
         words = ("", "task ", "repetition ", "", "")
         for problem, bracket in own.items():
             told = ", ".join(words[i] + problem[i] for i in varying)
-            sentences.append(f"{dataset}{f' ({told})' if told else ''}: {bracket.text()}.")
+            where = f"{dataset}{f' ({told})' if told else ''}"
+            sentences += [f"{where}: {clause}." for clause in (bracket.text(), *bracket.beyond)]
     return sentences
 
 
-def _problem(text: str) -> str:
+def problem_of(text: str) -> str:
+    """Return those of a run's parameters, JSON, that say what is minimised, such as ``C=1``."""
     parameters = json.loads(text or "{}")
     if parameters.get("hard_margin"):
         parameters.pop("C", None)
     known = {key: parameters[key] for key in OF_PROBLEM if parameters.get(key) not in (None, 0, False)}
-    return ", ".join(f"{key}={value:g}" for key, value in known.items())
+    # A value typed as a formula comes with it.
+    values = {key: value["value"] if isinstance(value, dict) else value for key, value in known.items()}
+    return ", ".join(f"{key}={value:g}" for key, value in values.items())
 
 
 def _bracket(runs: pd.DataFrame) -> Bracket:
@@ -119,4 +126,23 @@ def _bracket(runs: pd.DataFrame) -> Bracket:
     if bounds.isna().all():
         return Bracket(math.nan, float(best["objective"]), "", str(best["label"]))
     first = bounds.idxmax()
-    return Bracket(float(bounds[first]), float(best["objective"]), str(runs.loc[first, "label"]), str(best["label"]))
+    lower = float(bounds[first])
+    clauses = (_beyond(run, run["objective"] / lower - 1) for _, run in runs.iterrows())
+    beyond = tuple(dict.fromkeys(clause for clause in clauses if clause))
+    return Bracket(lower, float(best["objective"]), str(runs.loc[first, "label"]), str(best["label"]), beyond)
+
+
+def _beyond(run: pd.Series, gap: float) -> str:
+    """Return a clause if a run's gap is above its accuracy; one with a target of its own has no other."""
+    parameters = json.loads(run["parameters"] or "{}")
+    accuracy = parameters.get("accuracy")
+    if accuracy is None or parameters.get("target") is not None or gap <= accuracy:
+        return ""
+    if run["error"]:
+        # Tables list what stopped early, and why.
+        why = "it stopped early, see below"
+    elif math.isnan(run["lower_bound"]):
+        why = "it has no bound of its own to stop by"
+    else:
+        why = "its own bound said otherwise"
+    return f"{run['label']} is within {gap:.1e} of the optimum for all that is known, not within {accuracy:g}; {why}"

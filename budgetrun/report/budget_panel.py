@@ -57,7 +57,8 @@ class BudgetPanel(Panel):
 
     def _name(self, label: str, setting: Setting) -> str:
         """Return the name of a line: where budgets follow another's settings, those are its points."""
-        return series_name(label, setting.text if self.is_share else self.results.own_text(label, setting))
+        own = self.results.own_text(self.dataset, label, setting)
+        return series_name(label, setting.text if self.is_share else own)
 
     @staticmethod
     def _without(own: dict[str, list[Place]], name: str) -> Place | None:
@@ -70,7 +71,9 @@ class BudgetPanel(Panel):
     def names(self, key: str) -> list[str]:
         labels = {"lines": self.lined, "band": self.banded, "point": self.pointed}[key]
         names = [
-            self._name(label, setting) for label in labels for setting in self.results.settings(label) or [NO_SETTING]
+            self._name(label, setting)
+            for label in labels
+            for setting in self.results.settings(label, self.dataset) or [NO_SETTING]
         ]
         return list(dict.fromkeys(names))
 

@@ -17,7 +17,8 @@ from budgetrun.report.results import NO_SETTING, Setting, items_of
 class Budget(NamedTuple):
     """The budget as it was asked for.
 
-    ``kind`` is ``fraction`` (value: share of another learner's final support size), ``budget`` (value: B) or ``none``.
+    ``kind`` is ``fraction`` (value: share of another learner's final support size), ``budget`` (value: B), ``dataset``
+    (value: the one B that the config gives this dataset, so that it tells no blocks apart) or ``none``.
     """
 
     kind: str
@@ -27,13 +28,18 @@ class Budget(NamedTuple):
         """Return the words over a block: ``B = p/4``, ``B = 100``, or nothing."""
         if self.kind == "none":
             return ""
-        if self.kind == "budget":
+        if self.kind in ("budget", "dataset"):
             return f"B = {self.value:.12g}"
         share = Fraction(self.value).limit_denominator(16)
         if abs(float(share) - self.value) > 1e-9 or not share:
             return f"B = {self.value:.6g} p"
         top = "p" if share.numerator == 1 else f"{share.numerator}p"
         return f"B = {top}" + (f"/{share.denominator}" if share.denominator > 1 else "")
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether a learner with it stands in the blocks of all budgets."""
+        return self.kind in ("none", "dataset")
 
 
 NO_BUDGET = Budget("none", 0.0)
@@ -91,24 +97,27 @@ def measure(runs: pd.DataFrame, failed: pd.DataFrame, quantity: Quantity = ONLIN
     """Average the finished runs of every place; one without a number of this quantity is left out."""
     by = ["dataset", "label", "kind", "value", "setting"]
     # A run that finished may have no test error.
-    keyed = _with_keys(runs[runs[quantity.frame].notna()])
-    lost = _with_keys(failed).groupby(by).size().to_dict() if len(failed) else {}
+    keyed = with_keys(runs[runs[quantity.frame].notna()])
+    lost = with_keys(failed).groupby(by).size().to_dict() if len(failed) else {}
     cells: Measurements = {}
     for key, group in keyed.groupby(by, sort=False):
         dataset, label, kind, value, setting = key
         place = Place(str(dataset), str(label), Budget(str(kind), float(value)), setting)
-        cells[place] = _average(group, quantity, int(lost.get(key, 0)))
+        cells[place] = average(group, quantity, int(lost.get(key, 0)))
     return cells
 
 
-def _with_keys(runs: pd.DataFrame) -> pd.DataFrame:
+def with_keys(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with the columns ``kind`` and ``value`` of their `Budget`."""
     fraction, budget = runs["budget_fraction"].to_numpy(), runs["budget"].to_numpy()
-    kind = np.where(~np.isnan(fraction), "fraction", np.where(~np.isnan(budget), "budget", "none"))
+    asked = np.where(runs["own_budget"], "dataset", "budget")
+    kind = np.where(~np.isnan(fraction), "fraction", np.where(~np.isnan(budget), asked, "none"))
     value = np.where(~np.isnan(fraction), fraction, np.where(~np.isnan(budget), budget, 0.0))
     return runs.assign(kind=kind, value=value)
 
 
-def _average(group: pd.DataFrame, quantity: Quantity, n_failed: int) -> Measured:
+def average(group: pd.DataFrame, quantity: Quantity, n_failed: int = 0) -> Measured:
+    """Return the averages over the finished runs of one place."""
     values = quantity.factor * group[quantity.frame].to_numpy()
     stream = group.groupby(["task", "repetition"], sort=False).ngroup().to_numpy()
     seed = pd.factorize(group["seed"])[0]
@@ -142,7 +151,8 @@ class Printed:
     ----------
     rows : list of dict
         ``dataset``, ``label``, the number under ``value`` or its quantity's column (``online_error_percent``) and,
-        where it belongs to one budget or setting, ``budget_fraction`` or ``budget``, and ``setting``.
+        where it belongs to one budget or setting, ``budget_fraction`` or ``budget``, and ``setting``; ``sd`` where its
+        standard deviation is printed.
     aliases : dict
         Label or dataset -> the one whose printed numbers it is compared with.
     where : str
@@ -155,15 +165,15 @@ class Printed:
     ) -> None:
         self.quantity = quantity
         self._aliases = aliases
-        self._numbers: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], float]] = {}
+        self._numbers: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], tuple[float, float | None]]] = {}
         for i, row in enumerate(rows):
             place = f"{where}[{i}]"
             column = "value" if "value" in row else quantity.column
             missing = [key for key in ("dataset", "label", column) if key not in row]
             if missing:
                 raise InputError(f"{place}: {', '.join(missing)} missing; repeat the sweep: budgetrun sweep CONFIG")
-            fraction, budget, number = (
-                _number(row.get(key), f"{place}.{key}") for key in ("budget_fraction", "budget", column)
+            fraction, budget, number, sd = (
+                _number(row.get(key), f"{place}.{key}") for key in ("budget_fraction", "budget", column, "sd")
             )
             if number is None:
                 continue
@@ -172,7 +182,7 @@ class Printed:
             else:
                 key = NO_BUDGET if budget is None else Budget("budget", budget)
             numbers = self._numbers.setdefault((str(row["dataset"]), str(row["label"])), {})
-            numbers[key, items_of(str(row.get("setting") or ""))] = number
+            numbers[key, items_of(str(row.get("setting") or ""))] = number, sd
 
     def source(self, dataset: str, label: str) -> tuple[str, str]:
         """Return the dataset and label whose printed numbers belong to these."""
@@ -191,11 +201,29 @@ class Printed:
         setting: Setting = NO_SETTING,
         has_setting: bool = True,
     ) -> float | None:
-        """Return the printed number, None where nothing is printed.
+        """Return the printed number, None where nothing is printed."""
+        return self.find_with_sd(dataset, label, budget, has_budget, setting, has_setting)[0]
+
+    def find_with_sd(
+        self,
+        dataset: str,
+        label: str,
+        budget: Budget,
+        has_budget: bool = True,
+        setting: Setting = NO_SETTING,
+        has_setting: bool = True,
+    ) -> tuple[float | None, float | None]:
+        """Return the printed number and its printed standard deviation, None where nothing is printed.
 
         A learner without a budget may stand in the print once, or once a block with the same number; so may one
-        without settings.
+        without settings. A dataset's own budget may be there or not.
         """
+        if budget.kind == "dataset":
+            for one in (Budget("budget", budget.value), NO_BUDGET):
+                found = self.find_with_sd(dataset, label, one, True, setting, has_setting)
+                if found[0] is not None:
+                    return found
+            return None, None
         items, none = frozenset(setting.items), frozenset[str]()
         eligible = {
             (b, s): number
@@ -206,7 +234,7 @@ class Printed:
             if key in eligible:
                 return eligible[key]
         distinct = set(eligible.values())
-        return distinct.pop() if len(distinct) == 1 else None
+        return distinct.pop() if len(distinct) == 1 else (None, None)
 
 
 def _number(value: Any, where: str) -> float | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
-# What a file that was not written to its end, or was damaged, raises.
-TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+from budgetrun.report.parts import read_parts
 
 
 class Curves:
@@ -58,13 +55,7 @@ class Curves:
     def _places(self) -> dict[str, tuple[Path, int]]:
         if self._where is None:
             self._where = {}
-            for path in sorted(self._folder.glob("*.npz")):
-                try:
-                    # numpy leaves a file open that it takes for torn.
-                    with path.open("rb") as file, np.load(file) as data:
-                        arrays = {name: data[name] for name in ("run_id", "rounds", "mistakes", "support_size")}
-                except TORN:
-                    continue
+            for path, arrays in read_parts(self._folder, ("run_id", "rounds", "mistakes", "support_size")):
                 self._where |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
                 self._read |= {(path, name): array for name, array in arrays.items()}
         return self._where

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.report import formats
-from budgetrun.report.quantities import GAP, Quantity
+from budgetrun.report.quantities import GAP
 from budgetrun.report.results import Results
 from budgetrun.report.tables import Listing, Table
 
@@ -23,6 +23,10 @@ def write(results: Results, made: list[Table], costs: list[Listing]) -> list[Pat
     for table in made:
         texts = {"csv": long_form(table), "md": formats.markdown(table), "tex": formats.latex(table)}
         paths += _write_all(folder / table.file_name, texts)
+        if table.candidates:
+            # No table's name has a dot.
+            rows = formats.candidate_rows(table, lambda number, _: number)
+            paths += _write_all(folder / table.file_name, {"candidates.csv": _csv(rows)})
     for listing in costs:
         texts = {
             "csv": _csv([listing.header, *listing.rows]),
@@ -47,13 +51,16 @@ def _write_all(stem: Path, texts: dict[str, str]) -> list[Path]:
 _GAPS = ("gap", "sd", "sd_over_seeds", "min", "max")
 
 
-def _columns(quantity: Quantity, settings: bool) -> list[str]:
+def _columns(table: Table) -> list[str]:
     """Return the header of the long form: the unit is in the names where it is percent."""
+    quantity = table.quantity
+    settings = any(row.setting.items for block in table.blocks for row in block.rows)
     percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
     return [
         "dataset",
         "label",
         *(["setting"] if settings else []),
+        *(["chosen"] if table.has_chosen else []),
         "budget_fraction",
         "budget",
         "budget_mean",
@@ -68,10 +75,12 @@ def _columns(quantity: Quantity, settings: bool) -> list[str]:
         "max",
         "support_size_mean",
         f"printed{percent}",
+        *([f"printed_sd{percent}"] if table.has_sds else []),
         "printed_dataset",
         "printed_label",
         f"difference{points}",
         "difference_percent",
+        *(["difference_in_sd"] if table.has_sds else []),
         "relative_to_reference",
         "outside_tolerance",
     ]
@@ -79,7 +88,7 @@ def _columns(quantity: Quantity, settings: bool) -> list[str]:
 
 def long_form(table: Table) -> str:
     """Return the table as CSV, one row a cell, in the unit of the table; empty where there is none."""
-    columns = _columns(table.quantity, any(row.setting.items for block in table.blocks for row in block.rows))
+    columns = _columns(table)
     percent, points = ("_percent", "_points") if table.quantity.is_percent else ("", "")
     # A learner without settings stands in the row of each, with the same numbers.
     rows: dict[tuple[Any, ...], None] = {tuple(columns): None}
@@ -91,9 +100,12 @@ def long_form(table: Table) -> str:
             "dataset": cell.dataset,
             "label": cell.label,
             "setting": cell.setting.text,
+            "chosen": cell.chosen,
             "budget_fraction": cell.budget.value if cell.budget.kind == "fraction" else None,
-            "budget": cell.budget.value if cell.budget.kind == "budget" else None,
+            "budget": cell.budget.value if cell.budget.kind in ("budget", "dataset") else None,
             f"printed{percent}": cell.printed,
+            f"printed_sd{percent}": cell.printed_sd,
+            "difference_in_sd": cell.in_sds,
             f"difference{points}": cell.difference,
             "difference_percent": cell.percent,
             "relative_to_reference": cell.relative,

@@ -122,7 +122,7 @@ def _default_specs(results: Results, measurements: Measurements) -> list[dict[st
         return [{"name": name, "dataset": dataset, **lines} for name, dataset in every]
     for i, dataset in enumerate(results.datasets):
         here = [place for place in measurements if place.dataset == dataset]
-        budgets = {place.budget for place in here if place.budget != NO_BUDGET}
+        budgets = {place.budget for place in here if not place.budget.is_everywhere}
         if len(budgets) < 2:
             continue
         labels = [label for label in results.labels if any(place.label == label for place in here)]

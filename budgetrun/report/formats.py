@@ -34,15 +34,27 @@ def mean_and_sd(measured: Measured | None, quantity: Quantity) -> str:
     return quantity.text(measured.mean) + spread + ("†" if measured.n_failed else "")
 
 
+def in_sds(value: float | None) -> str:
+    """Return a difference in printed standard deviations with its sign, an em dash for None."""
+    return NONE if value is None else f"{round(value, 1) + 0.0:+.1f} sd"
+
+
 def cell_text(cell: Cell, table: Table) -> str:
-    """Return ``11.31 ± 0.25 (11.25, +0.5%)``; an em dash stands for a number that is not there."""
+    """Return ``11.31 ± 0.25 (11.25, +0.5%)``; an em dash stands for a number that is not there.
+
+    The setting that was chosen, and the difference in printed standard deviations, stand there, too.
+    """
     text = mean_and_sd(cell.measured, table.quantity)
-    if not table.has_printed or (cell.measured is None and cell.printed is None):
-        return text
-    printed = printed_text(cell.printed, table.quantity)
-    if cell.percent is None:
-        return f"{text} ({printed})"
-    return f"{text} ({printed}, {signed(cell.percent, table.quantity)})"
+    beside = [cell.chosen] if cell.chosen else []
+    if table.has_printed and (cell.measured is not None or cell.printed is not None):
+        beside.append(", ".join([printed_text(cell.printed, table.quantity), *differences(cell, table)]))
+    return f"{text} ({'; '.join(beside)})" if beside else text
+
+
+def differences(cell: Cell, table: Table) -> list[str]:
+    """Return the difference from the print in percent and, where it can be told, in printed standard deviations."""
+    percent = [] if cell.percent is None else [signed(cell.percent, table.quantity)]
+    return percent + ([] if cell.in_sds is None else [in_sds(cell.in_sds)])
 
 
 def ratio_text(cell: Cell) -> str:
@@ -57,7 +69,7 @@ def relative_caption(table: Table) -> str:
 
 def outside_title(table: Table) -> str:
     """Return the words over the list of cells outside the tolerance."""
-    return f"Cells more than {100 * table.tolerance:g}% from the print"
+    return f"Cells more than {table.tolerance.text} from the print"
 
 
 def outside_text(item: Outside, table: Table) -> str:
@@ -69,7 +81,7 @@ def outside_text(item: Outside, table: Table) -> str:
     quantity = table.quantity
     text = (
         f"{item.place}: measured {quantity.text(cell.measured.mean)}, printed {quantity.printed_text(cell.printed)}, "
-        f"{quantity.difference(cell.difference)} ({signed(cell.percent, quantity)})"
+        f"{quantity.difference(cell.difference)} ({', '.join(differences(cell, table))})"
     )
     return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
 
@@ -82,6 +94,27 @@ def number(value: Any) -> str:
         return f"{value:,}"
     digits = 3 if abs(value) < 1 else 2 if abs(value) < 10 else 1
     return f"{value:,.{digits}f}"
+
+
+def candidate_rows(table: Table, show: Callable[[float, Quantity], Any]) -> list[list[Any]]:
+    """Return the header and a row for each setting among which a table chooses; ``show`` gives its numbers a form."""
+    by_budget = any(not candidate.place.budget.is_everywhere for candidate in table.candidates)
+    printed = any(candidate.printed is not None for candidate in table.candidates)
+    header = ["dataset", "algorithm", *(["budget"] if by_budget else []), "setting", "chosen", "streams that chose it"]
+    rows: list[list[Any]] = [[*header, "decided by", "mean", "sd", *(["printed"] if printed else [])]]
+    for candidate in table.candidates:
+        place, quantity = candidate.place, candidate.quantity
+        budget = [place.budget.title()] if by_budget else []
+        chosen = "yes" if candidate.chosen else "no"
+        numbers = [candidate.mean, candidate.sd, *([candidate.printed] if printed else [])]
+        rows.append(
+            [
+                *(place.dataset, place.label, *budget, place.setting.text, chosen, candidate.n_streams),
+                quantity.in_words,
+                *("" if n is None or math.isnan(n) else show(n, quantity) for n in numbers),
+            ]
+        )
+    return rows
 
 
 def escape_markdown(text: str) -> str:
@@ -244,21 +277,27 @@ def plain(table: Table, width: int) -> str:
     lines = [table.caption]
     for block in table.blocks:
         names = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
-        start = names + (13 if table.has_printed else 1)
-        for k, columns in enumerate(_chunks(table.columns, width - start)):
+        named = table.has_printed or table.has_chosen
+        start = names + (13 if named else 1)
+        chosen = [max(len(row.cells[i].chosen) for row in block.rows) for i in range(len(table.columns))]
+        for k, columns in enumerate(_chunks(table.columns, width - start, chosen)):
             lines += ["", f"{block.title}{' (continued)' if k and block.title else ''}"]
             heads = [_two_lines(table.columns[i]) for i in columns]
-            widths = [max(8, *map(len, head)) for head in heads]
+            widths = [max(8, chosen[i], *map(len, head)) for i, head in zip(columns, heads, strict=True)]
             for corner, head in zip(("", block.corner), zip(*heads, strict=True), strict=True):
                 lines.append(corner.ljust(start) + _right(head, widths))
             for row in block.rows:
                 cells = [row.cells[i] for i in columns]
                 kinds = {"measured": [_plain_mean(cell, table.quantity) for cell in cells]}
+                if any(cell.chosen for cell in cells):
+                    kinds["setting"] = [cell.chosen or NONE for cell in cells]
                 if any(cell.printed is not None for cell in cells):
                     kinds["printed"] = [printed_text(cell.printed, table.quantity) for cell in cells]
                     kinds["difference"] = [signed(cell.percent, table.quantity) for cell in cells]
+                if any(cell.in_sds is not None for cell in cells):
+                    kinds["in sd"] = [in_sds(cell.in_sds).removesuffix(" sd") for cell in cells]
                 for j, (kind, texts) in enumerate(kinds.items()):
-                    said = f" {kind}" if table.has_printed else ""
+                    said = f" {kind}" if named else ""
                     lines.append(f"{'' if j else row.full_label:<{names}}{said}".ljust(start) + _right(texts, widths))
     # The first note explains the cells of the other formats.
     text = "\n".join([*(line.rstrip() for line in lines), "", *table.notes[1:]])
@@ -281,11 +320,11 @@ def _two_lines(label: str) -> tuple[str, str]:
     return ("", label) if at is None else (label[:at].rstrip(), label[at:])
 
 
-def _chunks(labels: list[str], width: int) -> list[list[int]]:
+def _chunks(labels: list[str], width: int, least: list[int]) -> list[list[int]]:
     chunks: list[list[int]] = [[]]
     used = 0
     for i, label in enumerate(labels):
-        need = max(8, *map(len, _two_lines(label))) + 2
+        need = max(8, least[i], *map(len, _two_lines(label))) + 2
         if chunks[-1] and used + need > width + 2:
             chunks.append([])
             used = 0

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from budgetrun.report import formats
 from budgetrun.report.figures import Drawn
 from budgetrun.report.results import Results
-from budgetrun.report.tables import Cell, Listing, Table, other_findings, warnings
+from budgetrun.report.tables import Cell, Listing, Table, Tolerance, other_findings, warnings
 
 MINUS = "−"
 
@@ -54,6 +54,7 @@ def write(results: Results, made: list[Table], costs: list[Listing], drawn: list
         n_runs=len(results.runs),
         warnings=warnings(results),
         level=_level,
+        candidates=lambda table: formats.candidate_rows(table, lambda number, quantity: quantity.text(number)),
         formats=formats,
     )
     path = results.folder / "report.html"
@@ -61,11 +62,11 @@ def write(results: Results, made: list[Table], costs: list[Listing], drawn: list
     return path
 
 
-def _level(cell: Cell, tolerance: float) -> str:
+def _level(cell: Cell, tolerance: Tolerance) -> str:
     """Return the class that colours a difference: ``near`` within the tolerance, ``off`` within twice it."""
     if not cell.is_outside(tolerance):
         return "near"
-    return "far" if cell.is_outside(2 * tolerance) else "off"
+    return "far" if cell.is_outside(tolerance.twice) else "off"
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:

@@ -91,17 +91,33 @@ LAST_TEST_ERROR = _error("last_test_error", "test error of the last hypothesis",
 SUPPORT_SIZE = Quantity(
     "support_size", 1.0, "support_size", "size of the support set", "size of the support set", "", ""
 )
+MARGIN_UPDATES = Quantity("margin_updates", 1.0, "margin_updates", "number of margin updates", "margin updates", "", "")
 SECONDS = Quantity("seconds", 1.0, "seconds", "seconds of a run", "seconds", " s", " s")
 
 OBJECTIVE = Quantity("objective", 1.0, "objective", "objective at the end", "objective", "", "")
 GAP = Quantity("gap", 1.0, "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "", "")
 SECONDS_RATIO = Quantity("seconds_ratio", 1.0, "seconds_ratio", "ratio of seconds", "ratio of seconds", "", "")
 
+# What choices among settings go by, and are scored on: no config asks for these.
+PREFIX_MISTAKES = Quantity(
+    "prefix_mistakes", 1.0, "prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth", "", ""
+)
+REST_ERROR = Quantity(
+    "rest_error",
+    PERCENT,
+    "online_error_percent",
+    "online error after the first tenth",
+    "online error (%) after the first tenth",
+    "%",
+    " points",
+)
+
 QUANTITIES = {
     q.name: q
     for q in (
         ONLINE_ERROR,
         SUPPORT_SIZE,
+        MARGIN_UPDATES,
         TEST_ERROR,
         LAST_TEST_ERROR,
         SECONDS,

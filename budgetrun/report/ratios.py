@@ -6,17 +6,22 @@ from typing import Any
 
 import pandas as pd
 
+from budgetrun.report.brackets import problem_of
+
 _STREAM = ["dataset", "task", "repetition"]
 
 
 def with_ratios(runs: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return runs with a column ``seconds_ratio``: their seconds over the mean of the reference's on the same stream.
 
-    It is NaN where the reference has no finished run.
+    Of a reference that ran with several C, the runs with the same C count, if there are any. The ratio is NaN where it
+    has no finished run.
     """
-    base = runs[runs["label"] == reference].groupby(_STREAM)["seconds"].mean().rename("of_reference")
-    joined = runs.join(base, on=_STREAM)
-    return runs.assign(seconds_ratio=joined["seconds"] / joined["of_reference"])
+    keyed = runs.assign(problem=runs["parameters"].map(problem_of))
+    own = keyed[keyed["label"] == reference]
+    bases = (own.groupby(keys)["seconds"].mean().rename("base") for keys in ([*_STREAM, "problem"], _STREAM))
+    of_problem, of_stream = (keyed.join(base, on=base.index.names)["base"] for base in bases)
+    return runs.assign(seconds_ratio=runs["seconds"] / of_problem.fillna(of_stream))
 
 
 def printed_ratios(rows: list[dict[str, Any]], reference: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import pandas as pd
 from budgetrun.config import setting_text
 from budgetrun.errors import InputError
 from budgetrun.report.brackets import Bracket, with_gaps
+from budgetrun.stream_length import computed
 
 TEXT_COLUMNS = ("run_id", "dataset", "task", "repetition", "seed", "label", "parameters", "kernel", "status")
 NUMBER_COLUMNS = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
@@ -23,7 +25,17 @@ OPTIONAL_NUMBER_COLUMNS = ("budget", "budget_fraction")
 OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
 OF_SOLVER = ("n_examples", "objective", "seconds")
 # Results of before there were test sets, or solvers, come without them.
-LATER_NUMBER_COLUMNS = ("test_error", "last_test_error", "objective", "lower_bound", "gap", "compile_seconds")
+LATER_NUMBER_COLUMNS = (
+    "margin_updates",
+    "test_error",
+    "last_test_error",
+    "objective",
+    "lower_bound",
+    "gap",
+    "compile_seconds",
+    "prefix_examples",
+    "prefix_mistakes",
+)
 
 # With the keys that start with `budget`: all other parameters tell learners apart.
 NOT_A_SETTING = ("of", "fraction", "fractions", "seed")
@@ -39,10 +51,13 @@ class Setting:
         ``eta=0.1``, one for each parameter; empty where nothing is swept.
     rank : tuple
         Sorts settings by their values.
+    position : tuple of int
+        Sorts them as the config lists their values.
     """
 
     items: tuple[str, ...] = ()
     rank: tuple[Any, ...] = field(default=(), compare=False)
+    position: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:
@@ -72,12 +87,12 @@ class Results:
     manifest : dict
         ``manifest.json`` as it stands.
     runs : DataFrame
-        The finished runs, with a `Setting` each in the column `setting`, and of solvers the `gap_to_best`; numbers are
-        float64, NaN where empty.
+        The finished runs, with a `Setting` each in the column `setting`, whether the budget is the dataset's own in
+        `own_budget`, and of solvers the `gap_to_best`; numbers are float64, NaN where empty.
     failed : DataFrame
         The runs that did not finish, same columns.
-    swept : dict of str to list of str
-        What each label sweeps itself: the first items of its settings.
+    swept : dict of (dataset, label) to list of str
+        What each label sweeps itself there: the first items of its settings.
     failures : list of dict
         ``what`` and ``error`` of each failure, from `failed` and the manifest together.
     brackets : dict
@@ -89,7 +104,7 @@ class Results:
     manifest: dict[str, Any]
     runs: pd.DataFrame
     failed: pd.DataFrame
-    swept: dict[str, list[str]]
+    swept: dict[tuple[str, str], list[str]]
     failures: list[dict[str, str]]
     brackets: dict[tuple[str, ...], Bracket] = field(default_factory=dict)
 
@@ -123,13 +138,19 @@ class Results:
         """Labels of the learners with a finished run, in the config's order."""
         return _in_order(_names(self.config.get("algorithms")), self.runs["label"])
 
-    def settings(self, label: str) -> list[Setting]:
-        """Return the settings of a label with a finished run, in the order of their values."""
-        return in_order(self.runs.loc[self.runs["label"] == label, "setting"])
+    @property
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """The config's algorithms, by label."""
+        return _entries(self.config)
 
-    def own_text(self, label: str, setting: Setting) -> str:
+    def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
+        """Return the settings of a label with a finished run (on a dataset), in the order of their values."""
+        of_label = self.runs["label"] == label
+        return in_order(self.runs.loc[of_label & ((dataset is None) | (self.runs["dataset"] == dataset)), "setting"])
+
+    def own_text(self, dataset: str, label: str, setting: Setting) -> str:
         """Return a setting without what is the learner's that the budget follows."""
-        return ", ".join(setting.items[: len(self.swept.get(label, []))])
+        return ", ".join(setting.items[: len(self.swept.get((dataset, label), []))])
 
 
 def in_order(settings: Iterable[Setting]) -> list[Setting]:
@@ -230,43 +251,85 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
 
 def _with_settings(
     frame: pd.DataFrame, config: dict[str, Any], path: Path
-) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Add the column `setting`, so that no mean mixes two of them; return also what each label sweeps itself."""
+) -> tuple[pd.DataFrame, dict[tuple[str, str], list[str]]]:
+    """Add the columns `setting`, so that no mean mixes two of them, and `own_budget`; return also what is swept."""
     parameters = {text: _parameters(text, path) for text in frame["parameters"].unique()}
     own = {text: {k: v for k, v in values.items() if _is_setting(k)} for text, values in parameters.items()}
-    swept = _swept(config)
-    # And what varies although the config says nothing of it, in finished runs: one may fail before its kernel is known.
-    kinds = frame.loc[frame["status"] == "done", ["dataset", "label", "parameters", "kernel"]].drop_duplicates()
-    for (_, label), group in kinds.groupby(["dataset", "label"], sort=False):
-        rows = [{**own[p], "kernel": k} for p, k in zip(group["parameters"], group["kernel"], strict=True)]
-        known = swept.setdefault(str(label), [])
-        for key in dict.fromkeys(key for row in rows for key in row):
-            if key not in known and len({json.dumps(row.get(key)) for row in rows}) > 1:
-                known.append(key)
-    made: dict[tuple[str, str, str], Setting] = {}
+    entries = _entries(config)
+    swept = _swept(frame, entries, own)
+    rounds = frame.groupby("dataset")["n_examples"].max().to_dict()
+    made: dict[tuple[str, str, str, str], Setting] = {}
     texts: dict[str, str] = {}
-    for label, text, kernel in frame[["label", "parameters", "kernel"]].drop_duplicates().itertuples(index=False):
+    columns = ["dataset", "label", "parameters", "kernel"]
+    for dataset, label, text, kernel in frame[columns].drop_duplicates().itertuples(index=False):
         values = {**own[text], "kernel": kernel}
-        chosen = {key: values.get(key) for key in swept.get(label, [])}
+        keys = swept.get((dataset, label), [])
+        chosen = {key: values.get(key) for key in keys}
+        typed = {key: typed_values(entries.get(label, {}), key, dataset) for key in keys}
         for key, value in _source_setting(parameters[text]).items():
-            chosen[f"{parameters[text]['budget']['of']}.{key}" if key in chosen else key] = value
+            source = parameters[text]["budget"]["of"]
+            name = f"{source}.{key}" if key in chosen else key
+            chosen[name], typed[name] = value, typed_values(entries.get(source, {}), key, dataset)
+        # Formulas are not in the order of their numbers, which differ from dataset to dataset.
+        by_position = {key for key, value in chosen.items() if _is_number(value) and any(map(_is_text, typed[key]))}
+        chosen = {key: _as_typed(value, typed[key], rounds[dataset]) for key, value in chosen.items()}
+        position = {key: _index(value, typed[key]) for key, value in chosen.items()}
+        rank = [(0, position[key], "") if key in by_position else _sortable(value) for key, value in chosen.items()]
         items = tuple(_item(key, value, texts) for key, value in chosen.items())
-        made[label, text, kernel] = Setting(items, (tuple(chosen), *map(_sortable, chosen.values())))
-    of_run = zip(frame["label"], frame["parameters"], frame["kernel"], strict=True)
-    return frame.assign(setting=pd.Series([made[key] for key in of_run], index=frame.index, dtype=object)), swept
-
-
-def _swept(config: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the parameters with several values in the config, label by label."""
-    entries = [entry for entry in config.get("algorithms") or [] if isinstance(entry, dict)]
-    return {
-        str(entry.get("label") or entry.get("name")): [
-            key
-            for key, values in (entry.get("parameters") or {}).items()
-            if isinstance(values, list) and len(values) > 1
-        ]
-        for entry in entries
+        made[dataset, label, text, kernel] = Setting(items, (tuple(chosen), *rank), tuple(position.values()))
+    of_run = zip(*(frame[column] for column in columns), strict=True)
+    settings = pd.Series([made[key] for key in of_run], index=frame.index, dtype=object)
+    own_budgets = {
+        (dataset, label): len(typed_values(entries.get(label, {}), "budget", dataset)) == 1
+        and is_by_dataset(entries[label]["budget"])
+        for dataset, label in frame[["dataset", "label"]].drop_duplicates().itertuples(index=False)
     }
+    has_own = [own_budgets[key] for key in zip(frame["dataset"], frame["label"], strict=True)]
+    return frame.assign(setting=settings, own_budget=np.array(has_own, dtype=bool)), swept
+
+
+def _swept(
+    frame: pd.DataFrame, entries: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
+) -> dict[tuple[str, str], list[str]]:
+    """Return what each label sweeps on each dataset: parameters with several values in the config, then others."""
+    # What varies although the config says nothing of it, in finished runs: one may fail before its kernel is known.
+    kinds = frame.loc[frame["status"] == "done", ["dataset", "label", "parameters", "kernel"]].drop_duplicates()
+    varying: dict[tuple[str, str], list[str]] = {}
+    for key, group in kinds.groupby(["dataset", "label"], sort=False):
+        rows = [{**own[p], "kernel": k} for p, k in zip(group["parameters"], group["kernel"], strict=True)]
+        names = dict.fromkeys(name for row in rows for name in row)
+        varying[key] = [name for name in names if len({json.dumps(row.get(name)) for row in rows}) > 1]
+    swept: dict[tuple[str, str], list[str]] = {}
+    for dataset, label in frame[["dataset", "label"]].drop_duplicates().itertuples(index=False):
+        entry = entries.get(label, {})
+        parameters = entry.get("parameters") or {}
+        known = [name for name in parameters if len(typed_values(entry, name, dataset)) > 1]
+        for place, names in varying.items():
+            for name in names:
+                # What has values by dataset is the others' own affair.
+                elsewhere = place[0] != dataset and is_by_dataset(parameters.get(name))
+                if place[1] == label and name not in known and not elsewhere:
+                    known.append(name)
+        swept[dataset, label] = known
+    return swept
+
+
+def _entries(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    entries = [entry for entry in config.get("algorithms") or [] if isinstance(entry, dict)]
+    return {str(entry.get("label") or entry.get("name")): entry for entry in entries}
+
+
+def is_by_dataset(values: Any) -> bool:
+    """Whether a parameter or budget of the config has values by dataset."""
+    return isinstance(values, dict) and isinstance(values.get("by_dataset"), dict)
+
+
+def typed_values(entry: dict[str, Any], name: str, dataset: str) -> list[Any]:
+    """Return the values that an entry of the config has for a parameter, or for ``budget``, on a dataset."""
+    values = entry.get("budget") if name == "budget" else (entry.get("parameters") or {}).get(name)
+    if is_by_dataset(values):
+        values = values["by_dataset"].get(dataset)
+    return values if isinstance(values, list) else []
 
 
 def _parameters(text: str, path: Path) -> dict[str, Any]:
@@ -299,9 +362,28 @@ def _item(key: str, value: Any, texts: dict[str, str]) -> str:
     return text if texts.setdefault(text, exact) == exact else f"{key}={exact}"
 
 
+def _as_typed(value: Any, typed: list[Any], n_rounds: float) -> Any:
+    """Return the formula of the config that a number was typed as, or else the value."""
+    if not _is_number(value) or math.isnan(n_rounds):
+        return value
+    return next((text for text in filter(_is_text, typed) if computed(text, int(n_rounds)) == value), value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _index(value: Any, typed: list[Any]) -> int:
+    """Return where a value stands among those of the config; behind them if it is none of them."""
+    return typed.index(value) if value in typed else len(typed)
+
+
 def _sortable(value: Any) -> tuple[int, float, str]:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (0, float(value), "") if number else (1, 0.0, str(value))
+    return (0, float(value), "") if _is_number(value) else (1, 0.0, str(value))
 
 
 def _names(entries: Any) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from budgetrun.report.cells import Measured, Place
+from budgetrun.report.cells import NO_BUDGET, Measured, Place
 from budgetrun.report.curves import Curves
 from budgetrun.report.looks import BAND_ALPHA, NO_SPREAD, Look
 from budgetrun.report.panels import Panel, legend_text, series_name
@@ -58,9 +58,7 @@ class RoundsPanel(Panel):
         fraction, budget = runs["budget_fraction"], runs["budget"]
         if place.budget.kind == "fraction":
             return runs[fraction == place.budget.value]
-        return runs[
-            fraction.isna() & (budget == place.budget.value if place.budget.kind == "budget" else budget.isna())
-        ]
+        return runs[fraction.isna() & (budget.isna() if place.budget == NO_BUDGET else budget == place.budget.value)]
 
     def _curve(self, runs: Any, curves: Curves) -> Curve:
         is_error = self.y.is_percent

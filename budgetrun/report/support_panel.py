@@ -113,7 +113,7 @@ class SupportPanel(Panel):
         first = f"Mean {self.y.noun} on {self.dataset} against the size of the support set after the last round"
         sentences = [f"{first}, {self.counts()}."]
         for label in self.curves:
-            settings = self.results.settings(label)
+            settings = self.results.settings(label, self.dataset)
             span = f"{settings[0].text} to {settings[-1].text}"
             n = len(self.curves[label])
             each = "a curve" if n == 1 else f"a curve for each of {n} streams (repetitions × tasks)"

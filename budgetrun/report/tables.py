@@ -4,25 +4,62 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from budgetrun.config import value_text
 from budgetrun.report import brackets
 from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Place, Printed, measure
+from budgetrun.report.choose import Candidate, Choice, choose
 from budgetrun.report.quantities import (
     GAP,
     OBJECTIVE,
     ONLINE_ERROR,
     QUANTITIES,
+    REST_ERROR,
     SECONDS,
     SECONDS_RATIO,
     TEST_ERROR,
     Quantity,
 )
 from budgetrun.report.ratios import printed_ratios, with_ratios
-from budgetrun.report.results import NO_SETTING, Results, Setting, in_order, items_of
+from budgetrun.report.results import (
+    NO_SETTING,
+    Results,
+    Setting,
+    in_order,
+    is_by_dataset,
+    items_of,
+    typed_values,
+)
 
 DEFAULT_TOLERANCE = 0.05
+
+
+class Tolerance(NamedTuple):
+    """How far from the print a cell may be: relative to the print, or in printed standard deviations; either counts.
+
+    ``relative`` is None where standard deviations are asked for alone; a cell whose print has none is then held to
+    `DEFAULT_TOLERANCE`.
+    """
+
+    relative: float | None
+    sds: float | None = None
+
+    @property
+    def text(self) -> str:
+        """In words: ``5%``, ``3 printed sd`` or ``5% or 3 printed sd``."""
+        relative = None if self.relative is None else f"{100 * self.relative:g}%"
+        sds = None if self.sds is None else f"{self.sds:g} printed sd"
+        return " or ".join(filter(None, (relative, sds)))
+
+    @property
+    def twice(self) -> Tolerance:
+        """Twice as far."""
+        relative, sds = (None if limit is None else 2 * limit for limit in self)
+        return Tolerance(relative, sds)
+
+
 # More blocks than this, one under another, hide the course over the budget: then one block a dataset.
 MOST_BUDGET_BLOCKS = 6
 
@@ -32,7 +69,8 @@ class Cell:
     """One dataset, learner, setting and budget: ours, the print's, and how far apart.
 
     ``measured`` or ``printed`` (in the table's unit) is None where there is none; ``setting`` is the learner's own;
-    ``relative`` is (ours / printed) divided by the same ratio of the table's reference column.
+    ``relative`` is (ours / printed) divided by the same ratio of the table's reference column. ``printed_sd`` is the
+    printed standard deviation, None or 0 for none; ``chosen`` is the setting that was chosen for the cell.
     """
 
     dataset: str
@@ -43,6 +81,8 @@ class Cell:
     printed: float | None
     source: tuple[str, str]
     relative: float | None
+    printed_sd: float | None = None
+    chosen: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -54,9 +94,20 @@ class Cell:
         """Ours minus printed, in percent of the printed number; None where that is 0."""
         return None if self.difference is None or not self.printed else 100.0 * self.difference / self.printed
 
-    def is_outside(self, tolerance: float) -> bool:
-        """Whether ours is further from the print than ``tolerance`` (a ratio), as far as rounding tells."""
-        return self.percent is not None and abs(self.percent) > 100.0 * tolerance + 1e-9
+    @property
+    def in_sds(self) -> float | None:
+        """Ours minus printed, in printed standard deviations; None without one."""
+        return None if self.difference is None or not self.printed_sd else self.difference / self.printed_sd
+
+    def is_outside(self, tolerance: Tolerance) -> bool:
+        """Whether ours is further from the print than it may be, as far as rounding tells."""
+        by_sds = tolerance.sds is not None and self.in_sds is not None
+        if by_sds and abs(self.in_sds or 0.0) > (tolerance.sds or 0.0) + 1e-9:
+            return True
+        relative = tolerance.relative
+        if relative is None and not by_sds:
+            relative = DEFAULT_TOLERANCE
+        return relative is not None and self.percent is not None and abs(self.percent) > 100.0 * relative + 1e-9
 
 
 class Row(NamedTuple):
@@ -101,7 +152,7 @@ class Outside(NamedTuple):
     def place(self) -> str:
         """Dataset, learner and, for a learner with them, its setting and budget."""
         budget = self.cell.budget.title() if has_budget(self.cell) else ""
-        parts = (self.cell.dataset, self.cell.label, self.cell.setting.text, budget)
+        parts = (self.cell.dataset, self.cell.label, self.cell.setting.text or self.cell.chosen, budget)
         return ", ".join(part for part in parts if part)
 
 
@@ -115,10 +166,11 @@ class Table:
     notes: list[str]
     columns: list[str]
     blocks: list[Block]
-    tolerance: float
+    tolerance: Tolerance
     relative_to: str | None
     printed: Printed
     outside: list[Outside]
+    candidates: list[Candidate]
 
     @property
     def file_name(self) -> str:
@@ -134,6 +186,16 @@ class Table:
     def has_printed(self) -> bool:
         """Whether any cell has a printed number."""
         return any(cell.printed is not None for cell in self.cells)
+
+    @property
+    def has_sds(self) -> bool:
+        """Whether any cell can be compared in printed standard deviations."""
+        return any(cell.in_sds is not None for cell in self.cells)
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether any cell shows a setting that was chosen."""
+        return any(cell.chosen for cell in self.cells)
 
     @property
     def has_relative(self) -> bool:
@@ -165,11 +227,24 @@ def has_budget(cell: Cell) -> bool:
 def build(results: Results) -> list[Table]:
     """Return the tables that the config asks for, or one of everything measured where it asks for none."""
     specs = results.report.get("tables") or _default_specs(results)
-    kinds = {_kind(spec) for spec in specs}
+    kinds = {_kind(spec) for spec in specs if not spec.get("choose")}
     measured = {kind: _measure(results, *kind) for kind in kinds}
     # All that ran has its seconds, so they tell the layout of any table.
     ran = measured.get((SECONDS, None)) or _measure(results, SECONDS, None)
-    return [_table(results, spec, measured[_kind(spec)], ran) for spec in specs]
+    made = []
+    for spec in specs:
+        if spec.get("choose"):
+            choice = _choice(results, spec)
+            chosen = replace(results, runs=choice.runs, failed=choice.failed)
+            made.append(_table(results, spec, _measure(chosen, *_kind(spec)), _measure(chosen, SECONDS, None), choice))
+        else:
+            made.append(_table(results, spec, measured[_kind(spec)], ran))
+    return made
+
+
+def _choice(results: Results, spec: dict[str, Any]) -> Choice:
+    labels = [*(spec.get("columns") or results.labels), spec.get("relative_to")]
+    return choose(results, spec, spec.get("rows") or results.datasets, filter(None, labels))
 
 
 def _default_specs(results: Results) -> list[dict[str, Any]]:
@@ -179,7 +254,10 @@ def _default_specs(results: Results) -> list[dict[str, Any]]:
 
 
 def _quantity(spec: dict[str, Any]) -> Quantity:
-    return QUANTITIES[str(spec.get("quantity") or ONLINE_ERROR.name)]
+    quantity = QUANTITIES[str(spec.get("quantity") or ONLINE_ERROR.name)]
+    by_prefix = (spec.get("choose") or {}).get("by") == "prefix"
+    # What was seen before the choice does not count.
+    return REST_ERROR if by_prefix and quantity is ONLINE_ERROR else quantity
 
 
 def _kind(spec: dict[str, Any]) -> tuple[Quantity, str | None]:
@@ -193,7 +271,13 @@ def _measure(results: Results, quantity: Quantity, reference: str | None) -> Mea
     return measure(runs, results.failed, quantity)
 
 
-def _table(results: Results, spec: dict[str, Any], measurements: Measurements, ran: Measurements) -> Table:
+def _table(
+    results: Results,
+    spec: dict[str, Any],
+    measurements: Measurements,
+    ran: Measurements,
+    choice: Choice | None = None,
+) -> Table:
     name, quantity = str(spec["name"]), _quantity(spec)
     expected = (results.manifest.get("expected") or {}).get(name) or []
     where = f"{results.folder / 'manifest.json'}: expected.{name}"
@@ -204,8 +288,11 @@ def _table(results: Results, spec: dict[str, Any], measurements: Measurements, r
     printed = Printed(expected, aliases, where, quantity)
     columns = list(dict.fromkeys(spec.get("columns") or results.labels))
     rows = list(spec.get("rows") or results.datasets)
-    tolerance = DEFAULT_TOLERANCE if spec.get("tolerance") is None else float(spec["tolerance"])
-    grid = _Grid(rows, columns, measurements, ran, printed, spec.get("relative_to") if below is None else None)
+    tolerance = Tolerance(spec.get("tolerance"), spec.get("tolerance_sd"))
+    if tolerance == (None, None):
+        tolerance = Tolerance(DEFAULT_TOLERANCE)
+    reference = spec.get("relative_to") if below is None else None
+    grid = _Grid(rows, columns, measurements, ran, printed, reference, choice.texts if choice else {})
     blocks = grid.blocks()
     made = Table(
         name=name,
@@ -218,12 +305,29 @@ def _table(results: Results, spec: dict[str, Any], measurements: Measurements, r
         relative_to=grid.reference,
         printed=printed,
         outside=_outside(results, blocks, tolerance),
+        candidates=choice.candidates if choice else [],
     )
-    made.notes.extend(_notes(results, made))
+    first, *others = _notes(results, made)
+    made.notes.append(first)
+    made.notes.extend(choice.notes if choice else [])
     if below is not None:
         of_print = ", and the print's by the print's" if made.has_printed else ""
-        made.notes.insert(1, f"Seconds are divided by those of {below} on the same data{of_print}.")
+        made.notes.append(f"Seconds are divided by those of {below} on the same data{of_print}.")
+    # Results of before there was a choice do not say it.
+    if quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers and "alone" in results.config:
+        made.notes.append(_of_sharing(results))
+    made.notes.extend(others)
     return made
+
+
+def _of_sharing(results: Results) -> str:
+    """Return in words whether the learners' seconds are their own."""
+    if results.config["alone"]:
+        return "Every run was made on its own, so its seconds are all that it needed."
+    return (
+        "The learners of a stream shared kernel values: a run's seconds are its own and its part of what was shared, "
+        "and say little of what it would need alone (alone: true in the config)."
+    )
 
 
 class _Grid:
@@ -241,12 +345,14 @@ class _Grid:
         ran: Measurements,
         printed: Printed,
         reference: str | None,
+        chosen: dict[Place, str],
     ) -> None:
         self.rows = rows
         self.columns = columns
         self.reference = reference
         self._measurements = measurements
         self._printed = printed
+        self._chosen = chosen
         self._ran = ran
         self._places: dict[tuple[str, str], list[Place]] = {}
         for place in ran:
@@ -298,7 +404,7 @@ class _Grid:
     def _settings(self, row: str, budget: Budget) -> list[Setting]:
         """Return the settings of a dataset's rows with this budget; one without any is a row, too."""
         here = self._of_row(row)
-        own = {place.setting for place in here if place.budget == budget}
+        own = {place.setting for place in here if _block_of(place.budget) == budget}
         if not here:
             printed = [place for column in self.columns for place in self._printed.places(row, column)]
             own = {setting for b, setting in printed if b == budget}
@@ -313,41 +419,53 @@ class _Grid:
     def _row(self, header: str, row: str, budget: Budget, setting: Setting) -> Row:
         cells = [self._cell(row, column, budget, setting) for column in self.columns]
         places = (self._find(row, column, budget, setting) for column in self.columns)
-        means = [self._ran[place].budget for place in places if place is not None and place.budget != NO_BUDGET]
+        means = [self._ran[place].budget for place in places if place is not None and place.budget == budget]
         return Row(header, setting, _mean_budget(means) if budget.kind == "fraction" else "", cells)
 
     def _cell(self, row: str, column: str, budget: Budget, setting: Setting) -> Cell:
-        own, measured, number = self._pair(row, column, budget, setting)
+        place, measured, (number, sd) = self._pair(row, column, budget, setting)
         relative = None
         if self.reference is not None and measured is not None and number:
-            _, base, base_number = self._pair(row, self.reference, budget, setting)
+            _, base, (base_number, _) = self._pair(row, self.reference, budget, setting)
             if base is not None and base_number and base.mean:
                 relative = (measured.mean / number) / (base.mean / base_number)
         source = self._printed.source(row, column)
-        return Cell(row, column, budget, own, measured, number, source, relative)
+        found = self._find(row, column, budget, setting)
+        chosen = "" if found is None else self._chosen.get(found, "")
+        return Cell(row, column, place.budget, place.setting, measured, number, source, relative, sd, chosen)
 
     def _find(self, row: str, column: str, budget: Budget, setting: Setting) -> Place | None:
         """Return whose runs stand in a cell."""
         fitting = [
             place
             for place in self._places.get((row, column), [])
-            if place.budget in (budget, NO_BUDGET) and place.setting.within(setting)
+            if (place.budget == budget or place.budget.is_everywhere) and place.setting.within(setting)
         ]
         return max(fitting, key=lambda p: (p.budget == budget, len(p.setting.items)), default=None)
 
     def _pair(
         self, row: str, column: str, budget: Budget, setting: Setting
-    ) -> tuple[Setting, Measured | None, float | None]:
-        """Return the setting that stands in a cell, what was measured there and what is printed."""
+    ) -> tuple[Place, Measured | None, tuple[float | None, float | None]]:
+        """Return the place that a cell shows, what was measured there and what is printed, with its deviation.
+
+        The budget is that of the block, where the learner has none.
+        """
         place = self._find(row, column, budget, setting)
         if place is None:
             # What never ran may be printed without a setting.
             tried = [setting] if self._places.get((row, column)) else [setting, NO_SETTING]
-            found = [self._printed.find(row, column, budget, budget != NO_BUDGET, one) for one in tried]
-            return setting, None, next((number for number in found if number is not None), None)
+            found = [self._printed.find_with_sd(row, column, budget, budget != NO_BUDGET, one) for one in tried]
+            known = next((pair for pair in found if pair[0] is not None), (None, None))
+            return Place(row, column, budget, setting), None, known
         has_budget = place.budget != NO_BUDGET
-        number = self._printed.find(row, column, budget, has_budget, place.setting, bool(place.setting.items))
-        return place.setting, self._measurements.get(place), number
+        shown = place._replace(budget=place.budget if has_budget else budget)
+        has_setting = bool(place.setting.items)
+        pair = self._printed.find_with_sd(row, column, shown.budget, has_budget, place.setting, has_setting)
+        return shown, self._measurements.get(place), pair
+
+
+def _block_of(budget: Budget) -> Budget:
+    return NO_BUDGET if budget.is_everywhere else budget
 
 
 def _mean_budget(means: list[float]) -> str:
@@ -359,7 +477,7 @@ def _mean_budget(means: list[float]) -> str:
     return f"mean B {sum(means) / len(means):,.0f}"
 
 
-def _outside(results: Results, blocks: list[Block], tolerance: float) -> list[Outside]:
+def _outside(results: Results, blocks: list[Block], tolerance: Tolerance) -> list[Outside]:
     found: dict[tuple[Any, ...], Outside] = {}
     for cell in (cell for block in blocks for row in block.rows for cell in row.cells):
         if cell.is_outside(tolerance):
@@ -380,11 +498,12 @@ def explains(finding: dict[str, Any], cell: Cell) -> bool:
     if (datasets and cell.dataset not in datasets) or (labels and cell.label not in labels):
         return False
     settings = [items_of(text) for text in _as_list(finding.get("setting"))]
-    if settings and not any(items <= set(cell.setting.items) for items in settings):
+    if settings and not any(items <= {*cell.setting.items, *items_of(cell.chosen)} for items in settings):
         return False
     for key, kind in (("budget_fraction", "fraction"), ("budget", "budget")):
         wanted = _as_list(finding.get(key))
-        if wanted and (cell.budget.kind != kind or cell.budget.value not in wanted or not has_budget(cell)):
+        kinds = (kind, "dataset") if kind == "budget" else (kind,)
+        if wanted and (cell.budget.kind not in kinds or cell.budget.value not in wanted or not has_budget(cell)):
             return False
     return True
 
@@ -401,8 +520,12 @@ def _as_list(value: Any) -> list[Any]:
 
 def _notes(results: Results, table: Table) -> list[str]:
     cell = "measured mean ± standard deviation"
+    beside = ["chosen setting; "] if table.has_chosen else []
     if table.has_printed:
-        cell += " (printed, difference relative to the print)"
+        beside.append("printed, difference relative to the print")
+        beside += [", in printed standard deviations"] if table.has_sds else []
+    if beside:
+        cell += f" ({''.join(beside).removesuffix('; ')})"
     unit = ", in percent" if table.quantity.is_percent else ""
     notes = [
         f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over "
@@ -410,6 +533,9 @@ def _notes(results: Results, table: Table) -> list[str]:
     ]
     if any(cell.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference_of(results, table.columns)} on the same stream.")
+    if table.quantity is REST_ERROR and table.has_printed:
+        notes.append("The printed numbers are of all rounds.")
+    notes += _by_dataset(results, table)
     if table.quantity is TEST_ERROR and any(c.measured is None for c in table.cells):
         notes.append("Only learners that keep every example they hold have an averaged hypothesis of bounded size.")
     for ours, theirs in dict.fromkeys(
@@ -431,6 +557,20 @@ def _notes(results: Results, table: Table) -> list[str]:
     if any(cell.measured and cell.measured.n_failed for cell in table.cells):
         notes.append("† Some of this cell's runs failed; the mean is over those that finished.")
     return notes + warnings(results)
+
+
+def _by_dataset(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each parameter or budget with one value a dataset, of the learners that share them."""
+    rows = [dataset for dataset in results.datasets if dataset in {cell.dataset for cell in table.cells}]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for label in table.columns:
+        entry = results.entries.get(label, {})
+        for name, values in {"budget": entry.get("budget"), **(entry.get("parameters") or {})}.items():
+            if is_by_dataset(values):
+                told = {dataset: typed_values(entry, name, dataset) for dataset in rows}
+                text = ", ".join(f"{d} {value_text(own[0])}" for d, own in told.items() if len(own) == 1)
+                alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
+    return [f"{name} of {', '.join(labels)}: {text}." for (name, text), labels in alike.items() if text]
 
 
 def _unfinished(results: Results, table: Table) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from budgetrun.report.curves import TORN
+from budgetrun.report.parts import read_parts
 
 
 class Traces:
@@ -26,14 +26,8 @@ class Traces:
         """Return seconds and objectives of a run, shape (n,) each, n >= 1, seconds not falling; None without any."""
         if self._traces is None:
             self._traces = {}
-            for path in sorted(self._folder.glob("*.npz")):
-                try:
-                    # numpy leaves a file open that it takes for torn.
-                    with path.open("rb") as file, np.load(file) as data:
-                        arrays = [data[name] for name in ("run_id", "seconds", "objective")]
-                except TORN:
-                    continue
-                for one, seconds, objective in zip(*arrays, strict=True):
+            for _, arrays in read_parts(self._folder, ("run_id", "seconds", "objective")):
+                for one, seconds, objective in zip(*arrays.values(), strict=True):
                     known = np.isfinite(seconds) & np.isfinite(objective)
                     if known.any():
                         # Points that are runs of their own may seem to come before earlier ones.

@@ -95,7 +95,7 @@ def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
         "eta=2, projectron.eta=0.1",
         "eta=2, projectron.eta=0.2",
     ]
-    assert results.own_text("bogd", results.settings("bogd")[0]) == "eta=1"
+    assert results.own_text("one", "bogd", results.settings("bogd")[0]) == "eta=1"
 
 
 def test_one_finished_setting_of_a_sweep_is_still_named(tmp_path):

@@ -117,20 +117,35 @@ def test_seconds_are_ratios_on_both_sides(folder):
     assert "Relative to" not in text
 
 
+def ratios_to(reference, *rows_given):
+    columns = ["dataset", "task", "repetition", "label", "seconds", "parameters"]
+    runs = pd.DataFrame([(data, "-", *rest) for data, *rest in rows_given], columns=columns)
+    return ratios.with_ratios(runs, reference)["seconds_ratio"].tolist()
+
+
 def test_ratios_are_of_the_same_stream():
-    runs = pd.DataFrame(
-        [
-            ("d", "-", "0", "a", 1.0),
-            ("d", "-", "0", "b", 3.0),
-            ("d", "-", "1", "a", 2.0),
-            ("d", "-", "1", "b", 3.0),
-            ("d", "-", "1", "a", 4.0),
-            ("e", "-", "0", "b", 1.0),
-        ],
-        columns=["dataset", "task", "repetition", "label", "seconds"],
+    found = ratios_to(
+        "a",
+        ("d", "0", "a", 1.0, "{}"),
+        ("d", "0", "b", 3.0, "{}"),
+        ("d", "1", "a", 2.0, "{}"),
+        ("d", "1", "b", 3.0, "{}"),
+        ("d", "1", "a", 4.0, "{}"),
+        ("e", "0", "b", 1.0, "{}"),
     )
-    found = ratios.with_ratios(runs, "a")["seconds_ratio"].tolist()
     np.testing.assert_allclose(found, [1, 3, 2 / 3, 1, 4 / 3, np.nan])
+
+
+def test_ratios_are_of_the_same_problem_where_there_is_one():
+    found = ratios_to(
+        "a",
+        ("d", "0", "a", 1.0, '{"C": 1.0, "accuracy": 0.1}'),
+        ("d", "0", "a", 9.0, '{"C": {"formula": "T", "value": 2.0}}'),
+        ("d", "0", "b", 3.0, '{"C": 1.0}'),
+        ("d", "0", "b", 3.0, '{"C": 2.0}'),
+        ("d", "0", "b", 3.0, '{"C": 3.0}'),
+    )
+    np.testing.assert_allclose(found, [1, 1, 3, 1 / 3, 3 / 5])
 
 
 def test_the_page_speaks_of_solvers(folder):
@@ -203,6 +218,25 @@ def test_a_bound_above_an_objective_is_told(tmp_path):
     assert note == (
         "one: the largest lower bound, 9.9 (mpu), is above the smallest objective, 9 (dcd): one of the two is wrong."
     )
+
+
+def test_gaps_above_the_accuracy_are_told_with_their_cause(tmp_path):
+    asked = {"parameters": '{"C": 1.0, "accuracy": 0.0001}'}
+    rows = [
+        solved("one", "mpu", 10.0, 9.9995, **asked),
+        solved("one", "dcd", 10.0011, **asked),
+        solved("one", "pegasos", 10.1, **asked, error="stopped at its limit of 5 steps"),
+        solved("one", "exact", 10.0004, **asked),
+        solved("one", "aimed", 11.0, parameters='{"C": 1.0, "accuracy": 0.0001, "target": 11}'),
+        solved("two", "dcd", 10.0, **asked),
+    ]
+    found = load(build(tmp_path / "r", rows))
+    assert brackets.notes(found.brackets, ["one", "two"])[1:-1] == [
+        "one: dcd is within 1.6e-04 of the optimum for all that is known, not within 0.0001; it has no bound of its "
+        "own to stop by.",
+        "one: pegasos is within 1.0e-02 of the optimum for all that is known, not within 0.0001; it stopped early, "
+        "see below.",
+    ]
 
 
 def test_runs_that_stopped_early_are_noted(tmp_path):
