@@ -57,7 +57,7 @@ def main() -> None:
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Worker processes.  [default: the cores; 1 with solvers, which are timed]",
+    help="Worker processes.  [default: the cores; 1 with solvers or alone: true, which are timed]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, how much is done, and what it would cost.")
 @click.option("--only", multiple=True, metavar="KEY=VALUE", help="Only runs with this dataset, algorithm, budget, ...")
@@ -136,6 +136,26 @@ def report(results: Path) -> None:
 
 @main.command()
 @click.argument("results", type=click.Path(path_type=Path))
+@click.option("--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first.")
+@click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Of each dataset, at most.")
+@click.option("--all", "every", is_flag=True, help="All streams.")
+def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> None:
+    """Hold the papers' mistake bounds against the runs of a results folder; exit code 1 if one is violated."""
+    from budgetrun.bounds import write_bounds
+
+    problems = []
+    for folder in _folders(results):
+        _complete(folder)
+        report = write_bounds(folder, data_dir, None if every else streams)
+        click.echo(report.text)
+        problems += [*report.missing, *report.violated]
+    for problem in problems:
+        click.echo(problem, err=True)
+    sys.exit(int(bool(problems)))
+
+
+@main.command()
+@click.argument("results", type=click.Path(path_type=Path))
 def status(results: Path) -> None:
     """Say how many runs of a results folder are done, and what makes the rest."""
     from budgetrun.sweep import progress_of
@@ -165,7 +185,8 @@ def check(configs: tuple[str, ...]) -> None:
         except InputError as error:
             problems.append(str(error))
             continue
-        n_settings = len(list(loaded.expand()))
+        counts = sorted({len(list(loaded.expand(dataset.label))) for dataset in loaded.datasets})
+        n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         what = f"{len(loaded.datasets)} datasets, {n_settings} settings of {len(loaded.algorithms)} algorithms"
         click.echo(f"{name}: good; {what}")
     if problems:

@@ -246,7 +246,8 @@ def _replace(path: Path, content: str | bytes) -> None:
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    return repr(value) if isinstance(value, float) else str(value)
+    # numpy's floats are floats whose repr is another.
+    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _line(row: Row) -> str:

@@ -12,7 +12,7 @@ from sweeping import COMMAND, TOP, config, ended, run, start, untimed, written
 
 from budgetrun.data import files
 
-VERBS = ["sweep", "plot", "report", "status", "list", "check", "data", "bench"]
+VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data", "bench"]
 
 
 @pytest.fixture(autouse=True)

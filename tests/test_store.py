@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from budgetrun.errors import InputError
@@ -65,6 +66,12 @@ def test_rows_of_solvers_have_no_mistakes(store):
         assert list(found) == [f"{1:016x}", f"{2:016x}"]
         assert found[f"{1:016x}"]["objective"] == found[f"{1:016x}"]["epochs"] == ""
         assert [found[f"{2:016x}"][key] for key in ("objective", "lower_bound", "steps")] == ["12.5", "12.4", "3"]
+
+
+def test_numbers_of_numpy_are_kept_as_others(store):
+    solved = {"mistakes": None, "online_error": None, "objective": np.float64(0.1), "seconds": np.float64(0.5)}
+    store.save("a", [row(1, **solved)])
+    assert again(store).rows()[f"{1:016x}"]["objective"] == "0.1"
 
 
 def test_table_is_sorted_by_stream_learner_and_number(store):

@@ -19,6 +19,7 @@ from budgetrun.engine import Group, projection, run
 from budgetrun.kernels import Kernel
 from budgetrun.learners import find
 from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus
+from budgetrun.theory.projectron import alma_bound, projectron_bound, reach_of
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 N_CLASSES = 5
@@ -148,14 +149,8 @@ def scaled(competitors, largest):
             yield values, norm
 
 
-def theorem_3_or_4(norm, loss, eta, B=0.0):
-    """The right-hand side; without margin errors, B = 0, it is Theorem 3's."""
-    a = 1 - eta * norm
-    return norm**2 / a**2 + loss / a + norm / a * math.sqrt(max(0.0, loss / a - B))
-
-
 def gain(updates, losses, eta):
-    """B of Theorems 4 and 6, with tau from its definition below Theorem 4."""
+    """B of Theorems 4 and 6, with tau from its definition below Theorem 4; the learner sums it up itself."""
     B = 0.0
     for u in updates:
         if u.mistaken:
@@ -184,9 +179,10 @@ def test_projectron_theorem_3(streams, name, eta, threshold):
     perceptron.feed(X, y[None])
     # What the proof uses is that a projection moves k(x, .) by eta at most.
     reach = eta if threshold == "distance" else math.sqrt(eta)
+    assert reach_of(member.learner) == pytest.approx(reach)
     largest = min(1 / reach, 50.0) if reach else 50.0
     bounds = [
-        theorem_3_or_4(norm, np.maximum(0, 1 - y * values).sum(), reach)
+        float(projectron_bound(norm, np.maximum(0, 1 - y * values).sum(), reach))
         for values, norm in scaled(binary_competitors(K, y, perceptron.members), largest)
     ]
     assert member.count.mistakes <= min(bounds) + 1e-6
@@ -201,7 +197,7 @@ def test_projectron_theorem_3_is_tight_on_orthogonal_examples():
     for name, multiclass in (("projectron", False), ("projectron", True)):
         learner = find(name, multiclass=multiclass)(eta=0.0)
         assert run(learner, kernels.Linear(), X, y, n_classes=2 if multiclass else None).mistakes == 30
-    assert theorem_3_or_4(math.sqrt(30), 0.0, 0.0) == pytest.approx(30)
+    assert projectron_bound(math.sqrt(30), 0.0, 0.0) == pytest.approx(30)
 
 
 @pytest.mark.parametrize("name", marked(BINARY))
@@ -212,11 +208,12 @@ def test_projectron_pp_theorem_4(streams, name, eta):
     perceptron = Group(kernel, [find("perceptron")()])
     perceptron.feed(X, y[None])
     B = gain(updates, lambda u: 1 - u.told[0] * u.told[1], eta)
+    assert member.learner.facts(member.hypothesis) == {"gain": pytest.approx(B, abs=1e-9)}
     bounds, without = [], []
     for values, norm in scaled(binary_competitors(K, y, perceptron.members), 1 / eta):
         loss = np.maximum(0, 1 - y * values).sum()
-        bounds.append(theorem_3_or_4(norm, loss, eta, B))
-        without.append(theorem_3_or_4(norm, loss, eta))
+        bounds.append(float(projectron_bound(norm, loss, eta, B)))
+        without.append(float(projectron_bound(norm, loss, eta)))
     assert member.count.mistakes <= min(bounds) + 1e-6
     assert min(bounds) <= min(without)
     # The other two have no example so near to the others that its projection would pay.
@@ -253,6 +250,7 @@ def test_several_classes_theorem_6(streams, name, labels, eta):
         learner = MulticlassProjectronPlusPlus.of(L, eta=eta)
         member, updates = record(learner, kernel, X, codes, m)
         B = gain(updates, lambda u: 1 - u.told[2], eta)
+        assert member.learner.facts(member.hypothesis) == {"gain": pytest.approx(B, abs=1e-9)}
     perceptron = Group(kernel, [find("perceptron", multiclass=True)()], n_classes=m)
     perceptron.feed(X, codes[None])
     bounds, at = [], np.arange(len(codes))
@@ -260,21 +258,15 @@ def test_several_classes_theorem_6(streams, name, labels, eta):
         others = values.copy()
         others[codes, at] = -np.inf
         loss = np.maximum(0, 1 - values[codes, at] + others.max(axis=0)).sum()
-        bounds.append(theorem_3_or_4(norm, loss, eta, B))
+        bounds.append(float(projectron_bound(norm, loss, eta, B)))
     assert member.count.mistakes <= min(bounds) + 1e-6
     if name == "coded" and eta < 0.1:
         assert min(bounds) < len(codes)
 
 
-def theorem_7(loss, gamma, eta, C, printed):
-    """The right-hand side. Where the paper prints rho^2, Gentile's proof has 1 / (C^2 (gamma - eta)^2), not its square.
-
-    With m updates it gets to sqrt(m + 1) >= C ((gamma - eta) m - D), and m - D / (gamma - eta) <= rho sqrt(m + 1), with
-    rho = 1 / (C (gamma - eta)), has the solution below. The printed rho has a square too many. As C (gamma - eta) <= 1,
-    that only makes the bound larger, so both readings must hold.
-    """
-    rho = 1 / (C * (gamma - eta)) ** (2 if printed else 1)
-    return loss / (gamma - eta) + rho**2 / 2 + math.sqrt(rho**4 / 4 + rho**2 / (gamma - eta) * loss + rho**2)
+def theorem_7(loss, gamma, lost, C, *, printed):
+    """The right-hand side for g of norm 1 with this loss at the margin gamma."""
+    return float(alma_bound(1 / gamma, loss / gamma, lost, C, printed=printed))
 
 
 ALMAS = [{}, {"alpha": 1.0, "C": 1.0}, {"alpha": 0.9}]
@@ -292,6 +284,8 @@ def test_projected_alma_theorem_7(streams, name, eta, delta, given):
     # The proof needs what a projection loses of k(x, .) itself. The text's delta = f' - f'' is that times the step,
     # C / sqrt(k): there the bound is for the most that was lost of an example in this run, which may be above eta.
     lost = max([math.sqrt(u.residual) for u in updates if not u.added], default=0.0)
+    if (K.diagonal() == 1).all():
+        assert learner.facts(member.hypothesis) == {"lost": pytest.approx(lost)}
     if delta == "example":
         assert lost <= eta + 1e-4
         lost = eta
@@ -304,7 +298,7 @@ def test_projected_alma_theorem_7(streams, name, eta, delta, given):
             if gamma > lost:
                 loss = np.maximum(0, gamma - margins).sum()
                 for printed in bounds:
-                    bounds[printed].append(theorem_7(loss, gamma, lost, learner.C, printed))
+                    bounds[printed].append(theorem_7(loss, gamma, lost, learner.C, printed=printed))
     assert member.count.mistakes <= min(bounds[False]) + 1e-6
     assert min(bounds[False]) <= min(bounds[True])
     # Nothing is lost that the text does not allow.

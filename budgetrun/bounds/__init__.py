@@ -1,0 +1,55 @@
+"""Both sides of the papers' bounds on the runs of a results folder: `budgetrun bounds`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Report", "write_bounds"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of looking at a results folder.
+
+    Attributes
+    ----------
+    text : str
+        The table, how much was looked at, and the files written.
+    violated : list of str
+        A sentence for each bound that does not hold.
+    missing : list of str
+        A sentence for each dataset whose data are neither here nor to be had; its runs were not looked at.
+    """
+
+    text: str
+    violated: list[str]
+    missing: list[str]
+
+
+def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:
+    """Evaluate every bound that is about a run of a results folder; write ``bounds.csv`` and ``figures/bounds_*.png``.
+
+    Parameters
+    ----------
+    folder : Path
+        A results folder; it needs no ``curves/``, but for the figures.
+    data_dir : Path or None
+        Where to look for data first: the streams are drawn again.
+    streams : int, >= 1, or None
+        Of each dataset at most so many streams, those of the first repetitions and tasks; None for all.
+
+    Raises
+    ------
+    InputError
+        The folder holds no finished run, or data differ from those of the runs.
+    """
+    from budgetrun.bounds.check import check
+    from budgetrun.bounds.figure import draw
+    from budgetrun.bounds.text import summary, write_csv
+    from budgetrun.report.results import load
+
+    results = load(Path(folder))
+    checked = check(results, data_dir, streams)
+    write_csv(results.folder / "bounds.csv", checked.rows)
+    return Report(summary(results, checked, draw(results, checked)), checked.violations, checked.missing)
