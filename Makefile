@@ -33,7 +33,7 @@ lint: $(READY)  ## Check style, and that public functions have types
 	$(BIN)/ruff check .
 
 data: $(READY)  ## Fetch and verify the data sets of all configs
-	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1
+	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1 phishing w8a cod_rna susy_30000 covtype_92962
 
 bench: $(READY)  ## Measure the engine against plain loops
 	$(BIN)/budgetrun bench
