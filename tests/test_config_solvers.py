@@ -116,8 +116,8 @@ MISTAKES = [
     ),
     (
         LEARNING | table(quantity="gap"),
-        "report.tables[0].quantity: must be one of online_error, support_size, test_error, last_test_error, seconds, "
-        "as the algorithms are learners, got 'gap'",
+        "report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
+        "last_test_error, seconds, seconds_ratio, as the algorithms are learners, got 'gap'",
     ),
     (
         MPU | figure(x="budget"),

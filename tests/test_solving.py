@@ -9,15 +9,17 @@ import pytest
 from sweeping import config, outcomes, parts, rows, run, start, untimed, written
 
 from budgetrun import config as config_module
-from budgetrun import solvers
+from budgetrun import resources, solvers
 from budgetrun.errors import InputError
+from budgetrun.kernels import make
 from budgetrun.learners import find
-from budgetrun.plan import code_version, make_plan
-from budgetrun.solvers import Progress
+from budgetrun.plan import Job, code_version, make_plan
+from budgetrun.solvers import Progress, Solver
 from budgetrun.solvers.dcd import DualCoordinateDescent
-from budgetrun.solving import packed
-from budgetrun.store import SOLVER_COLUMNS
+from budgetrun.solving import packed, run_job
+from budgetrun.store import SOLVER_COLUMNS, Store
 from budgetrun.sweep import Options, describe, sweep
+from budgetrun.work import Settings
 
 
 def solver_config(folder, name="solved", **changes):
@@ -177,6 +179,25 @@ def test_solutions_are_tested(tmp_path, made, kernel):
     assert row["test_error"] == ""
 
 
+@pytest.mark.parametrize("kernel", [{"name": "linear"}, {"name": "gaussian", "gamma": 4.0}], ids=lambda k: k["name"])
+def test_a_bias_counts_in_tests(tmp_path, made, kernel):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.8, 1, -1)
+    X[:, 0] += 0.5 * y + 3
+    Z, z = 2 * rng.normal(size=(300, 2)), rng.choice([-1, 1], 300)
+    for name, rows_of_file in (("a", np.column_stack([y, X])), ("b", np.column_stack([z, Z]))):
+        np.savetxt(tmp_path / f"{name}.csv", rows_of_file, delimiter=",", fmt="%.17g")
+    given = {"name": "own", "path": "a.csv", "test_path": "b.csv", "order": "file"}
+    algorithms = [{"name": "mpu", "rho": 2.0}]
+    path = solver_config(tmp_path, datasets=[given], kernel=kernel, repetitions=1, algorithms=algorithms)
+    assert made(path)[0] == 0
+    (row,) = rows(tmp_path / "results" / "solved")
+    solved = solvers.find("mpu")(rho=2.0).solve(X, y, make(**kernel))
+    scores = make(**kernel).between(Z, X) @ (solved.dual * y)
+    assert float(row["last_test_error"]) == np.mean(z * (scores + solved.bias) <= 0)
+    assert float(row["last_test_error"]) != np.mean(z * scores <= 0)
+
+
 def test_runs_survive_a_kill(tmp_path):
     slow = {"name": "mpu", "accuracy": 1e-7, "seeds": 60}
     data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 4000}}]
@@ -266,3 +287,23 @@ def test_adult_and_web_come_to_the_printed_objectives(tmp_path, made):
         assert low <= objective <= high * (1 + 1e-4)
         # What the solver says of itself bounds what is known.
         assert float(row["gap"]) >= objective / high - 1
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", ["adult", "web"])
+def test_committed_runs_are_what_the_code_gives(tmp_path, dataset):
+    top = resources.checkout()
+    kept = Store(top / "results" / "mpu_table1").rows().values() if top else ()
+    if not kept or not os.environ.get("BUDGETRUN_DATA"):
+        pytest.skip("needs committed results, and BUDGETRUN_DATA set to the folder of the real data sets")
+    settings = config_module.load(top / "configs" / "mpu_table1.yaml")
+    spec = next(d for d in settings.datasets if d.label == dataset)
+    plan = make_plan(settings.model_copy(update={"datasets": (spec,)}))
+    runs = tuple(run for run in plan.runs if run.spec.name == "mpu")
+    given = Settings(settings.seed, "mistake", "float64", None, tmp_path, os.getpid(), code_version(Solver))
+    for row in run_job(Job("again", spec, 0, runs), given).rows:
+        (old,) = (old for old in kept if (old["dataset"], old["label"]) == (dataset, row["label"]))
+        assert row["status"] == "done"
+        assert str(row["epochs"]) == old["epochs"]
+        assert row["objective"] == pytest.approx(float(old["objective"]), rel=1e-9)
+        assert row["lower_bound"] == pytest.approx(float(old["lower_bound"]), rel=1e-9)

@@ -2,8 +2,8 @@
 
 Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. Those named
 ``_by_index`` are as programs are often written: norms are computed once, but the support set is a list of row numbers,
-by which the examples are gathered every round. All return the rounds of the mistakes, from 0; `projectron_pp` also
-those of the examples it holds.
+by which the examples are gathered every round. All return the rounds of the mistakes, from 0; those that project also
+those of the examples they hold.
 """
 
 from __future__ import annotations
@@ -106,6 +106,41 @@ def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tup
             continue
         mistakes.append(t)
         if residual <= eta:
+            solution *= label
+            weights[:size] += solution[:size]
+            continue
+        solution[size] = -1
+        inverse = dsyr(1 / residual, solution, lower=1, a=inverse, overwrite_a=1)
+        support[size], weights[size], offsets[size] = x, label, square
+        held.append(t)
+        if size + 1 == len(inverse):
+            inverse = np.asfortranarray(np.pad(inverse, (0, _GROWTH)))
+    return mistakes, held
+
+
+def always_adding_projectron(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
+    """Run the Projectron++ of the comparison of 2024, with the inverse kernel matrix as in `projectron_pp`."""
+    T, d = X.shape
+    support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
+    inverse = np.zeros((_GROWTH, _GROWTH), order="F")
+    squares = gamma * np.square(X).sum(axis=1)
+    mistakes: list[int] = []
+    held: list[int] = []
+    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
+        x, size = X[t], len(held)
+        k = np.matmul(support[:size], x, out=room[:size])
+        k *= 2 * gamma
+        k -= offsets[:size]
+        k -= square
+        np.exp(k, out=k)
+        margin = label * (weights[:size] @ k).item()
+        if margin >= 1 - _ROUNDING:
+            continue
+        if margin <= _ROUNDING and margin <= _negligible(weights[:size], k):
+            mistakes.append(t)
+        solution = dsymv(1.0, inverse, room[: len(inverse)], lower=1)
+        residual = 1 - (solution[:size] @ k).item()
+        if residual <= eta**2 + _ROUNDING:
             solution *= label
             weights[:size] += solution[:size]
             continue

@@ -1,4 +1,4 @@
-"""The comparisons on real streams: Projectron++, with more than 1,000 support examples."""
+"""The comparisons on real streams: learners that project, with more than 1,000 support examples."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from budgetrun.bench.timing import RoundsOf, Side, alternate, check_rounds, engi
 from budgetrun.config import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
+from budgetrun.learners.projectron_2024 import AlwaysAddingProjectron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 
 IJCNN1_GAMMA = 8.0
 ETA, SMALL_ETA = 0.05, 0.01
+COD_RNA_GAMMA, COD_RNA_ETA = 0.5, 0.9
 BLOCK_SIZE = 256
 GOAL = 4.0
 MOST_TURNS = 2
@@ -52,6 +54,36 @@ def a9a_projectron_pp_large(sizes: Sizes, data_dir: Path | None) -> Comparison:
     DataMissingError
     """
     return _compare("a9a_projectron_pp_large", "a9a", A9A_GAMMA, SMALL_ETA, sizes, data_dir)
+
+
+def cod_rna_projectron_2024(sizes: Sizes, data_dir: Path | None) -> Comparison:
+    """Time the Projectron++ of the comparison of 2024 on cod-rna, as run there: it holds some 5,000 examples.
+
+    Raises
+    ------
+    DataMissingError
+    """
+    spec = DatasetSpec(name="cod_rna", parts=("test",), n_examples=sizes.rounds)
+    stream = open_stream(spec, SEED, 0, data_dir)
+    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
+    y, make = stream.tasks["-"], partial(AlwaysAddingProjectron, eta=COD_RNA_ETA)
+    plain_run = RoundsOf(partial(loops.always_adding_projectron, X, y, COD_RNA_GAMMA, COD_RNA_ETA))
+    kernel = Gaussian(gamma=COD_RNA_GAMMA)
+    engine_run = RoundsOf(partial(engine_rounds, kernel, make, X, y, block_size=BLOCK_SIZE))
+    plain, engine = Side(plain_run), Side(engine_run)
+    # The plain loop takes minutes: once is enough.
+    alternate([plain, engine], 1)
+    name = "cod_rna_projectron_2024"
+    check_rounds(name, engine_run.rounds, plain_run.rounds)
+    record = partial(record_of, name, X, 1)
+    goal = GOAL if sizes.goals else None
+    ours = record(engine, "float64", BLOCK_SIZE, plain.seconds / engine.seconds, goal, against=plain.mistakes)
+    notes = [
+        f"Both sides make their mistakes on the same rounds, and hold the same {len(engine_run.rounds[1]):,} examples "
+        "in the end. Timed once.",
+    ]
+    title = f"the Projectron++ of the comparison of 2024, eta = {COD_RNA_ETA:g}, on cod-rna, gaussian kernel, sigma = 1"
+    return Comparison(name, title, [record(plain), ours], {}, notes)
 
 
 def _compare(name: str, dataset: str, gamma: float, eta: float, sizes: Sizes, data_dir: Path | None) -> Comparison:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
-from budgetrun.kernels import Kernel
-from budgetrun.solvers.base import Clock, Positive, Progress, Seed, Solution, Solver, Watch, objective, prepared
+from budgetrun.kernels import Kernel, squares
+from budgetrun.solvers.base import (
+    Clock,
+    Count,
+    Positive,
+    Progress,
+    Seed,
+    Solution,
+    Solver,
+    Watch,
+    checkpoints,
+    objective,
+    prepared,
+    too_long,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Iterations = Annotated[int, Field(ge=1, strict=True)]
 
 
 class DualCoordinateDescent(Solver):
@@ -64,7 +74,7 @@ class DualCoordinateDescent(Solver):
         accuracy: Positive = 1e-4,
         tolerance: Positive | None = None,
         target: Positive | None = None,
-        max_iterations: Iterations = 10_000,
+        max_iterations: Count = 10_000,
         seed: Seed = 0,
     ) -> None:
         self.C = C
@@ -83,23 +93,18 @@ class DualCoordinateDescent(Solver):
         else:
             weights, passes, seconds, reached, done = self._tightened(X, y)
         if watch is not None:
-            for limit in _ladder(passes):
+            for limit in checkpoints(passes)[:-1]:
                 some, _, spent = self._run(X, y, self.tolerance or _LEAST, limit)
                 watch(Progress(spent, objective(X, y, some, self.C), math.nan, limit * len(y), 0, limit))
             watch(Progress(seconds, reached, math.nan, passes * len(y), 0, passes))
         return Solution(
             weights=weights,
-            dual=None,
             objective=reached,
-            lower_bound=math.nan,
-            gap=math.nan,
             steps=passes * len(y),
-            unlearning_steps=0,
             epochs=passes,
             seconds=seconds,
-            compile_seconds=0.0,
             converged=done,
-            note="" if done else self._note(passes),
+            note="" if done else self._note(passes) + too_long(squares(X).max(), self.C),
         )
 
     def _note(self, passes: int) -> str:
@@ -152,8 +157,3 @@ class DualCoordinateDescent(Solver):
 _FIRST = 0.1
 _LOOSE = 3.0
 _LEAST = 1e-9
-
-
-def _ladder(passes: int) -> list[int]:
-    """Return numbers of passes below the last, some four an octave."""
-    return sorted({round(2 ** (i / 3)) for i in range(int(3 * math.log2(passes)) + 1)} - {passes})

@@ -13,6 +13,7 @@ from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel, Linear, registry, squares
 from budgetrun.solvers.base import (
     Clock,
+    Count,
     Positive,
     Progress,
     Seed,
@@ -21,6 +22,8 @@ from budgetrun.solvers.base import (
     Watch,
     loading,
     prepared,
+    relative_gap,
+    too_long,
     with_constant,
 )
 from budgetrun.solvers.base import objective as precise_objective
@@ -28,15 +31,10 @@ from budgetrun.solvers.base import objective as precise_objective
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Ratio = Annotated[
-    float,
-    Field(
-        gt=1, allow_inf_nan=False, description="a number > 1 (in units of R^2, or learning and unlearning may cycle)"
-    ),
-]
+_ABOVE_ONE = "a number > 1 (in units of R^2, or learning and unlearning may cycle)"
+Ratio = Annotated[float, Field(gt=1, allow_inf_nan=False, description=_ABOVE_ONE)]
 AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
 Rounds = Annotated[int, Field(ge=0, strict=True)]
-Epochs = Annotated[int, Field(ge=1, strict=True)]
 
 
 class MarginPerceptronWithUnlearning(Solver):
@@ -72,7 +70,8 @@ class MarginPerceptronWithUnlearning(Solver):
     With a hard margin, b is what makes the guarantee (11) f >= (1 + delta)^(-1/2) for the fraction f of the largest
     margin, so that the objective ||w||^2 / 2 at margin 1 is within 1 + delta of its minimum, as with a soft one; it
     stops early when the bound (12) says so much of ``accuracy``. The paper has it stop when that bound "falls below"
-    (11), which must be "reaches". Examples shown to have no margin above 1e-4 R are refused.
+    (11), which must be "reaches". Examples shown to have no margin above 1e-4 R are refused, and so are those that no
+    weights separate when ``max_epochs`` are over.
 
     A pass takes O(T d) for a linear kernel, whatever the features; a row of zeros cannot be learned, and has I_k = I
     at once. The kernel form keeps the whole Gram matrix: an update takes O(T), memory is 8 T^2 bytes.
@@ -105,13 +104,11 @@ class MarginPerceptronWithUnlearning(Solver):
         c_bar: AtLeastOne = 1.01,
         first_level: Rounds = 3,
         second_level: Rounds = 10,
-        max_epochs: Epochs = 1000,
+        max_epochs: Count = 1000,
         seed: Seed = 0,
     ) -> None:
         if not delta_b > 1:
-            raise InputError(
-                f"delta_b must be > 1 (in units of R^2, or learning and unlearning may cycle), got {delta_b}"
-            )
+            raise InputError(f"delta_b must be {_ABOVE_ONE}, got {delta_b}")
         self.C = C
         self.accuracy = accuracy
         self.delta = min(1e-5, accuracy / 10) if delta is None else delta
@@ -253,16 +250,19 @@ class _Run:
 
     def gap(self) -> float:
         """Return delta_aft, eq. (24), or for a hard margin what the bound (12) says of the objective."""
-        bound = self.bound()
-        return self.objective() / bound - 1 if bound > 0 else math.inf
+        return relative_gap(self.objective(), self.bound())
+
+    @property
+    def largest_margin(self) -> float:
+        """No margin is larger, eq. (13)."""
+        return math.sqrt(self.norm_squared) / self.total
 
     def refuse_inseparable(self) -> None:
-        """Raise an error once eq. (13) bounds the largest margin by next to nothing."""
-        bound = math.sqrt(self.norm_squared) / self.total
-        if bound < _LEAST_MARGIN * math.sqrt(self.squares.max()):
+        """Raise an error once the largest margin must be next to nothing."""
+        if self.largest_margin < _LEAST_MARGIN * math.sqrt(self.squares.max()):
             raise InputError(
-                f"the examples cannot be separated, or with a margin below {bound:.1g} only; hard_margin: true is for "
-                "examples that can, leave it out"
+                f"the examples cannot be separated, or with a margin below {self.largest_margin:.1g} only; "
+                "hard_margin: true is for examples that can, leave it out"
             )
 
     def solution(self, done: bool, seconds: float, compile_seconds: float) -> Solution:
@@ -278,31 +278,43 @@ class _Run:
         scale = self.b
         if solver.hard_margin:
             scale = float(self.scores.min())
+            if scale <= 0:
+                raise InputError(
+                    f"no weights that separate the examples were found in {self.n_epochs} epochs; a margin, if there "
+                    f"is one, is {self.largest_margin:.2g} at most, for examples of norms up to "
+                    f"{math.sqrt(self.squares.max()):.3g}: leave hard_margin out, or give more max_epochs"
+                )
             margin = scale / math.sqrt(self.norm_squared)
+        dual = self.counts / scale
+        # What the constant feature has learned, in any form.
+        bias = 0.0 if solver.rho is None else solver.rho**2 * math.fsum(dual * self.y)
         objective = self.objective()
-        weights, bias = None, 0.0
+        weights = None
         if self.linear:
             weights = self.a[: self.d] / scale
-            bias = 0.0 if solver.rho is None else float(solver.rho * self.a[-1] / scale)
             if not solver.hard_margin:
                 objective = precise_objective(self.X, self.y, self.a / scale, solver.C)
-        bound = self.bound()
         return Solution(
             weights=weights,
-            dual=self.counts / scale,
+            dual=dual,
+            bias=bias,
             objective=objective,
-            lower_bound=bound,
-            gap=objective / bound - 1 if bound > 0 else math.inf,
+            lower_bound=self.bound(),
             steps=self.steps,
             unlearning_steps=self.unlearned,
             epochs=self.n_epochs,
             seconds=seconds,
             compile_seconds=compile_seconds,
             converged=done,
-            note="" if done else f"stopped at its limit of {solver.max_epochs} epochs",
+            note="" if done else self._note(),
             margin=margin,
-            bias=bias,
         )
+
+    def _note(self) -> str:
+        note = f"stopped at its limit of {self.n_epochs} epochs"
+        if self.solver.hard_margin:
+            return f"{note} with at least {100 / math.sqrt(1 + self.gap()):.0f}% of the largest margin"
+        return note + too_long(self.squares.max(), self.solver.C)
 
 
 # Learning and unlearning steps of one presentation of all examples must fit in 64 bits.

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from budgetrun.kernels import Kernel, squares
 from budgetrun.solvers.base import (
     Clock,
+    Count,
     Positive,
     Progress,
     Seed,
     Solution,
     Solver,
     Watch,
+    checkpoints,
     loading,
     objective,
     prepared,
+    too_long,
 )
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Count = Annotated[int, Field(ge=1, strict=True)]
 
 
 class Pegasos(Solver):
@@ -36,13 +36,13 @@ class Pegasos(Solver):
     C : float, > 0
         The penalty; lambda = 1 / (C T).
     accuracy : float, > 0
-        Sets the number of steps, where it is not given.
+        Asks for 1 / (10 lambda accuracy) steps.
     target : float, > 0, optional
         An objective: stop once it is reached.
     k : int, >= 1
         Examples drawn for a step, with replacement.
     iterations : int, >= 1, optional
-        The most steps; 1 / (10 lambda accuracy) by default.
+        The most steps. By default as many as the accuracy asks for, and with a target that many at most.
     seed : int, >= 0
 
     Notes
@@ -96,10 +96,13 @@ class Pegasos(Solver):
         rows, norms = signed_rows(X, y), squares(X)
         rng = np.random.default_rng(self.seed)
         v, wrong = np.zeros(d), np.empty(self.k, dtype=np.uint32)
-        shrunk, t, done = 1.0, 0, False
+        shrunk, t = 1.0, 0
         weights, reached = v, math.inf
-        last = self.iterations or math.ceil(1 / (10 * rate * self.accuracy))
-        for end in _checkpoints(last):
+        asked = math.ceil(1 / (10 * rate * self.accuracy))
+        last = self.iterations or asked
+        if self.target is None:
+            last = min(last, asked)
+        for end in checkpoints(last):
             while t < end:
                 steps = min(end - t, _AT_ONCE)
                 drawn = rng.integers(T, size=(steps, self.k), dtype=np.uint32)
@@ -111,28 +114,34 @@ class Pegasos(Solver):
                 reached = objective(X, y, weights, self.C)
                 if watch is not None:
                     watch(Progress(clock.seconds, reached, math.nan, t, 0, t * self.k // T))
-            done = self.target is not None and reached <= self.target
-            if done:
+            if self._is_reached(reached):
                 break
+        seconds = clock.seconds
+        note = self._note(reached, t, asked, too_long(norms.max(), self.C))
         return Solution(
             weights=weights,
-            dual=None,
             objective=reached,
-            lower_bound=math.nan,
-            gap=math.nan,
             steps=t,
-            unlearning_steps=0,
             epochs=t * self.k // T,
-            seconds=clock.seconds,
+            seconds=seconds,
             compile_seconds=compile_seconds,
-            converged=done or self.target is None,
-            note="" if done or self.target is None else f"took its {last} steps without reaching {self.target:g}",
+            converged=not note,
+            note=note,
         )
+
+    def _is_reached(self, objective: float) -> bool:
+        return self.target is not None and objective <= self.target
+
+    def _note(self, reached: float, steps: int, asked: int, long: str) -> str:
+        """Return why it stopped, if not because it was done; ``long`` is what `too_long` says."""
+        if self._is_reached(reached):
+            return ""
+        if self.target is not None:
+            return f"stopped at its limit of {steps:,} steps, above {self.target:g}{long}"
+        if steps < asked:
+            return f"stopped at its limit of {steps:,} steps, of the {asked:,} that its accuracy asks for{long}"
+        # What the accuracy asks for takes no account of the examples' length.
+        return long and f"took the {steps:,} steps that its accuracy asks for{long}"
 
 
 _AT_ONCE = 4096
-
-
-def _checkpoints(last: int) -> list[int]:
-    """Return numbers of iterations, three an octave, and the last."""
-    return sorted({round(2 ** (i / 3)) for i in range(int(3 * math.log2(last)) + 1)} | {last})

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
-from budgetrun.kernels import Kernel
-from budgetrun.solvers.base import Clock, Positive, Progress, Solution, Solver, Watch, objective, prepared
+from budgetrun.kernels import Kernel, squares
+from budgetrun.solvers.base import (
+    Clock,
+    Count,
+    Positive,
+    Progress,
+    Solution,
+    Solver,
+    Watch,
+    objective,
+    prepared,
+    relative_gap,
+    too_long,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Count = Annotated[int, Field(ge=1, strict=True)]
 
 
 class SVMPerf(Solver):
@@ -65,7 +74,7 @@ class SVMPerf(Solver):
             losses = 1 - signs * (X @ weights)
             wrong = losses > 0
             reached = float(weights @ weights / 2 + self.C * losses[wrong].sum())
-            gap = reached / lower - 1 if lower > 0 else math.inf
+            gap = relative_gap(reached, lower)
             done = gap <= self.accuracy
             if watch is not None:
                 with clock:
@@ -77,20 +86,16 @@ class SVMPerf(Solver):
             # Each bound holds, also that of a program left before its minimum.
             lower = max(lower, value)
         seconds = clock.seconds
-        reached = objective(X, y, weights, self.C)
+        note = f"stopped at its limit of {self.max_planes} planes"
         return Solution(
             weights=weights,
-            dual=None,
-            objective=reached,
+            objective=objective(X, y, weights, self.C),
             lower_bound=lower,
-            gap=reached / lower - 1 if lower > 0 else math.inf,
             steps=planes.found,
-            unlearning_steps=0,
             epochs=planes.found,
             seconds=seconds,
-            compile_seconds=0.0,
             converged=done,
-            note="" if done else f"stopped at its limit of {self.max_planes} planes",
+            note="" if done else note + too_long(squares(X).max(), self.C),
         )
 
 

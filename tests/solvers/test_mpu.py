@@ -1,6 +1,7 @@
 """What the paper promises of MPU."""
 
 import math
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -87,16 +88,33 @@ def test_kernel_form_finds_the_minimum(kernel):
         assert X.T @ alpha == pytest.approx(primal.weights, abs=1e-2)
 
 
-def test_rho_is_a_constant_feature():
-    X, y = blobs()
-    given = MPU(rho=0.5, accuracy=1e-6).solve(X, y, Linear())
-    by_hand = MPU(accuracy=1e-6).solve(np.hstack([X, np.full((len(y), 1), 0.5)]), y, Linear())
-    assert given.objective == by_hand.objective
-    assert given.weights.tolist() == by_hand.weights[:-1].tolist()
-    assert given.bias == by_hand.weights[-1] * 0.5
-    kernel_form = MPU(rho=0.5, accuracy=1e-6).solve(X, y, Polynomial(degree=1, coef0=0.0))
-    assert kernel_form.objective == pytest.approx(given.objective, rel=2e-6)
-    assert kernel_form.bias == 0  # in the dual variables already
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=1, coef0=0.0), Gaussian(gamma=0.5)], ids=str)
+@pytest.mark.parametrize("hard", [False, True])
+def test_rho_gives_a_bias(kernel, hard):
+    # No hyperplane through the origin separates these.
+    X, y = separable(T=60)
+    X[:, 0] += 1
+    solver = MPU(rho=0.5, accuracy=1e-5, delta=1e-5, hard_margin=hard, max_epochs=10_000)
+    found = solver.solve(X, y, kernel)
+    assert found.converged
+    # The kernel k + rho^2 has the same minimum, and the bias is the part of its scores that rho^2 brings.
+    scores = kernel.between(X, X) @ (found.dual * y)
+    assert found.bias == pytest.approx(0.25 * (found.dual @ y))
+    norm_squared = found.dual * y @ (scores + found.bias)
+    margins = y * (scores + found.bias)
+    if hard:
+        assert margins.min() == pytest.approx(1)
+        assert found.margin == pytest.approx(1 / math.sqrt(norm_squared))
+        assert found.objective == pytest.approx(norm_squared / 2)
+    else:
+        assert found.objective == pytest.approx(norm_squared / 2 + np.maximum(1 - margins, 0).sum())
+    if kernel == Linear():
+        wide = np.hstack([X, np.full((len(y), 1), 0.5)])
+        by_hand = MPU(accuracy=1e-5, delta=1e-5, hard_margin=hard, max_epochs=10_000).solve(wide, y, Linear())
+        assert found.objective == by_hand.objective
+        assert found.weights.tolist() == by_hand.weights[:-1].tolist()
+        assert found.bias == pytest.approx(by_hand.weights[-1] * 0.5)
+        assert X @ found.weights == pytest.approx(scores)
 
 
 @pytest.mark.parametrize("margin", [0.3, 0.05])
@@ -139,6 +157,29 @@ def test_stops_at_its_limit_and_says_so():
     assert found.gap > 1e-12
 
 
+def test_a_margin_that_takes_longer_is_told_by_its_guarantee():
+    X, y = separable(T=2000, d=10, margin=0.03)
+    found = MPU(hard_margin=True, max_epochs=300).solve(X, y, Linear())
+    assert not found.converged
+    share = 1 / math.sqrt(1 + found.gap)
+    assert found.note == f"stopped at its limit of 300 epochs with at least {100 * share:.0f}% of the largest margin"
+    assert share <= found.margin / 0.03 <= 1
+
+
+@pytest.mark.parametrize("margin", [1e-3, 1e-9])
+def test_a_tiny_margin_is_refused_in_bounded_time(margin):
+    X, y = separable(T=200, margin=margin)
+    with pytest.raises(InputError) as error:
+        MPU(hard_margin=True, max_epochs=50).solve(X, y, Linear())
+    found = re.fullmatch(
+        r"no weights that separate the examples were found in 50 epochs; a margin, if there is one, is (\S+) at most, "
+        r"for examples of norms up to (\S+): leave hard_margin out, or give more max_epochs",
+        str(error.value),
+    )
+    assert margin <= float(found[1])
+    assert float(found[2]) == pytest.approx(math.sqrt(squares(X).max()), rel=5e-3)
+
+
 SEPARATED = "the examples cannot be separated, or with a margin below "
 
 
@@ -166,7 +207,7 @@ def test_a_gap_of_thresholds_that_lets_it_cycle_is_refused():
     for delta_b in (1.0, 0.5, -3.0, math.nan):
         with pytest.raises(InputError) as error:
             MPU(delta_b=delta_b)
-        wanted = "delta_b must be > 1 (in units of R^2, or learning and unlearning may cycle)"
+        wanted = "delta_b must be a number > 1 (in units of R^2, or learning and unlearning may cycle)"
         assert str(error.value) == f"{wanted}, got {delta_b}"
 
 

@@ -101,6 +101,10 @@ BAD = {
     "{name} needs examples of both classes, but there are no examples": (np.empty((0, 2)), []),
     "{name} has nothing to learn from: every example is a row of zeros": ([[0.0], [0.0]], [1, -1]),
     "the examples must be finite numbers, but a nan or an infinity is among them": ([[1.0], [math.nan]], [1, -1]),
+    "the largest value of the examples is 1e+200, and a sum of squares of such numbers is beyond float64: scale the "
+    "examples": ([[1e200], [-1.0]], [1, -1]),
+    "the largest value of the examples is 1e-200, and a sum of squares of such numbers is beyond float64: scale the "
+    "examples": ([[1e-200], [0.0]], [1, -1]),
     "the labels must be one for each example, got (3,) for examples of (2, 1)": ([[1.0], [2.0]], [1, -1, 1]),
 }
 
@@ -192,7 +196,47 @@ def test_pegasos_stops_at_its_target_or_says_that_it_did_not():
     assert found.objective <= 1.01 * best
     missed = Pegasos(target=best / 2, iterations=50).solve(X, y, Linear())
     assert (missed.converged, missed.steps) == (False, 50)
-    assert missed.note == f"took its 50 steps without reaching {best / 2:g}"
+    assert missed.note == f"stopped at its limit of 50 steps, above {best / 2:g}"
+
+
+def test_pegasos_says_that_it_took_fewer_steps_than_its_accuracy_asks_for():
+    X, y = blobs()
+    found = Pegasos(accuracy=1e-2, iterations=1000).solve(X, y, Linear())
+    assert (found.converged, found.steps) == (False, 1000)
+    assert found.note == "stopped at its limit of 1,000 steps, of the 3,000 that its accuracy asks for"
+    enough = Pegasos(accuracy=1e-2, iterations=10_000).solve(X, y, Linear())
+    assert (enough.converged, enough.note, enough.steps) == (True, "", 3000)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "stopped"),
+    [
+        ("mpu", {"max_epochs": 3}, "stopped at its limit of 3 epochs"),
+        ("dcd", {"max_iterations": 5}, "stopped at its limit of 5 passes"),
+        ("svm_perf", {"max_planes": 2}, "stopped at its limit of 2 planes"),
+        ("pegasos", {"iterations": 9}, "stopped at its limit of 9 steps, of the 300,000 that its accuracy asks for"),
+        ("pegasos", {"accuracy": 0.1}, "took the 300 steps that its accuracy asks for"),
+    ],
+)
+def test_long_examples_are_told(name, given, stopped):
+    X, y = blobs()
+    X *= 1000 / np.sqrt((X**2).sum(axis=1).max())
+    found = find(name)(**given).solve(X, y, Linear())
+    assert not found.converged
+    assert math.isfinite(found.objective)
+    assert found.note == (
+        f"{stopped}; examples of norms up to 1e+03 are too long for C = 1: scale them (in a config, give the dataset "
+        "scale: minmax or scale: unit_norm), or take a smaller C"
+    )
+    assert "too long" not in find(name)(C=1e-7, **given).solve(X, y, Linear()).note
+
+
+def test_pegasos_survives_many_projections():
+    X, y = blobs(T=200)
+    X *= 1e5
+    found = Pegasos(iterations=3000).solve(X, y, Linear())
+    assert math.isfinite(found.objective)
+    assert found.weights @ found.weights <= 200 * (1 + 1e-9)
 
 
 def test_svm_perf_says_that_it_ran_out_of_planes():

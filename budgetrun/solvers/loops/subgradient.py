@@ -14,6 +14,7 @@ _SIGNATURES = [
     types.UniTuple(types.float64, 2)(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
     for rows in (DENSE, SPARSE, BINARY)
 ]
+_LEAST_SHRUNK = 1e-50
 
 
 @njit(_SIGNATURES, cache=True, error_model="numpy")
@@ -68,4 +69,9 @@ def descend(
         norm = shrunk * math.sqrt(max(norm_squared, 0.0)) / t
         if norm * math.sqrt(rate) > 1:
             shrunk /= norm * math.sqrt(rate)
+        if shrunk < _LEAST_SHRUNK:
+            # Long examples have every early step projected: the product would vanish.
+            v *= shrunk
+            norm_squared *= shrunk**2
+            shrunk = 1.0
     return shrunk, norm_squared
