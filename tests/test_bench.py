@@ -11,7 +11,19 @@ from click.testing import CliRunner
 from reference import forgetron, perceptron, projectron_pp
 from reference.kernel_expansion import gaussian
 
-from budgetrun.bench import chart, comparisons, growth, loops, projections, records, run, sizes, timing
+from budgetrun.bench import (
+    chart,
+    comparisons,
+    growth,
+    loops,
+    projections,
+    records,
+    run,
+    sizes,
+    solver_growth,
+    solvers,
+    timing,
+)
 from budgetrun.cli import main
 from budgetrun.data import Stream
 from budgetrun.errors import DataMissingError
@@ -34,8 +46,13 @@ TINY = dataclasses.replace(
     base_rounds=120,
     base_budget=10,
     base_features=4,
+    solver_examples=(60, 120),
+    solver_deltas=(1e-1, 1e-2),
+    solver_base=100,
+    solver_steps=3000,
 )
-FILES = {"bench.md", "bench.csv", "growth.csv", "growth.png", "growth.svg"}
+FILES = {"bench.md", "bench.csv", "growth.csv", "growth.png", "growth.svg", "solvers.md", "solvers.csv"}
+FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png", "svg")}
 
 
 def made_stream(spec, seed, repetition, data_dir):
@@ -51,7 +68,7 @@ def made_stream(spec, seed, repetition, data_dir):
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(run, "QUICK", TINY)
-    for module in (comparisons, projections):
+    for module in (comparisons, projections, solvers):
         monkeypatch.setattr(module, "open_stream", made_stream)
 
 
@@ -198,14 +215,52 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     def missing(*_):
         raise DataMissingError("put a9a.xz there")
 
-    for module in (comparisons, projections):
+    for module in (comparisons, projections, solvers):
         monkeypatch.setattr(module, "open_stream", missing)
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
     assert "a9a_forgetron: left out. put a9a.xz there" in outcome.stdout
     folder = tmp_path / "quick"
-    assert {path.name for path in folder.iterdir()} == FILES - {"bench.csv"}
+    assert {path.name for path in folder.iterdir()} == FILES - {"bench.csv", "solvers.csv"}
     assert "usps_perceptrons: left out. put a9a.xz there" in (folder / "bench.md").read_text()
+    assert "adult: left out. put a9a.xz there" in (folder / "solvers.md").read_text()
+
+
+def test_mpu_and_liblinear_come_to_the_same_objective(tiny):
+    missing = []
+    races = list(solvers.measure_races(TINY, None, missing))
+    assert [race.dataset for race in races] == [spec.label for spec, _ in solvers.DATASETS]
+    assert not missing
+    for race in races:
+        assert race.examples == 200
+        assert race.gap <= 1e-4
+        assert race.objective / (1 + race.gap) <= race.liblinear_objective <= race.objective
+        assert race.ratio == pytest.approx(race.seconds / race.liblinear_seconds)
+        assert len(race.cells) == len(solvers.HEADINGS)
+    race = dataclasses.replace(races[0], ratio=2.6, goal=2.5)
+    assert race.cells[-1] == "2.5: missed"
+    assert dataclasses.replace(race, ratio=2.5).cells[-1] == "2.5: met"
+
+
+def test_a_larger_delta_takes_no_longer():
+    points = list(solver_growth.measure_solver_growth(TINY))
+    assert {(point.panel, point.solver) for point in points} == {
+        (panel, name) for panel in solver_growth.AXES for name in solver_growth.SOLVERS
+    }
+    own = {point.solver for point in points if point.kind == solver_growth.KNOWN}
+    assert own == {"mpu", "svm_perf"}
+    lines = {}
+    for point in points:
+        lines.setdefault((point.panel, point.solver, point.kind), []).append(point)
+    for (panel, name, kind), line in lines.items():
+        assert [p.x for p in line] == sorted(p.x for p in line)
+        if panel == "accuracy" and name != "dcd":
+            # Points of one trace; those of LIBLINEAR are runs of their own.
+            assert [p.seconds for p in line] == sorted(p.seconds for p in line)
+        if kind == solver_growth.KNOWN:
+            for known, reached in zip(line, lines[panel, name, solver_growth.REACHED], strict=True):
+                # A bound tells no sooner than it is so.
+                assert known.seconds >= reached.seconds
 
 
 def test_slope_is_the_exponent_of_growth():

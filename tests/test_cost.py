@@ -44,6 +44,17 @@ def test_solvers_cost_what_their_data_do(tmp_path):
     assert gram == 8 * SPARSE.n_examples**2
 
 
+def test_a_solver_costs_no_more_than_its_limit_allows(tmp_path):
+    def of(**given):
+        algorithm = {"name": "pegasos", **given}
+        path = config(tmp_path, kernel={"name": "linear"}, repetitions=1, algorithms=[algorithm])
+        return job_seconds(make_plan(config_module.load(path)).runs, DENSE, "float64")
+
+    assert of(iterations=1000) == pytest.approx(of(iterations=2000) / 2)
+    assert of(iterations=1000) < of() == of(iterations=10**12)
+    assert of(accuracy=1e-3) == pytest.approx(of() / 10)
+
+
 def test_float32_takes_less_memory(tmp_path):
     runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
     assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE, "float64")

@@ -12,6 +12,8 @@ from budgetrun.bench.growth import FORGETRON, PERCEPTRON, PROJECTRON, Point
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from budgetrun.bench.solver_growth import SolverPoint
+
 AXES = {
     "rounds": "rounds T",
     "budget": "budget B",
@@ -52,14 +54,19 @@ def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
 
 
 def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     for (learner, side), look in LOOKS.items():
         line = [point for point in points if (point.learner, point.side) == (learner, side)]
         if not line:
             continue
         label = f"{learner}, {side}: slope {slope(line):.2f}"
         axes.plot([p.x for p in line], [p.seconds for p in line], label=label, **look)
+    finish(axes, AXES[panel], _fixed(panel, points))
+
+
+def finish(axes: Axes, x_label: str, title: str) -> None:
+    """Make both axes logarithmic, with numbers people read, and room for the legend above the lines."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     axes.set_xscale("log")
     axes.set_yscale("log")
     bottom, top = axes.get_ylim()
@@ -69,13 +76,13 @@ def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0,) if high > _WIDE * low else (1.0, 2.0, 5.0)))
         axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.set_xlabel(AXES[panel])
+    axes.set_xlabel(x_label)
     axes.set_ylabel("seconds")
-    axes.set_title(_fixed(panel, points), loc="left", fontsize=10.5, color="#555555")
+    axes.set_title(title, loc="left", fontsize=10.5, color="#555555")
     axes.legend(loc="upper left", fontsize=9.5, frameon=True, framealpha=1, edgecolor="none")
 
 
-def slope(line: Sequence[Point]) -> float:
+def slope(line: Sequence[Point] | Sequence[SolverPoint]) -> float:
     """Return the exponent of growth over the upper half of a line, by least squares on the logarithms."""
     upper = line[-max(2, (len(line) + 1) // 2) :]
     xs, ys = ([math.log(value) for value in values] for values in zip(*((p.x, p.seconds) for p in upper), strict=True))

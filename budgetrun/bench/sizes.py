@@ -27,6 +27,13 @@ class Sizes:
         The longest stream that the Perceptron is run on in the first panel.
     base_rounds, base_budget, base_features : int
         What is held fixed in the other panels.
+    solver_examples : tuple of int
+    solver_deltas : tuple of float
+        The points of the two panels of the batch solvers.
+    solver_base : int
+        The examples in the second of them.
+    solver_steps : int
+        The most steps of Pegasos.
     goals : bool
         The goals are for these sizes.
     """
@@ -44,6 +51,10 @@ class Sizes:
     base_rounds: int
     base_budget: int
     base_features: int
+    solver_examples: tuple[int, ...]
+    solver_deltas: tuple[float, ...]
+    solver_base: int
+    solver_steps: int
     goals: bool
 
 
@@ -61,6 +72,10 @@ FULL = Sizes(
     base_rounds=8000,
     base_budget=100,
     base_features=20,
+    solver_examples=(1000, 2000, 4000, 8000, 16_000, 32_000, 64_000),
+    solver_deltas=(1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6),
+    solver_base=16_000,
+    solver_steps=2_000_000,
     goals=True,
 )
 
@@ -78,5 +93,9 @@ QUICK = Sizes(
     base_rounds=2000,
     base_budget=50,
     base_features=20,
+    solver_examples=(1000, 2000, 4000),
+    solver_deltas=(1e-1, 1e-2, 1e-3, 1e-4),
+    solver_base=2000,
+    solver_steps=100_000,
     goals=False,
 )
