@@ -32,6 +32,7 @@ class SecondsPanel(Panel):
         self.whole_x = False
         self._shown: dict[str, list[Measured]] = {}
         self._curves: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._last: dict[str, float] = {}
         self._n_runs = self._n_missing = 0
         widths = [bracket.width for key, bracket in results.brackets.items() if key[0] == self.dataset]
         self._width = float(np.nanmax([*widths, 0.0]))
@@ -45,6 +46,7 @@ class SecondsPanel(Panel):
                 self._n_runs += len(curves)
                 self._n_missing += sum(curve is None for curve in curves)
                 self._shown[name] = [self.measured[place]]
+                self._last[name] = float(runs["seconds"].max())
                 self._curves[name] = [curve for curve in curves if curve is not None]
             if not places:
                 self.missing.append(label)
@@ -112,6 +114,5 @@ class SecondsPanel(Panel):
     def alt(self) -> str:
         parts = [f"{self.noun()} against seconds on {self.dataset}, both on logarithmic axes."]
         for name, (measured,) in self._shown.items():
-            last = max(float(seconds[-1]) for seconds, _ in self._curves[name])
-            parts.append(f"{name}: {self.value(measured.mean)} after {last:.3g} seconds.")
+            parts.append(f"{name}: {self.value(measured.mean)} after {self._last[name]:.3g} seconds.")
         return " ".join(parts)
