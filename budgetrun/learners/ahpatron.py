@@ -54,7 +54,8 @@ class Ahpatron(Learner):
     Notes
     -----
     O(B d) a round, and O(B^2 d + B^3) for each halving, of which there is at most one in B / 2 updates (Lemma 1). Of
-    examples of the same weight the older ones leave; the paper leaves that open.
+    examples of the same weight the older ones stay. The paper's text leaves that open, but not its Table 3: if the
+    younger ones stay, w8a has 17% more margin updates than printed, and otherwise 1% fewer.
 
     References
     ----------
@@ -106,11 +107,10 @@ class Ahpatron(Learner):
     def halve(self, f: ReweighedHypothesis) -> None:
         """Keep the half of the support set with the largest weights, and project the other half on its span."""
         half = self.budget // 2
-        # A stable sort of the reversed order: among weights equal but for rounding the younger come first.
-        sizes = np.abs(f.coef[::-1])
-        largest = np.argsort(-np.round(sizes / sizes.max(), 9), kind="stable")[:half]
+        # The sort is stable: of weights that are equal but for rounding the older come first.
+        sizes = np.abs(f.coef)
         stays = np.zeros(f.size, dtype=bool)
-        stays[f.size - 1 - largest] = True
+        stays[np.argsort(-np.round(sizes / sizes.max(), 9), kind="stable")[:half]] = True
         K = f.gram()
         K_2, K_21 = K[np.ix_(stays, stays)], K[np.ix_(stays, ~stays)]
         theta = np.linalg.solve(K_2 + self.eta * np.eye(half), K_21 @ f.coef[~stays])

@@ -24,11 +24,11 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
         score = rounded_value(alpha, X, x_t, k)
         update = y_t * score < 1 - epsilon
         if update and len(alpha) == budget:
-            # S_2: the half of largest weight, of equal weights the younger; S_1: the rest
+            # S_2: the half of largest weight, of equal weights the older; S_1: the rest
             largest = max(map(abs, alpha.values()))
             # (weights that differ by rounding only are equal)
-            ranked = sorted(alpha, key=lambda i: (round(abs(alpha[i]) / largest, 9), i))
-            S_1, S_2 = ranked[: budget // 2], sorted(ranked[budget // 2 :])
+            ranked = sorted(alpha, key=lambda i: (-round(abs(alpha[i]) / largest, 9), i))
+            S_2, S_1 = sorted(ranked[: budget // 2]), ranked[budget // 2 :]
             # theta = (K_2 + eta I)^{-1} K_21 alpha_1, eq. (9)
             K_2, K_21 = K[np.ix_(S_2, S_2)], K[np.ix_(S_2, S_1)]
             theta = np.linalg.inv(K_2 + eta * np.eye(len(S_2))) @ K_21 @ np.array([alpha[i] for i in S_1])
