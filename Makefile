@@ -10,7 +10,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint data bench report reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup demo test lint data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench: $(READY)  ## Measure the engine against plain loops
 
 report: $(READY)  ## Write tables, figures and pages again, from the runs that are there
 	$(BIN)/budgetrun report $(RESULTS)
+
+bounds: $(READY)  ## Hold the papers' mistake bounds against the runs that are there; fails if one is violated
+	$(BIN)/budgetrun bounds $(RESULTS)
 
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version
 	$(SWEEP) $(CONFIGS)

@@ -78,7 +78,8 @@ def _draw(
     for i, (label, of_one) in enumerate(by_label.items()):
         look, budget = looks[label], of_one[0].budget
         _draw_label(axes, of_one, competitors, curves, look, (i + 0.5) / len(by_label))
-        named = label if budget is None else f"{label}, B = {budget:,}"
+        told = budget is None or label.endswith(f"B = {budget}")
+        named = label if told else f"{label}, B = {budget:,}"
         handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=named))
     grey: Any = {"color": "#444444", "marker": "o"}
     handles.append(Line2D([], [], linestyle="--", label="bound after each round", **grey, **HOLLOW))
