@@ -192,7 +192,12 @@ def test_everything_is_written(tiny, tmp_path):
         ),
         *(
             (name, side, "float64", "dense")
-            for name in ("ijcnn1_projectron_pp", "a9a_projectron_pp", "a9a_projectron_pp_large")
+            for name in (
+                "ijcnn1_projectron_pp",
+                "a9a_projectron_pp",
+                "a9a_projectron_pp_large",
+                "cod_rna_projectron_2024",
+            )
             for side in ("plain loop", "engine")
         ),
     ]

@@ -74,15 +74,33 @@ def self_tuned_forgetron(X: np.ndarray, y: np.ndarray, gamma: float, budget: int
     return mistakes
 
 
-def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
-    """Run the Projectron++ with squared distances, with the inverse kernel matrix of the paper's Fig. 4.
+class _Inverse:
+    """The inverse kernel matrix of the paper's Fig. 4, with room to grow.
 
-    The inverse is symmetric, so BLAS reads and updates one triangle of it only: that takes half as long as all of it.
-    As its symmetric routines take whole matrices, the room is never much larger than the support, and 0 beyond it.
+    It is symmetric, so BLAS reads and updates one triangle of it only: that takes half as long as all of it. As its
+    symmetric routines take whole matrices, the room is never much larger than the support, and 0 beyond it.
     """
+
+    def __init__(self) -> None:
+        self._matrix = np.zeros((_GROWTH, _GROWTH), order="F")
+
+    def times(self, room: np.ndarray) -> np.ndarray:
+        """Return the product with the vector that ``room`` begins with, and 0 behind it."""
+        return dsymv(1.0, self._matrix, room[: len(self._matrix)], lower=1)
+
+    def extend(self, solution: np.ndarray, size: int, residual: float) -> None:
+        """Take in one more example, whose `times` is ``solution``, overwritten, and whose squared distance is given."""
+        solution[size] = -1
+        self._matrix = dsyr(1 / residual, solution, lower=1, a=self._matrix, overwrite_a=1)
+        if size + 1 == len(self._matrix):
+            self._matrix = np.asfortranarray(np.pad(self._matrix, (0, _GROWTH)))
+
+
+def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
+    """Run the Projectron++ with squared distances, with the inverse kernel matrix of the paper's Fig. 4."""
     T, d = X.shape
     support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
-    inverse = np.zeros((_GROWTH, _GROWTH), order="F")
+    inverse = _Inverse()
     squares = gamma * np.square(X).sum(axis=1)
     mistakes: list[int] = []
     held: list[int] = []
@@ -96,7 +114,7 @@ def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tup
         margin = label * (weights[:size] @ k).item()
         if margin >= 1:
             continue
-        solution = dsymv(1.0, inverse, room[: len(inverse)], lower=1)
+        solution = inverse.times(room)
         projected_square = (solution[:size] @ k).item()
         residual = 1 - projected_square
         if margin > _ROUNDING or margin > _negligible(weights[:size], k):
@@ -109,12 +127,9 @@ def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tup
             solution *= label
             weights[:size] += solution[:size]
             continue
-        solution[size] = -1
-        inverse = dsyr(1 / residual, solution, lower=1, a=inverse, overwrite_a=1)
+        inverse.extend(solution, size, residual)
         support[size], weights[size], offsets[size] = x, label, square
         held.append(t)
-        if size + 1 == len(inverse):
-            inverse = np.asfortranarray(np.pad(inverse, (0, _GROWTH)))
     return mistakes, held
 
 
@@ -122,7 +137,7 @@ def always_adding_projectron(X: np.ndarray, y: np.ndarray, gamma: float, eta: fl
     """Run the Projectron++ of the comparison of 2024, with the inverse kernel matrix as in `projectron_pp`."""
     T, d = X.shape
     support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
-    inverse = np.zeros((_GROWTH, _GROWTH), order="F")
+    inverse = _Inverse()
     squares = gamma * np.square(X).sum(axis=1)
     mistakes: list[int] = []
     held: list[int] = []
@@ -138,18 +153,15 @@ def always_adding_projectron(X: np.ndarray, y: np.ndarray, gamma: float, eta: fl
             continue
         if margin <= _ROUNDING and margin <= _negligible(weights[:size], k):
             mistakes.append(t)
-        solution = dsymv(1.0, inverse, room[: len(inverse)], lower=1)
+        solution = inverse.times(room)
         residual = 1 - (solution[:size] @ k).item()
         if residual <= eta**2 + _ROUNDING:
             solution *= label
             weights[:size] += solution[:size]
             continue
-        solution[size] = -1
-        inverse = dsyr(1 / residual, solution, lower=1, a=inverse, overwrite_a=1)
+        inverse.extend(solution, size, residual)
         support[size], weights[size], offsets[size] = x, label, square
         held.append(t)
-        if size + 1 == len(inverse):
-            inverse = np.asfortranarray(np.pad(inverse, (0, _GROWTH)))
     return mistakes, held
 
 

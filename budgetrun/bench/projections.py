@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from budgetrun.bench import loops
 from budgetrun.bench.comparisons import A9A_GAMMA, SEED, Comparison, by_index_note, record_of
 from budgetrun.bench.floor import floor_of
 from budgetrun.bench.sizes import Sizes
-from budgetrun.bench.timing import RoundsOf, Side, alternate, check_rounds, engine_rounds
+from budgetrun.bench.timing import Loop, Maker, Rounds, RoundsOf, Side, alternate, check_rounds, engine_rounds
 from budgetrun.config import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
@@ -64,33 +66,39 @@ def cod_rna_projectron_2024(sizes: Sizes, data_dir: Path | None) -> Comparison:
     DataMissingError
     """
     spec = DatasetSpec(name="cod_rna", parts=("test",), n_examples=sizes.rounds)
-    stream = open_stream(spec, SEED, 0, data_dir)
-    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
-    y, make = stream.tasks["-"], partial(AlwaysAddingProjectron, eta=COD_RNA_ETA)
-    plain_run = RoundsOf(partial(loops.always_adding_projectron, X, y, COD_RNA_GAMMA, COD_RNA_ETA))
-    kernel = Gaussian(gamma=COD_RNA_GAMMA)
-    engine_run = RoundsOf(partial(engine_rounds, kernel, make, X, y, block_size=BLOCK_SIZE))
-    plain, engine = Side(plain_run), Side(engine_run)
+    make = partial(AlwaysAddingProjectron, eta=COD_RNA_ETA)
+    loop = partial(loops.always_adding_projectron, gamma=COD_RNA_GAMMA, eta=COD_RNA_ETA)
     # The plain loop takes minutes: once is enough.
-    alternate([plain, engine], 1)
-    name = "cod_rna_projectron_2024"
-    check_rounds(name, engine_run.rounds, plain_run.rounds)
-    record = partial(record_of, name, X, 1)
-    goal = GOAL if sizes.goals else None
-    ours = record(engine, "float64", BLOCK_SIZE, plain.seconds / engine.seconds, goal, against=plain.mistakes)
-    notes = [
-        f"Both sides make their mistakes on the same rounds, and hold the same {len(engine_run.rounds[1]):,} examples "
-        "in the end. Timed once.",
-    ]
-    title = f"the Projectron++ of the comparison of 2024, eta = {COD_RNA_ETA:g}, on cod-rna, gaussian kernel, sigma = 1"
-    return Comparison(name, title, [record(plain), ours], {}, notes)
+    once = replace(sizes, turns=1)
+    what = f"the Projectron++ of the comparison of 2024, eta = {COD_RNA_ETA:g}, on cod-rna"
+    return _race("cod_rna_projectron_2024", what, spec, COD_RNA_GAMMA, make, loop, once, data_dir)
 
 
 def _compare(name: str, dataset: str, gamma: float, eta: float, sizes: Sizes, data_dir: Path | None) -> Comparison:
-    stream = open_stream(DatasetSpec(name=dataset, n_examples=sizes.rounds), SEED, 0, data_dir)
+    spec = DatasetSpec(name=dataset, n_examples=sizes.rounds)
+    make = partial(ProjectronPlusPlus, eta=eta, threshold="squared_distance")
+    loop = partial(loops.projectron_pp, gamma=gamma, eta=eta)
+    # Copying an inverse of more than 3,000 rows with each example added takes minutes.
+    by_index = partial(loops.projectron_pp_by_index, gamma=gamma, eta=eta) if eta == ETA else None
+    what = f"Projectron++, eta = {eta:g} (squared distance), on {dataset}"
+    return _race(name, what, spec, gamma, make, loop, sizes, data_dir, by_index)
+
+
+def _race(
+    name: str,
+    what: str,
+    spec: DatasetSpec,
+    gamma: float,
+    make: Maker,
+    loop: Callable[[np.ndarray, np.ndarray], Rounds],
+    sizes: Sizes,
+    data_dir: Path | None,
+    loop_by_index: Loop | None = None,
+) -> Comparison:
+    stream = open_stream(spec, SEED, 0, data_dir)
     X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
-    y, make = stream.tasks["-"], partial(ProjectronPlusPlus, eta=eta, threshold="squared_distance")
-    plain_run = RoundsOf(partial(loops.projectron_pp, X, y, gamma, eta))
+    y = stream.tasks["-"]
+    plain_run = RoundsOf(partial(loop, X, y))
     engine_run = RoundsOf(partial(engine_rounds, Gaussian(gamma=gamma), make, X, y, block_size=BLOCK_SIZE))
     plain, engine = Side(plain_run), Side(engine_run)
     floor = floor_of(gamma, make, X, y[None], block_size=BLOCK_SIZE, dtype="float64")
@@ -106,11 +114,10 @@ def _compare(name: str, dataset: str, gamma: float, eta: float, sizes: Sizes, da
         "The plain loop keeps the inverse kernel matrix as a symmetric one: half of it is read, or updated, a round.",
         "Projections are float64 in any case, and take most of the time: float32 has no line here.",
     ]
-    # Copying an inverse of more than 3,000 rows with each example added takes minutes.
-    if eta == ETA:
-        by_index = Side(lambda: [len(loops.projectron_pp_by_index(X, y, gamma, eta))])
+    if loop_by_index is not None:
+        by_index = Side(lambda: [len(loop_by_index(X, y))])
         by_index.turn()
         besides = ", and the inverse whole and made anew as it grows"
         notes.append(by_index_note(by_index.seconds, {"float64": engine.seconds}, besides))
-    title = f"Projectron++, eta = {eta:g} (squared distance), on {dataset}, gaussian kernel, gamma = {gamma:g}"
+    title = f"{what}, gaussian kernel, gamma = {gamma:g}"
     return Comparison(name, title, [record(plain), ours], {"float64": floor}, notes)

@@ -12,7 +12,12 @@ from budgetrun.bench.chart import draw_growth
 from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
 from budgetrun.bench.floor import PARTS, UNITS, Floor
 from budgetrun.bench.growth import Point, measure_growth
-from budgetrun.bench.projections import a9a_projectron_pp, a9a_projectron_pp_large, ijcnn1_projectron_pp
+from budgetrun.bench.projections import (
+    a9a_projectron_pp,
+    a9a_projectron_pp_large,
+    cod_rna_projectron_2024,
+    ijcnn1_projectron_pp,
+)
 from budgetrun.bench.records import markdown_table, text_table, write_csv
 from budgetrun.bench.sizes import FULL, QUICK, Sizes
 from budgetrun.bench.solver_growth import draw_solver_growth, measure_solver_growth
@@ -26,6 +31,7 @@ COMPARISONS = (
     ijcnn1_projectron_pp,
     a9a_projectron_pp,
     a9a_projectron_pp_large,
+    cod_rna_projectron_2024,
 )
 
 
