@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field
 
 from budgetrun.engine.reweighed import ReweighedHypothesis
 from budgetrun.learners.avp import Share, into_ball
 from budgetrun.learners.base import Learner, Positive
+from budgetrun.learners.halving import EvenBudget, with_norm
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-
-def _even(budget: int) -> int:
-    if budget % 2:
-        raise ValueError(f"must be even, since half of it leaves at a time, got {budget}")
-    return budget
-
-
-EvenBudget = Annotated[int, Field(ge=2, strict=True), AfterValidator(_even)]
 
 
 class Ahpatron(Learner):
@@ -114,12 +105,8 @@ class Ahpatron(Learner):
         K = f.gram()
         K_2, K_21 = K[np.ix_(stays, stays)], K[np.ix_(stays, ~stays)]
         theta = np.linalg.solve(K_2 + self.eta * np.eye(half), K_21 @ f.coef[~stays])
-        weights = f.coef[stays] + theta
-        wanted = math.sqrt(f.norm_sq) if self.norm == "kept" else 0.6 * self.U
-        norm_sq = float(weights @ K_2 @ weights)
-        if norm_sq > 0:
-            weights *= wanted / math.sqrt(norm_sq)
-            norm_sq = wanted**2
+        norm = math.sqrt(f.norm_sq) if self.norm == "kept" else 0.6 * self.U
+        weights, norm_sq = with_norm(f.coef[stays] + theta, K_2, norm)
         change = f.coef.copy()
         change[stays] -= weights
         distance = math.sqrt(max(0.0, float(change @ K @ change)))

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from budgetrun.engine.hinted import HintedHypothesis
-from budgetrun.learners.ahpatron import EvenBudget
 from budgetrun.learners.avp import into_ball
 from budgetrun.learners.base import Learner, Positive
+from budgetrun.learners.halving import EvenBudget, with_norm
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -112,9 +112,6 @@ class POMDR(Learner):
         nearest = (among >= among.max(axis=0) - f.rounding).argmax(axis=0)
         weights = f.coef[:half].copy()
         np.add.at(weights, nearest, f.coef[half:])
-        norm_sq = float(weights @ K[:, :half] @ weights)
-        if norm_sq > 0:
-            weights *= self.U / math.sqrt(norm_sq)
-            norm_sq = self.U**2
+        weights, norm_sq = with_norm(weights, K[:, :half], self.U)
         f.keep(np.arange(half), weights, norm_sq)
         self.A, self.halved = 0.0, True
