@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-# Okabe and Ito's palette without yellow (too faint on white); black and the circle are the reference point's.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")
+# Okabe and Ito's palette without yellow (too faint on white), then two of Tol's; black and the circle are the
+# reference point's.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#882255", "#999933")
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 # Where two curves lie on one another, the lower one shows through the gaps.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.8)), (0, (7, 1.8, 1.5, 1.8)), (0, (2.5, 1.5)))
