@@ -13,6 +13,7 @@ from budgetrun.report.tables import Block, Cell, Listing, Outside, Row, Table
 
 NONE = "—"
 NO_EXPLANATION = "no explanation recorded"
+EXPLANATIONS = "What was found"
 
 
 def printed_text(value: float | None, quantity: Quantity) -> str:
@@ -84,6 +85,12 @@ def outside_text(item: Outside, table: Table) -> str:
         f"{quantity.difference(cell.difference)} ({', '.join(differences(cell, table))})"
     )
     return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
+
+
+def see(item: Outside, table: Table, none: str = "") -> str:
+    """Return ``See 1, 3.``, which of the table's explanations speak of the cell; ``none`` where none does."""
+    numbers = sorted(table.explanations.index(text) + 1 for text in item.findings)
+    return f"See {', '.join(map(str, numbers))}." if numbers else none
 
 
 def number(value: Any) -> str:
@@ -166,10 +173,13 @@ def markdown(table: Table) -> str:
     if table.has_printed:
         lines += [f"## {outside_title(table)}", ""]
         lines += [
-            f"- {escape_markdown(outside_text(item, table))}. "
-            + (" ".join(escape_markdown(text) for text in item.findings) or f"*{NO_EXPLANATION}*")
+            f"- {escape_markdown(outside_text(item, table))}. {see(item, table, f'*{NO_EXPLANATION}*')}"
             for item in table.outside
         ] or ["None."]
+        lines.append("")
+    if table.explanations:
+        lines += [f"{EXPLANATIONS}:", ""]
+        lines += [f"{i}. {escape_markdown(text)}" for i, text in enumerate(table.explanations, start=1)]
         lines.append("")
     return "\n".join(lines)
 
@@ -215,11 +225,13 @@ def latex(table: Table) -> str:
     if table.outside:
         lines += ["", rf"\paragraph{{{escape_latex(outside_title(table))}}}", r"\begin{itemize}"]
         lines += [
-            rf"  \item {_latex_cell(outside_text(item, table))}. "
-            + (" ".join(escape_latex(text) for text in item.findings) or rf"\emph{{{NO_EXPLANATION}}}")
+            rf"  \item {_latex_cell(outside_text(item, table))}. " + see(item, table, rf"\emph{{{NO_EXPLANATION}}}")
             for item in table.outside
         ]
         lines.append(r"\end{itemize}")
+    if table.explanations:
+        items = [rf"  \item {escape_latex(text)}" for text in table.explanations]
+        lines += ["", f"{EXPLANATIONS}:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
     return "\n".join([r"% needs \usepackage{booktabs,graphicx}", *lines, ""])
 
 

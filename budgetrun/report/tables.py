@@ -198,6 +198,11 @@ class Table:
         return any(cell.chosen for cell in self.cells)
 
     @property
+    def explanations(self) -> list[str]:
+        """The findings on the cells outside, each once, in the order of these."""
+        return list(dict.fromkeys(text for item in self.outside for text in item.findings))
+
+    @property
     def has_relative(self) -> bool:
         """Whether any cell can be compared relative to the reference column."""
         return any(cell.relative is not None for cell in self.cells)

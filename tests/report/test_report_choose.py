@@ -193,9 +193,10 @@ def test_files_and_page(tmp_path):
         in markdown
     )
     assert (
-        "one, ahpatron, epsilon=0.9, B = 40: measured 11.00, printed 10.00, +1.00 points (+10.0%, +2.0 sd). It was"
+        "one, ahpatron, epsilon=0.9, B = 40: measured 11.00, printed 10.00, +1.00 points (+10.0%, +2.0 sd). See 1."
         in markdown
     )
+    assert "What was found:\n\n1. It was chosen.\n" in markdown
     assert "11.00 $\\pm$ 1.73 (epsilon=0.9; 10.00, +10.0\\%, +2.0 sd)" in (folder / "tables" / "t.tex").read_text()
     long = {row["label"]: row for row in csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text()))}
     assert [long["ahpatron"][key] for key in ("chosen", "printed_sd_percent", "difference_in_sd")] == [

@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import json
 import re
 from html.parser import HTMLParser
 
@@ -79,7 +80,8 @@ def test_markdown(paper):
     assert "| one | 1.000 | 0.955 | 0.436 |" in flat
     assert "## Cells more than 5% from the print" in text
     assert "one, rbp, B = p/2: measured 21.00, printed 16.00, +5.00 points (+31.2%)" in text
-    assert "0.955. It draws badly at p/2." in text
+    assert "0.955. See 1." in text
+    assert "What was found:\n\n1. It draws badly at p/2.\n" in text
     assert "*no explanation recorded*" in text
     assert "over repetitions × tasks after averaging over seeds" in text
 
@@ -94,7 +96,29 @@ def test_latex(paper):
     assert r"5.00 (---)" in text
     for rule in ("toprule", "midrule", "bottomrule"):
         assert rf"\{rule}" in text
-    assert r"It draws badly at p/2." in text
+    assert r"relative to perceptron 0.955. See 1." in text
+    assert "\\begin{enumerate}\n  \\item It draws badly at p/2.\n\\end{enumerate}" in text
+
+
+def test_a_finding_on_several_cells_is_written_once(paper):
+    path = paper / "manifest.json"
+    known = json.loads(path.read_text())
+    known["config"]["report"]["findings"] = [
+        {"dataset": "one", "label": ["rbp"], "text": "Twice."},
+        {"dataset": "one", "label": ["rbp", "perceptron"], "text": "Thrice."},
+    ]
+    path.write_text(json.dumps(known))
+    write_report(paper)
+    text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
+    cells = text[text.index("## Cells more than") :]
+    assert re.findall(r"- one, (\S+?),? .*See (.*)\.", cells) == [
+        ("perceptron:", "1"),
+        ("rbp", "1, 2"),
+        ("rbp", "1, 2"),
+    ]
+    assert cells.endswith("What was found:\n\n1. Thrice.\n2. Twice.\n")
+    page = (paper / "report.html").read_text(encoding="utf-8")
+    assert "<ol><li>Thrice.</li><li>Twice.</li></ol>" in page
 
 
 def hostile(tmp_path):
