@@ -9,8 +9,8 @@ import numpy as np
 
 from budgetrun.bounds.check import Checked, Row
 from budgetrun.report.curves import Curves
+from budgetrun.report.layout import slug
 from budgetrun.report.looks import DOTS_PER_INCH, STYLE, Look, hand_out
-from budgetrun.report.tables import slug
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,16 +26,16 @@ def write_report(folder: Path) -> list[Path]:
     InputError
         The folder holds no finished run, or something in it cannot be read.
     """
-    from budgetrun.report import export, figures, page, tables
+    from budgetrun.report import costs, export, figures, page, tables
     from budgetrun.report.results import load
 
     results = load(Path(folder))
     made = tables.build(results)
-    costs = tables.build_costs(results)
-    table_files = export.write(results, made, costs)
+    times = costs.build(results)
+    table_files = export.write(results, made, times)
     drawn = figures.draw(results, made)
     figure_files = [path for figure in drawn for path in figure.written]
-    return [*table_files, *figure_files, page.write(results, made, costs, drawn)]
+    return [*table_files, *figure_files, page.write(results, made, times, drawn)]
 
 
 def write_figures(folder: Path) -> list[Path]:

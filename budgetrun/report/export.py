@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.report import formats
+from budgetrun.report.layout import Listing, Table
 from budgetrun.report.quantities import GAP
 from budgetrun.report.results import Results
-from budgetrun.report.tables import Listing, Table
 
 
 def write(results: Results, made: list[Table], costs: list[Listing]) -> list[Path]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from budgetrun.report.cells import Measured
+from budgetrun.report.layout import Block, Cell, Listing, Outside, Row, Table
 from budgetrun.report.quantities import Quantity
-from budgetrun.report.tables import Block, Cell, Listing, Outside, Row, Table
 
 NONE = "—"
 NO_EXPLANATION = "no explanation recorded"

@@ -13,8 +13,10 @@ from markupsafe import Markup, escape
 
 from budgetrun.report import formats
 from budgetrun.report.figures import Drawn
+from budgetrun.report.findings import other_findings
+from budgetrun.report.layout import Cell, Listing, Table, Tolerance
+from budgetrun.report.notes import warnings
 from budgetrun.report.results import Results
-from budgetrun.report.tables import Cell, Listing, Table, Tolerance, other_findings, warnings
 
 MINUS = "−"
 

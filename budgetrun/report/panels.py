@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from budgetrun.report.cells import NO_BUDGET, Measured, Measurements, Place
+from budgetrun.report.layout import Table
 from budgetrun.report.looks import HOLLOW, Look
 from budgetrun.report.quantities import ONLINE_ERROR, QUANTITIES, Quantity
 from budgetrun.report.results import Results
-from budgetrun.report.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -5,7 +5,7 @@ import math
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
-from budgetrun.report import tables
+from budgetrun.report import costs, findings, tables
 from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from budgetrun.report.results import NO_SETTING, Setting, load
 
@@ -87,7 +87,7 @@ def test_outside_names_each_cell_once_with_its_findings(paper):
         ("one, rbp, B = p", []),
         ("one, rbp(read otherwise), B = p", []),
     ]
-    assert tables.other_findings(load(paper), [table]) == ["Nothing is outside here."]
+    assert findings.other_findings(load(paper), [table]) == ["Nothing is outside here."]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_order_is_the_configs(tmp_path):
 
 
 def test_costs(paper):
-    seconds, parts = tables.build_costs(load(paper))
+    seconds, parts = costs.build(load(paper))
     assert seconds.header == ["dataset", "perceptron", "rbp", "rbp(read otherwise)", "all"]
     assert seconds.rows == [["one", 1.0, 6.0, 2.0, 9.0], ["two", 0.5, 0.5, None, 1.0]]
     assert parts.rows[0][2:] == [20, 12.5, 20.25]

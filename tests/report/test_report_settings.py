@@ -7,7 +7,7 @@ import math
 import pytest
 from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
-from budgetrun.report import summary, tables, write_report
+from budgetrun.report import costs, summary, tables, write_report
 from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from budgetrun.report.results import NO_SETTING, Setting, items_of, load
 
@@ -204,7 +204,7 @@ def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
 
 
 def test_costs_are_summed_over_settings(tmp_path):
-    seconds, *_ = tables.build_costs(load(swept(tmp_path)))
+    seconds, *_ = costs.build(load(swept(tmp_path)))
     assert seconds.header == ["dataset", "perceptron", "projectron++", "rbp", "all"]
     assert seconds.rows[0][2] == pytest.approx(3 * 0.123 * 6)
     assert seconds.caption.endswith("over tasks, repetitions, seeds, budgets and settings.")
