@@ -607,7 +607,7 @@ def load(path_or_name: str | Path, profile: str = "full") -> Config:
         No such config or profile, or something in it is wrong: one line for each thing, in the order of the file.
     """
     # The reader makes the models of this module.
-    from budgetrun.config_reader import read
+    from budgetrun.reading import read
 
     path = _find(str(path_or_name))
     try:

@@ -988,7 +988,7 @@ def test_specs_are_frozen() -> None:
 
 def test_importing_configs_needs_no_numerical_library() -> None:
     code = (
-        "import sys, budgetrun.config, budgetrun.config_reader\n"
+        "import sys, budgetrun.config, budgetrun.reading\n"
         "print({'numpy', 'scipy', 'pandas', 'sklearn', 'matplotlib'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
