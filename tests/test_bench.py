@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from cases import STREAMS
 from click.testing import CliRunner
-from reference import forgetron, perceptron, projectron_pp
+from reference import forgetron, perceptron, projectron_2024, projectron_pp
 from reference.kernel_expansion import gaussian
 
 from budgetrun.bench import (
@@ -99,6 +99,17 @@ def test_plain_projections_are_the_papers(stream, eta):
     assert mistakes == np.flatnonzero(expected.mistakes).tolist()
     assert held == list(expected.active[-1])
     assert loops.projectron_pp_by_index(X, y, GAMMA, eta) == mistakes
+
+
+@pytest.mark.parametrize("stream", ["random", "far"])
+@pytest.mark.parametrize("eta", [0.1, 0.5])
+def test_plain_projections_of_the_comparison_of_2024(stream, eta):
+    X, y = STREAMS[stream]()
+    expected = projectron_2024.projectron_2024(X, y, gaussian(GAMMA), eta)
+    mistakes, held = loops.always_adding_projectron(X, y, GAMMA, eta)
+    assert mistakes == np.flatnonzero(expected.mistakes).tolist()
+    assert held == list(expected.active[-1])
+    assert loops.always_adding_projectron_by_index(X, y, GAMMA, eta) == mistakes
 
 
 @pytest.mark.parametrize("block_size", [16, 64])

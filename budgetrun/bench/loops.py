@@ -223,10 +223,37 @@ def projectron_pp_by_index(X: np.ndarray, y: np.ndarray, gamma: float, eta: floa
         if residual <= eta:
             weights = weights + label * solution
         else:
-            column = np.append(solution, -1)
-            inverse = np.pad(inverse, (0, 1)) + np.outer(column, column) / residual
+            inverse = _extended(inverse, solution, residual)
             support, weights = np.append(support, t), np.append(weights, label)
     return mistakes
+
+
+def always_adding_projectron_by_index(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> list[int]:
+    """Run what `always_adding_projectron` does, gathering the support's examples, with a new inverse each time."""
+    squares = np.square(X).sum(axis=1)
+    support, weights, inverse = np.empty(0, dtype=int), np.empty(0), np.empty((0, 0))
+    mistakes: list[int] = []
+    for t, label in enumerate(y.tolist()):
+        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
+        margin = label * (weights @ k)
+        if margin >= 1 - _ROUNDING:
+            continue
+        if margin <= _ROUNDING and margin <= _negligible(weights, k):
+            mistakes.append(t)
+        solution = inverse @ k
+        residual = 1 - k @ solution
+        if residual <= eta**2 + _ROUNDING:
+            weights = weights + label * solution
+        else:
+            inverse = _extended(inverse, solution, residual)
+            support, weights = np.append(support, t), np.append(weights, label)
+    return mistakes
+
+
+def _extended(inverse: np.ndarray, solution: np.ndarray, residual: float) -> np.ndarray:
+    """Return the inverse kernel matrix with an example more, as the paper's Fig. 4 has it."""
+    column = np.append(solution, -1)
+    return np.pad(inverse, (0, 1)) + np.outer(column, column) / residual
 
 
 def agreed_rounds(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> int:

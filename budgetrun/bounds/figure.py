@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,27 +23,37 @@ START = 0.01
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.3}
 
 
-def draw(results: Results, checked: Checked) -> list[Path]:
-    """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies; return the paths.
+class Drawn(NamedTuple):
+    """A figure; ``kept`` tells that it is one drawn earlier, with curves that are no longer there."""
+
+    path: Path
+    kept: bool
+
+
+def draw(results: Results, checked: Checked) -> list[Drawn]:
+    """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies.
 
     Mistakes are a line with full marks, the bound a broken one with hollow marks. A bound that depends on the whole
     run, or on updates, is known after the last round alone, and is a larger hollow mark there. Of several settings the
-    one with the tightest bound is shown. Without ``curves/`` the last round is all there is.
+    one with the tightest bound is shown. Without ``curves/`` a figure that is there stays as it is, and in a new one
+    the last round is all there is.
     """
     import matplotlib
 
     curves = Curves(results.folder / "curves")
-    paths = []
+    drawn = []
     with matplotlib.rc_context(STYLE):
         for stream, competitors in checked.competitors.items():
             rows = [row for row in checked.rows if row.stream == stream and row.bound and row.verdict.applies]
             rows = [row for row in rows if row.verdict.counts != "halvings"]
             if rows:
                 path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
-                path.parent.mkdir(exist_ok=True)
-                _draw(path, results, stream, rows, competitors, curves)
-                paths.append(path)
-    return paths
+                kept = path.is_file() and all(curves.missing(row.run_ids) for row in rows)
+                if not kept:
+                    path.parent.mkdir(exist_ok=True)
+                    _draw(path, results, stream, rows, competitors, curves)
+                drawn.append(Drawn(path, kept))
+    return drawn
 
 
 def _by_label(rows: list[Row], labels: list[str]) -> dict[str, list[Row]]:

@@ -13,6 +13,7 @@ from budgetrun.bounds.check import Checked, Row
 from budgetrun.theory.base import MISSING_FACTS
 
 if TYPE_CHECKING:
+    from budgetrun.bounds.figure import Drawn
     from budgetrun.report.results import Results
 
 COLUMNS = (
@@ -62,7 +63,7 @@ def _exact(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.12g}"
 
 
-def summary(results: Results, checked: Checked, figures: Sequence[Path]) -> str:
+def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str:
     """Return the table, a line for each dataset, label and theorem, and how much was checked."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in checked.rows:
@@ -84,7 +85,7 @@ def summary(results: Results, checked: Checked, figures: Sequence[Path]) -> str:
     held = sum(row.verdict.applies for row in checked.rows) - violated
     lines.append(f"{held:,} bounds hold, {violated:,} are violated, {len(checked.rows) - held - violated:,} are void.")
     lines.append(f"bounds   {results.folder / 'bounds.csv'}")
-    lines += [f"figure   {path}" for path in figures]
+    lines += [f"figure   {path}{'  (as it was: curves/ is not there)' if kept else ''}" for path, kept in figures]
     return "\n".join(lines)
 
 

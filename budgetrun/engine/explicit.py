@@ -102,9 +102,17 @@ class RandomFeatures:
             self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
         angles = X.astype(np.float64) @ self._frequencies
         Z = np.empty((len(angles), 2 * self._n))
-        np.cos(angles, out=Z[:, : self._n])
-        np.sin(angles, out=Z[:, self._n :])
-        Z /= math.sqrt(self._n)
+        cosines, sines = Z[:, : self._n], Z[:, self._n :]
+        # By the tangent of half the angle, tan: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy has vector
+        # instructions for the tangent and none for the other two, which take ten times as long.
+        unit = 1 / math.sqrt(self._n)
+        angles *= 0.5
+        tan = np.tan(angles, out=angles)
+        np.multiply(tan, tan, out=cosines)
+        cosines += 1
+        np.divide(2 * unit, cosines, out=cosines)
+        np.multiply(tan, cosines, out=sines)
+        cosines -= unit
         return Z
 
     def __getstate__(self) -> dict[str, Any]:

@@ -170,8 +170,17 @@ def test_results_without_facts(command, results):
 
 def test_results_without_curves(command, results):
     shutil.rmtree(results / "curves")
-    assert command(results)[0] == 0
-    assert (results / "figures" / "bounds_noisy_gaussians.png").is_file()
+    figure = results / "figures" / "bounds_noisy_gaussians.png"
+    figure.unlink(missing_ok=True)
+    code, out, _ = command(results)
+    assert code == 0
+    assert f"figure   {figure}\n" in out
+    # The one that is there may have been drawn with curves.
+    figure.write_bytes(b"drawn with curves")
+    code, out, _ = command(results)
+    assert code == 0
+    assert f"figure   {figure}  (as it was: curves/ is not there)\n" in out
+    assert figure.read_bytes() == b"drawn with curves"
 
 
 def test_wrong_folder(command, tmp_path):
