@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BlockFeatures:
-    """The features of a block's examples, and their inner products once somebody asks for them.
+    """The features of a block's examples, and their inner products once many of them are asked for.
 
     Attributes
     ----------
@@ -25,13 +25,15 @@ class BlockFeatures:
 
     def __init__(self, Z: np.ndarray) -> None:
         self.Z = Z
+        self._asked = 0
         self._products: np.ndarray | None = None
 
     def products(self, t: int) -> np.ndarray:
         """Return <z_t, z_i> for the rounds i after ``t``, shape (b - t - 1,)."""
-        if len(self.Z) > _MOST_PRODUCTS:
-            return self.Z[t + 1 :] @ self.Z[t]
         if self._products is None:
+            self._asked += 1
+            if self._asked <= _ONE_BY_ONE * len(self.Z) or len(self.Z) > _MOST_PRODUCTS:
+                return self.Z[t + 1 :] @ self.Z[t]
             self._products = self.Z @ self.Z.T
         return self._products[t, t + 1 :]
 
@@ -188,5 +190,7 @@ class FeatureHypothesis(BinaryHypothesis):
 
 
 _SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()
-# With more rounds a block than this, their products are computed as they are needed, not all at once.
+# All products of a block at once take as long as those of so large a share of its rounds one by one.
+_ONE_BY_ONE = 0.25
+# With more rounds a block than this, they are never computed all at once.
 _MOST_PRODUCTS = 4096
