@@ -1,0 +1,7 @@
+"""What all tests need."""
+
+import signal
+
+# A shell without job control starts what runs in its background deaf to interrupts, and so is all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
