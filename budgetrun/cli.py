@@ -274,11 +274,16 @@ def _folders(results: Path) -> list[Path]:
 
 
 def _complete(folder: Path) -> None:
-    """Put runs that finished after a sweep was killed from its parts into its table."""
+    """Put runs that finished after a sweep was killed from its parts into its table.
+
+    A sweep that came to its end has done so: parts that its table does not have are of other code, or another's.
+    """
     from budgetrun.store import Store
 
-    if (folder / "parts").is_dir():
-        Store(folder).write_table()
+    store = Store(folder)
+    manifest = store.manifest()
+    if store.parts.is_dir() and (manifest is None or manifest.get("end") is None):
+        store.write_table()
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

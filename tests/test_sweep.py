@@ -493,6 +493,16 @@ def test_a_killed_sweep_is_gone_on_with(tmp_path, capsys, monkeypatch):
     resumed(tmp_path, path, folder)
 
 
+def test_a_finished_table_takes_no_parts_of_earlier_code(tmp_path, made, capsys):
+    path, folder = config(tmp_path), tmp_path / "results" / "small"
+    made(path)
+    before = rows(folder)
+    earlier = [row | {"run_id": f"{i:016x}"} for i, row in enumerate(before)]
+    store_module.Store(folder).save("earlier", earlier)
+    assert run(capsys, "report", folder)[0] == 0
+    assert rows(folder) == before
+
+
 def test_two_sweeps_in_one_folder(tmp_path, made):
     path = config(tmp_path)
     both = [start(tmp_path, "sweep", path, "--jobs", 2) for _ in range(2)]
