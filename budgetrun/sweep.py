@@ -372,6 +372,8 @@ class _Sweep:
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             calls = (delayed(_run_beside)(job, self.settings) for job in jobs)
             parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+            if n_jobs > 1:
+                _start_trackers()
             # Neither joblib nor a worker whose Python is starting can be interrupted in good order.
             with _interrupts_held_back():
                 outcomes = parallel(calls)
@@ -570,6 +572,16 @@ def _on_signals(numbers: Sequence[signal.Signals], handler: Any) -> Iterator[Non
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def _start_trackers() -> None:
+    """Start the processes that watch over what workers share, which as they start unblock interrupts in this one."""
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    resource_tracker.ensure_running()
+    of_loky.ensure_running()
 
 
 def _stop_workers() -> None:
