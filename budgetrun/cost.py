@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.identity import algorithm_of
 from budgetrun.learners import Learner
-from budgetrun.plan import algorithm_of
 from budgetrun.work import BLOCK_SIZE
 
 if TYPE_CHECKING:

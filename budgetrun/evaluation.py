@@ -9,6 +9,8 @@ import numpy as np
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Rows
 
+# Raised whenever test errors change; part of the run ids of streams with a test set.
+REVISION = 1
 # Test examples whose kernel values with a support set are computed at a time.
 _ROWS = 1024
 

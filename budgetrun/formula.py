@@ -13,12 +13,22 @@ def _rounded(value: float) -> float:
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max, "round": _rounded,
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "exp": math.exp,
+    "min": min,
+    "max": max,
+    "round": _rounded,
 }
 _OF_SEVERAL = ("min", "max")
 _OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.Pow: operator.pow, ast.USub: operator.neg, ast.UAdd: operator.pos,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
 }
 
 

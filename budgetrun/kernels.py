@@ -25,9 +25,18 @@ Offset = Annotated[
 
 
 class Kernel(ABC):
-    """A positive semidefinite kernel k(a, b) = g(<left(a), right(b)>)."""
+    """A positive semidefinite kernel k(a, b) = g(<left(a), right(b)>).
+
+    Attributes
+    ----------
+    name : str
+        The name in configs, e.g. ``gaussian``.
+    revision : int, >= 1
+        Raised whenever the kernel's values change; part of every run id (`budgetrun.identity`).
+    """
 
     name: ClassVar[str]
+    revision: ClassVar[int] = 1
 
     @abstractmethod
     def left(self, X: Rows, norms: np.ndarray) -> Rows:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun import identity
 from budgetrun.config import setting_text
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.fields import nearest
-from budgetrun.learners import find
-from budgetrun.resources import PACKAGE
 from budgetrun.stream_length import resolve
 
 if TYPE_CHECKING:
     from budgetrun.config import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
-    from budgetrun.learners import Learner
-    from budgetrun.solvers import Solver
 
 
 @dataclass(frozen=True)
@@ -62,12 +57,15 @@ class Job:
     dataset : DatasetSpec
     repetition : int
     runs : tuple of Run
+    source_digest : str
+        `identity.source_digest` of the process that planned the job.
     """
 
     job_id: str
     dataset: DatasetSpec
     repetition: int
     runs: tuple[Run, ...]
+    source_digest: str
 
 
 @dataclass
@@ -78,6 +76,8 @@ class Plan:
     ----------
     runs : list of Run
     infos : dict of label to StreamInfo
+    revisions : set of str
+        All that the runs execute, as `identity.revisions` names it.
     missing, left_out : dict of label to str
         Datasets whose files are not to be had, and the sentence that says where to put them; ``left_out`` has the
         optional ones.
@@ -85,100 +85,13 @@ class Plan:
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
+    revisions: set[str] = field(default_factory=set)
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
 
 # Runs that share a job. More of them share more kernel values; fewer lose less when a job is cut short.
 RUNS_A_JOB = 900
-
-
-# What every learner's run goes through; beside it, its own learner.
-_EVERY_RUN = ("budgetrun.engine.group", "budgetrun.evaluation", "budgetrun.kernels", "budgetrun.data")
-# The same of a solver's.
-_EVERY_SOLVER = ("budgetrun.solvers.base", "budgetrun.kernels", "budgetrun.data")
-
-
-def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
-    """Return the class of a run's learner or solver."""
-    if spec.solver:
-        from budgetrun import solvers
-
-        return solvers.find(spec.name)
-    return find(spec.name, spec.variant, multiclass=spec.multiclass)
-
-
-@cache
-def code_version(*algorithms: type[Learner] | type[Solver]) -> str:
-    """Return a hash of the code that determines outcomes; comments and docstrings do not count.
-
-    That is the making and testing of a run, the kernels, the data layer, the engine (of learners) and the modules of
-    the algorithms given, with whatever these import: a new learner, or a module of the engine that only others need,
-    leaves the runs of the rest alone. Learners and solvers are not asked for together.
-    """
-    modules = {base.__module__ for algorithm in algorithms for base in algorithm.__mro__}
-    if any(module.startswith(f"{PACKAGE.name}.solvers.") for module in modules):
-        return _code_hash((*_EVERY_SOLVER, *modules), "solving.py")
-    return _code_hash((*_EVERY_RUN, *modules))
-
-
-def _code_hash(modules: Iterable[str], *more: str) -> str:
-    """Return a hash of modules, of all that they import from the package, and of further files without that."""
-    alone = {PACKAGE / name for name in ("work.py", *more)}
-    paths = {*alone, *_with_imports(path for path in map(_file_of, set(modules)) if path)}
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(f"{path.relative_to(PACKAGE)} {_code(path)}".encode())
-    return digest.hexdigest()[:16]
-
-
-def _with_imports(paths: Iterable[Path]) -> set[Path]:
-    """Return some files of the package and all that they import from it when they run, directly or not."""
-    found: set[Path] = set()
-    left = list(paths)
-    while left:
-        path = left.pop()
-        if path not in found:
-            found.add(path)
-            left += _imports(path)
-    return found
-
-
-@cache
-def _imports(path: Path) -> list[Path]:
-    """Return the files of the package that a file imports, anywhere in it but for type checkers alone."""
-    names: list[tuple[str, ...]] = []
-    left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            left += node.orelse
-            continue
-        if isinstance(node, ast.Import):
-            names += [(alias.name,) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            # What is imported from a package may be a module of it.
-            names += [(f"{node.module}.{alias.name}", str(node.module)) for alias in node.names]
-        left += ast.iter_child_nodes(node)
-    found = ([path for path in map(_file_of, either) if path] for either in names)
-    return [paths[0] for paths in found if paths]
-
-
-def _file_of(module: str) -> Path | None:
-    """Return the file of a module of this package; None for any other name."""
-    top, *names = module.split(".")
-    place = PACKAGE.joinpath(*names)
-    candidates = (place.with_suffix(".py"), place / "__init__.py") if top == PACKAGE.name and names else ()
-    return next((path for path in candidates if path.is_file()), None)
-
-
-@cache
-def _code(path: Path) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, False):
-            node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def make_plan(
@@ -211,6 +124,7 @@ def make_plan(
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
         specs = _specs(config, dataset.label, info.n_examples, problems)
+        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
@@ -224,7 +138,7 @@ def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> 
     specs = []
     for spec in config.expand(dataset):
         try:
-            specs.append(resolve(spec, algorithm_of(spec), n_rounds))
+            specs.append(resolve(spec, identity.algorithm_of(spec), n_rounds))
         except ValueError as error:
             where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset!r}"
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
@@ -243,7 +157,7 @@ def _runs(
         if algorithms[spec.label].seeds == "by_repetition":
             spec = replace(spec, seed=repetition)
         source = None if spec.budget_of is None else ids[spec.budget_of, json.dumps(spec.budget_setting)]
-        run_id = _run_id(config, dataset, info, repetition, task, spec, source)
+        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source)
         if spec.budget_of is None:
             # The first seed of a setting is met first.
             ids.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run_id)
@@ -370,35 +284,4 @@ def _absolute(dataset: DatasetSpec) -> DatasetSpec:
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
     digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
-    return Job(digest[:16], dataset, repetition, tuple(runs))
-
-
-def _run_id(
-    config: Config,
-    dataset: DatasetSpec,
-    info: StreamInfo,
-    repetition: int,
-    task: str,
-    spec: RunSpec,
-    source: str | None,
-) -> str:
-    assert dataset.kernel is not None
-    stream = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
-    what: dict[str, Any] = {
-        "code": code_version(algorithm_of(spec)),
-        "data": info.sha256,
-        "stream": dataset.model_dump(mode="json", include=stream),
-        "dataset": dataset.label,
-        "seed": config.seed,
-        "repetition": repetition,
-        "split": task,
-        "kernel": str(dataset.kernel.build()),
-        "tie": config.tie,
-        "dtype": config.dtype,
-        "label": spec.label,
-        "learner": [spec.name, spec.variant, spec.parameters, spec.seed, spec.budget, spec.budget_fraction],
-        "source": source,
-    }
-    if spec.typed:
-        what["typed"] = spec.typed
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    return Job(digest[:16], dataset, repetition, tuple(runs), identity.source_digest([run.spec for run in runs]))

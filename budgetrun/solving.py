@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.data import open_stream
-from budgetrun.plan import Job, Run, algorithm_of, code_version
-from budgetrun.solvers import Progress, Solution, Solver
+from budgetrun.identity import build
+from budgetrun.plan import Job, Run
+from budgetrun.solvers import Progress, Solution
 from budgetrun.work import Outcome, Played, Settings, carry_out, row_of
 
 if TYPE_CHECKING:
@@ -26,13 +27,7 @@ def run_job(job: Job, settings: Settings) -> Outcome:
 
     A solver that fails gives a row of status ``failed``; so does every run of a job whose data cannot be opened.
     """
-    return carry_out(job, settings, code_version(Solver), _run)
-
-
-def make_solver(run: Run) -> Solver:
-    """Return the solver of a run."""
-    solver: Any = algorithm_of(run.spec)
-    return solver(**run.spec.parameters, **({"seed": run.spec.seed} if solver.draws else {}))
+    return carry_out(job, settings, _run)
 
 
 def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.ndarray]:
@@ -55,7 +50,7 @@ def _run(job: Job, settings: Settings) -> Played:
     for run in job.runs:
         trace: list[Progress] = []
         try:
-            solution = make_solver(run).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
+            solution = build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
             row = _row(run, job, stream, kernel, solution)
         except Exception as error:
             row = row_of(run, job, stream.n_examples, failure=error)

@@ -25,7 +25,7 @@ from budgetrun import provenance
 from budgetrun.config import setting_text
 from budgetrun.cost import job_bytes, job_seconds
 from budgetrun.errors import InputError
-from budgetrun.plan import Job, Plan, Run, code_version, make_jobs, make_plan, select, sources_first, with_budgets
+from budgetrun.plan import Job, Plan, Run, make_jobs, make_plan, select, sources_first, with_budgets
 from budgetrun.progress import Progress, duration
 from budgetrun.store import Store
 from budgetrun.work import Outcome, Settings, row_of, run_job
@@ -229,12 +229,10 @@ def _sweep(config: Config, plan: Plan, options: Options, client: Any) -> int:
     store = Store(results_folder(config, options.results))
     manifest = _manifest(config, plan, options, None if options.force else store)
     store.open(manifest, options.force)
-    planned = {run.run_id for run in plan.runs}
-    stale = sum(row["dataset"] in plan.infos and key not in planned for key, row in store.rows().items())
+    stale = _stale(store, plan)
     if stale:
-        _say(f"{stale:,} runs in {store.folder} are of earlier code or data; they are made again")
-    # What is not planned is stale, unless its dataset was not looked at.
-    store.prune(lambda row: row["run_id"] in planned or row["dataset"] not in plan.infos)
+        _say(f"{len(stale):,} runs in {store.folder} are of earlier code or data; they are made again")
+    store.prune(lambda row: row["run_id"] not in stale)
     done = _done(store.rows(), plan.runs)
     todo = _todo(plan, done, options)
     how = _one_at_a_time(config, options)
@@ -291,7 +289,6 @@ class _Sweep:
             data_dir=options.data_dir.resolve() if options.data_dir else None,
             folder=store.folder.resolve(),
             parent=os.getpid(),
-            code=_code(config),
         )
         self.n_jobs = n_workers(config, options)
 
@@ -475,6 +472,12 @@ def _done(rows: Mapping[str, Mapping[str, str]], runs: Sequence[Run]) -> set[str
     return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
 
 
+def _stale(store: Store, plan: Plan) -> set[str]:
+    """Return the kept runs that are not planned, of the datasets that were looked at."""
+    planned = {run.run_id for run in plan.runs}
+    return {key for key, row in store.rows().items() if row["dataset"] in plan.infos and key not in planned}
+
+
 def _todo(plan: Plan, done: set[str], options: Options) -> list[Run]:
     """Return the selected runs that are not done, and those that their budgets are fractions of."""
     todo = [run for run in select(plan.runs, options.only) if run.run_id not in done]
@@ -492,7 +495,7 @@ def _manifest(config: Config, plan: Plan, options: Options, store: Store | None)
     """Return the manifest of a sweep that begins, going on from what a store has of the same code."""
     new = _fresh_manifest(config, plan, options)
     old = store.manifest() if store else None
-    if store is None or old is None or old.get("code") != new["code"]:
+    if store is None or old is None or _stale(store, plan):
         return new
     going_on = ["start", "seconds", "parts"]
     if not _todo(plan, _done(store.rows(), plan.runs), options):
@@ -515,7 +518,7 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "profile": config.profile,
         "seed": config.seed,
         "versions": provenance.versions(*(["numba"] if config.solvers else [])),
-        "code": _code(config),
+        "revisions": sorted(plan.revisions),
         "git": provenance.commit(),
         "datasets": {
             label: {
@@ -534,15 +537,6 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "parts": [],
         "failures": [],
     }
-
-
-def _code(config: Config) -> str:
-    """Return the hash of the code that all runs of a config go through."""
-    if config.solvers:
-        from budgetrun.solvers import Solver
-
-        return code_version(Solver)
-    return code_version()
 
 
 def _one_at_a_time(config: Config, options: Options) -> str:

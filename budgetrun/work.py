@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun import identity
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.evaluation import evaluate
-from budgetrun.learners import find
 from budgetrun.memory import peak_mb, reset_peak
-from budgetrun.plan import Job, Run, budget_origin, code_version
+from budgetrun.plan import Job, Run, budget_origin
 from budgetrun.store import Store
 
 BLOCK_SIZE = 256
@@ -43,8 +43,6 @@ class Settings:
         The results folder.
     parent : int
         The process that sweeps.
-    code : str
-        Its `code_version`.
     """
 
     seed: int
@@ -53,7 +51,6 @@ class Settings:
     data_dir: Path | None
     folder: Path
     parent: int
-    code: str
 
 
 @dataclass(frozen=True)
@@ -75,18 +72,16 @@ def run_job(job: Job, settings: Settings) -> Outcome:
 
     A learner that fails gives a row of status ``failed``; so does every run of a job whose stream cannot be opened.
     """
-    return carry_out(job, settings, code_version(), _run)
+    return carry_out(job, settings, _run)
 
 
-def carry_out(job: Job, settings: Settings, code: str, play: Callable[[Job, Settings], Played]) -> Outcome:
+def carry_out(job: Job, settings: Settings, play: Callable[[Job, Settings], Played]) -> Outcome:
     """Do a job on this process, and keep what comes of it in the results folder.
 
     Parameters
     ----------
     job : Job
     settings : Settings
-    code : str
-        The `code_version` of this process.
     play : callable
         Returns the rows of the runs, and the arrays to keep as their curves (empty for none); what it raises fails all
         runs of the job.
@@ -102,7 +97,7 @@ def carry_out(job: Job, settings: Settings, code: str, play: Callable[[Job, Sett
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
         try:
-            if code != settings.code:
+            if identity.source_digest([run.spec for run in job.runs]) != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = play(job, settings)
         except Exception as error:
@@ -142,7 +137,7 @@ def _run(job: Job, settings: Settings) -> Played:
     assert job.dataset.kernel is not None
     group = Group(
         job.dataset.kernel.build(),
-        [make_learner(run) for run in job.runs],
+        [identity.build(run.spec) for run in job.runs],
         [tasks.index(run.task) for run in job.runs],
         n_classes=len(stream.classes) if job.dataset.task == "multiclass" else None,
         tie=settings.tie,
@@ -175,18 +170,6 @@ def _run(job: Job, settings: Settings) -> Played:
                 row.update(evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie))
     ids = np.array([run.run_id for run in job.runs])
     return rows, {"run_id": ids, "rounds": grid, "mistakes": mistakes, "support_size": support}
-
-
-def make_learner(run: Run) -> Any:
-    """Return the learner of a run, ready for its first round."""
-    spec = run.spec
-    learner = find(spec.name, spec.variant, multiclass=spec.multiclass)
-    parameters = dict(spec.parameters)
-    if spec.budget is not None:
-        parameters["budget"] = spec.budget
-    if learner.draws:
-        parameters["seed"] = spec.seed
-    return learner(**parameters)
 
 
 def row_of(

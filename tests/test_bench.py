@@ -239,7 +239,7 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     folder = tmp_path / "quick"
     assert {path.name for path in folder.iterdir()} == FILES - {"bench.csv", "solvers.csv"}
     assert "usps_perceptrons: left out. put a9a.xz there" in (folder / "bench.md").read_text()
-    assert "adult: left out. put a9a.xz there" in (folder / "solvers.md").read_text()
+    assert "a9a: left out. put a9a.xz there" in (folder / "solvers.md").read_text()
 
 
 def test_mpu_and_liblinear_come_to_the_same_objective(tiny):

@@ -1,16 +1,14 @@
 """Plans: which runs there are, what tells them apart, and which of them share a stream."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
-from sweeping import TOP, config
+from sweeping import config
 
 from budgetrun import config as config_module
 from budgetrun import plan as plan_module
 from budgetrun.errors import InputError
-from budgetrun.learners import find
-from budgetrun.plan import budget_origin, code_version, make_jobs, make_plan, select, sources_first, with_budgets
+from budgetrun.plan import budget_origin, make_jobs, make_plan, select, sources_first, with_budgets
 
 
 @pytest.fixture
@@ -62,100 +60,6 @@ def test_what_is_only_shown_or_added_changes_no_run_id(tmp_path, loaded):
     assert ids(config_module.load(config(tmp_path, name="other", description="d"))) == before
     assert ids(config_module.load(config(tmp_path, repetitions=3))) > before
     assert ids(config_module.load(config(tmp_path, repetitions=1))) < before
-
-
-def test_other_code_changes_run_ids(loaded, monkeypatch):
-    before = ids(loaded)
-    monkeypatch.setattr(plan_module, "code_version", lambda *_: "other")
-    assert not ids(loaded) & before
-
-
-def test_comments_and_docstrings_are_no_code(tmp_path):
-    def version(text):
-        path = tmp_path / f"{abs(hash(text))}.py"
-        path.write_text(text)
-        return plan_module._code(path)
-
-    plain = version("def f(x):\n    return x + 1\n")
-    assert version('"""Doc."""\n# Why.\ndef f(x):\n    """Doc."""\n    return x + 1\n') == plain
-    assert version("def f(x):\n    return x + 2\n") != plain
-
-
-RBP, CKS = find("rbp"), find("cks")
-
-
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A copy of the package, and a function that writes to a file of it and returns the versions then."""
-    copy = tmp_path / "budgetrun"
-    shutil.copytree(TOP / "budgetrun", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(plan_module, "PACKAGE", copy)
-    caches = (plan_module.code_version, plan_module._imports, plan_module._code)
-
-    def versions(file=None, text=""):
-        if file:
-            with (copy / file).open("a") as module:
-                module.write(text)
-        for cached in caches:
-            cached.cache_clear()
-        return {"": code_version(), "rbp": code_version(RBP), "cks": code_version(CKS)}
-
-    yield versions
-    for cached in caches:
-        cached.cache_clear()
-
-
-def test_a_learner_is_part_of_its_own_code_alone(package):
-    before = package()
-    assert len(set(before.values())) == 3
-    after = package("learners/rbp.py", "\nMORE = 1\n")
-    assert [key for key in before if before[key] != after[key]] == ["rbp"]
-
-
-def test_a_module_counts_for_those_that_import_it_alone(package):
-    before = package()
-    assert package("engine/other.py", "VALUE = 1\n") == before
-    imported = package("learners/rbp.py", "\ndef late():\n    from budgetrun.engine.other import VALUE\n")
-    assert [key for key in before if before[key] != imported[key]] == ["rbp"]
-    changed = package("engine/other.py", "VALUE = 2\n")
-    assert [key for key in before if imported[key] != changed[key]] == ["rbp"]
-    typed = "\nif TYPE_CHECKING:\n    from budgetrun.engine.other import VALUE\n"
-    package("learners/cks.py", typed)
-    assert package("engine/other.py", "VALUE = 3\n")["cks"] == package("engine/other.py", "VALUE = 4\n")["cks"]
-
-
-@pytest.mark.parametrize(
-    "file", ["work.py", "evaluation.py", "kernels.py", "engine/group.py", "engine/pool.py", "data/streams.py"]
-)
-def test_what_every_run_goes_through_counts_for_all(package, file):
-    before = package()
-    after = package(file, "\nMORE = 1\n")
-    assert not {*before.values()} & {*after.values()}
-
-
-@pytest.mark.parametrize("module", ["config", "reading.walk", "strict_yaml", "store", "sweep", "cli", "report.tables"])
-def test_what_cannot_change_outcomes_does_not_count(package, module):
-    before = package()
-    assert package(f"{module.replace('.', '/')}.py", "\nMORE = 1\n") == before
-
-
-def test_imports_are_found_however_they_are_written(tmp_path, monkeypatch):
-    for file, text in {
-        "top.py": "import budgetrun.one\nfrom budgetrun import two\nfrom budgetrun.three import f, g\nimport os\n",
-        "one.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import budgetrun.types\nelse:\n"
-        "    import budgetrun.four\n",
-        "two.py": "import budgetrun.top\n",
-        "three/__init__.py": "",
-        "three/g.py": "",
-        "four.py": "",
-        "types.py": "",
-    }.items():
-        (tmp_path / "budgetrun" / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "budgetrun" / file).write_text(text)
-    monkeypatch.setattr(plan_module, "PACKAGE", tmp_path / "budgetrun")
-    found = plan_module._with_imports([tmp_path / "budgetrun" / "top.py"])
-    names = {path.relative_to(tmp_path / "budgetrun").as_posix() for path in found}
-    assert names == {"top.py", "one.py", "two.py", "three/__init__.py", "three/g.py", "four.py"}
 
 
 def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):

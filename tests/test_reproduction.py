@@ -13,8 +13,9 @@ from budgetrun import resources
 from budgetrun.config import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
+from budgetrun.identity import source_digest
 from budgetrun.learners import find
-from budgetrun.plan import Job, code_version, make_plan, sources_first, with_budgets
+from budgetrun.plan import Job, make_plan, sources_first, with_budgets
 from budgetrun.store import Store
 from budgetrun.work import Settings, run_job
 
@@ -115,10 +116,12 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     plan = make_plan(config.model_copy(update={"datasets": (spec,), "tasks": 1}))
     # PA-I holds so many examples that it would take longer than all others.
     runs = [run for run in plan.runs if run.repetition == 0 and run.spec.name != "passive_aggressive"]
-    settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid(), code_version())
-    sources = run_job(Job("first", spec, 0, tuple(sources_first(plan, runs))), settings).rows
+    settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid())
+    digest = source_digest([run.spec for run in runs])
+    first = tuple(sources_first(plan, runs))
+    sources = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
     sizes = {row["run_id"]: row["support_size"] for row in sources}
-    for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes))), settings).rows:
+    for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows:
         assert row["status"] == "done"
         for column in ("mistakes", "updates", "support_size", "max_support_size", "budget"):
             now = "" if row[column] is None else str(row[column])
@@ -129,7 +132,7 @@ def test_committed_perceptron_is_within_5_percent_of_the_print():
     committed("forgetron_table81")
     with (TOP / "results" / "forgetron_table81" / "tables" / "table81.csv").open(newline="") as file:
         cells = [row for row in csv.DictReader(file) if row["label"] == "perceptron"]
-    headline = {"mnist", "usps", "adult", "synthetic_5", "synthetic_10"}
+    headline = {"mnist", "usps", "census_income", "synthetic_5", "synthetic_10"}
     assert headline <= {cell["dataset"] for cell in cells}
     for cell in cells:
         if cell["dataset"] in headline:

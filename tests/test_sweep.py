@@ -315,8 +315,7 @@ def test_runs_of_other_code_are_made_again_and_do_not_come_back(tmp_path, made, 
     path = config(tmp_path)
     folder = tmp_path / "results" / "small"
     with monkeypatch.context() as patched:
-        for module in ("plan", "sweep", "work"):
-            patched.setattr(f"budgetrun.{module}.code_version", lambda *_: "older")
+        patched.setattr("budgetrun.identity.JOB_REVISION", 0)
         made(path)
     old = {row["run_id"] for row in rows(folder)}
     _, err = made(path)

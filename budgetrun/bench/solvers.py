@@ -18,7 +18,7 @@ ACCURACY = 1e-4
 TURNS = 3
 # As in the configs of the two tables, and the most that MPU may take, in times of LIBLINEAR.
 DATASETS = (
-    (DatasetSpec(name="a9a", label="adult"), 2.5),
+    (DatasetSpec(name="a9a"), 2.5),
     (DatasetSpec(name="w8a", label="web"), 1.0),
     (DatasetSpec(name="ijcnn1"), 5.0),
     (DatasetSpec(name="cod_rna", scale="minmax"), 5.0),

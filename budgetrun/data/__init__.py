@@ -2,10 +2,11 @@
 
 from budgetrun.data.cards import Card, CardFile, card, list_cards
 from budgetrun.data.files import fetch, verify
-from budgetrun.data.streams import Stream, StreamInfo, open_stream, stream_info
+from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, open_stream, stream_info
 from budgetrun.data.testset import TestSet
 
 __all__ = [
+    "STREAM_REVISION",
     "Card",
     "CardFile",
     "Stream",

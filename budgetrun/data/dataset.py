@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 # LIBSVM text of no more features than this is cheaper dense: a row of a product costs less than the bookkeeping.
 DENSE_FEATURES = 64
 DENSE_SHARE = 0.5
+# By format, raised whenever what is read from the same file changes; part of the run ids of its data.
+REVISIONS = {"census_income": 1, "csv": 1, "idx": 1, "libsvm": 1, "npz": 1, "timit": 1, "zip_digits": 1}
+
+
+def reader(kind: str) -> str:
+    """Return a format with its reader's revision, such as ``libsvm 1``."""
+    return f"{kind} {REVISIONS[kind]}"
+
+
+def generated(card: Card) -> str:
+    """Return the same of generated data, whose revision is the version on the card."""
+    return f"{card.name} {card.version}"
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,8 @@ class Dataset:
         The labels found; whole numbers as int.
     sha256s : dict of file name to str
         Of the decompressed contents.
+    reader : str
+        As `reader` says it.
     open_ended : bool
         Whether there may be further features, all zero: LIBSVM text of the user's own ends with the last one named.
     """
@@ -50,15 +64,18 @@ class Dataset:
     codes: np.ndarray
     classes: tuple[Label, ...]
     sha256s: dict[str, str]
+    reader: str
     open_ended: bool = False
 
     @classmethod
-    def of(cls, X: np.ndarray | csr_array, y: np.ndarray, sha256s: dict[str, str], open_ended: bool = False) -> Dataset:
+    def of(
+        cls, X: np.ndarray | csr_array, y: np.ndarray, sha256s: dict[str, str], reader: str, open_ended: bool = False
+    ) -> Dataset:
         """Return a dataset from examples and labels as read."""
         found, codes = np.unique(y, return_inverse=True)
         labels = found.tolist()
         whole = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in labels)
-        return cls(X, codes.astype(np.int32), whole, sha256s, open_ended)
+        return cls(X, codes.astype(np.int32), whole, sha256s, reader, open_ended)
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -107,7 +124,8 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
         return _load_timit(parts, wanted, stamps)
     read = [_read_verified(card, file, stamp.path) for file, stamp in zip(wanted, stamps, strict=True)]
     X, y = _parse_card(card, [content for content, _ in read], [file.file for file in wanted])
-    dataset = Dataset.of(X, y, {file.file: sha256 for file, (_, sha256) in zip(wanted, read, strict=True)})
+    sha256s = {file.file: sha256 for file, (_, sha256) in zip(wanted, read, strict=True)}
+    dataset = Dataset.of(X, y, sha256s, reader(card.format))
     if not card.has_checksums(parts):
         _check_counts(card, parts, dataset, " and ".join(str(stamp.path) for stamp in stamps))
     return dataset
@@ -118,7 +136,7 @@ def _load_timit(parts: tuple[str, ...], folders: list[CardFile], stamps: tuple[S
     # Joining copies; a single part is the rule, and large.
     X = read[0][0] if len(read) == 1 else np.concatenate([X for X, _, _ in read])
     sha256s = {folder.file: sha256 for folder, (_, _, sha256) in zip(folders, read, strict=True)}
-    return Dataset.of(X, np.concatenate([y for _, y, _ in read]), sha256s)
+    return Dataset.of(X, np.concatenate([y for _, y, _ in read]), sha256s, reader("timit"))
 
 
 def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:
@@ -147,13 +165,13 @@ def _load_own(stamp: Stamp) -> Dataset:
     X: np.ndarray | csr_array
     open_ended = False
     if kind == ".npz":
-        X, y = parse_npz(content, where)
+        name, (X, y) = "npz", parse_npz(content, where)
     elif kind in (".libsvm", ".svm") or (kind not in (".csv", ".tsv") and b":" in content[: 1 << 16]):
         sparse, y = parse_libsvm(content, where)
-        X, open_ended = _denser(sparse), True
+        name, X, open_ended = "libsvm", _denser(sparse), True
     else:
-        X, y = parse_table(content, where)
-    return Dataset.of(X, y, {stamp.path.name: hashlib.sha256(content).hexdigest()}, open_ended)
+        name, (X, y) = "csv", parse_table(content, where)
+    return Dataset.of(X, y, {stamp.path.name: hashlib.sha256(content).hexdigest()}, reader(name), open_ended)
 
 
 def _read_verified(card: Card, file: CardFile, path: Path) -> tuple[bytes, str]:

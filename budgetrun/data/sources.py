@@ -12,7 +12,7 @@ import numpy as np
 
 from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, card, combined_sha256
-from budgetrun.data.dataset import Dataset, load_card, load_own
+from budgetrun.data.dataset import Dataset, generated, load_card, load_own, reader
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
 
@@ -35,6 +35,8 @@ class Facts:
         The sha256 of each file's decompressed content.
     sha256 : str
         Of all of them together, or of a generator's name, version and options.
+    reader : str
+        The format of the data, with its reader's revision, such as ``libsvm 1``.
     notes : list of str
     open_ended : bool
         Whether there may be further features, all zero.
@@ -45,6 +47,7 @@ class Facts:
     nnz: int | None
     files: dict[str, str]
     sha256: str
+    reader: str
     notes: list[str] = field(default_factory=list)
     open_ended: bool = False
 
@@ -54,7 +57,9 @@ class Facts:
         nnz = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz)
         sha256 = combined_sha256(list(dataset.sha256s.values()))
         n_features = int(dataset.X.shape[1])
-        return cls(dataset.counts, n_features, nnz, dataset.sha256s, sha256, list(notes), dataset.open_ended)
+        return cls(
+            dataset.counts, n_features, nnz, dataset.sha256s, sha256, dataset.reader, list(notes), dataset.open_ended
+        )
 
 
 def where_of(spec: DatasetSpec) -> str:
@@ -108,7 +113,8 @@ def facts_of(spec: DatasetSpec, known: Card | None, data_dir: Path | None, downl
         return card_facts(known, known.chosen_parts(spec.parts), data_dir, download)
     source = generator(known.name)
     options = source.check(spec.options, known.options, where_of(spec))
-    return Facts(source.counts(**options), known.n_features, None, {}, _generator_sha256(known, options), known.notes)
+    sha256 = _generator_sha256(known, options)
+    return Facts(source.counts(**options), known.n_features, None, {}, sha256, generated(known), known.notes)
 
 
 def card_facts(known: Card, parts: tuple[str, ...], data_dir: Path | None, download: bool) -> Facts:
@@ -127,9 +133,8 @@ def card_facts(known: Card, parts: tuple[str, ...], data_dir: Path | None, downl
         return Facts.of(dataset, [*known.notes, *told])
     nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
     hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-    return Facts(
-        known.label_counts(parts), known.n_features, nnz, hashes, combined_sha256(list(hashes.values())), known.notes
-    )
+    sha256 = combined_sha256(list(hashes.values()))
+    return Facts(known.label_counts(parts), known.n_features, nnz, hashes, sha256, reader(known.format), known.notes)
 
 
 def _generator_sha256(known: Card, options: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.data.cards import Card, Label
-from budgetrun.data.dataset import Dataset
+from budgetrun.data.dataset import Dataset, generated
 from budgetrun.data.generators import generator
 from budgetrun.data.scaling import scale_in_place
 from budgetrun.data.sources import card_of, facts_of, load, where_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from budgetrun.config import DatasetSpec
 
+# Raised whenever the rounds of a stream change: their order, labels, scaling or cap; part of every run id.
+STREAM_REVISION = 1
 # What a random draw is for; each purpose has a stream of random numbers of its own.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
@@ -86,6 +88,8 @@ class StreamInfo:
         How many values a task's labels have: 2 for signs.
     n_test : int
         How many examples the test set has; 0 without one.
+    readers : list of str
+        The formats that the data are read in, each with its reader's revision, such as ``libsvm 1``.
     """
 
     n_examples: int
@@ -98,6 +102,7 @@ class StreamInfo:
     classes: list[Label] = field(default_factory=list)
     n_classes: int = 2
     n_test: int = 0
+    readers: list[str] = field(default_factory=list)
 
 
 def open_stream(
@@ -138,7 +143,7 @@ def open_stream(
     if known is not None and known.format == "generated":
         source = generator(known.name)
         options = source.check(spec.options, known.options, where)
-        dataset = Dataset.of(*source.draw(rng(POINTS), **options), {})
+        dataset = Dataset.of(*source.draw(rng(POINTS), **options), {}, generated(known))
     else:
         dataset = load(spec, known, data_dir)
     signs = _signs(spec, known, dataset.classes)
@@ -192,13 +197,14 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool 
         n_examples = min(n_examples, spec.n_examples)
 
     sha256, n_test = facts.sha256, 0
-    hashes, notes = dict(facts.files), list(facts.notes)
+    hashes, notes, readers = dict(facts.files), list(facts.notes), [facts.reader]
     if spec.has_test:
         test = facts_of_test(spec, known, data_dir, download)
         check_test(where, facts, test)
         n_test = sum(test.counts.values())
         sha256 = hashlib.sha256(f"stream {sha256}\ntest {test.sha256}".encode()).hexdigest()
         hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in test.files.items()}
+        readers.append(test.reader)
         notes += [note for note in test.notes if note not in notes]
     return StreamInfo(
         n_examples=n_examples,
@@ -211,6 +217,7 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool 
         classes=list(facts.counts),
         n_classes=len(facts.counts) if spec.task == "multiclass" else 2,
         n_test=n_test,
+        readers=list(dict.fromkeys(readers)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,10 @@ class BaseHypothesis(ABC):
 
     Attributes
     ----------
+    form : str
+        What this form of a hypothesis is called in run ids.
+    revision : int, >= 1
+        Raised whenever the form's outcomes change; part of every run id (`budgetrun.identity`).
     scores : ndarray, shape (b,), or (n_classes, b)
         f(x_t) of the rounds to come, and of the past ones as they were predicted.
     mistakes : int
@@ -29,6 +33,9 @@ class BaseHypothesis(ABC):
     mistaken : bool
         The round in hand is a mistake.
     """
+
+    form: ClassVar[str]
+    revision: ClassVar[int] = 1
 
     def __init__(self, pool: Pool) -> None:
         self.mistakes = 0

@@ -36,6 +36,8 @@ class DecayingHypothesis(BinaryHypothesis):
     then, and weights are brought up to date when a learner acts, or the block ends.
     """
 
+    form = "decaying"
+
     def __init__(self, pool: Pool, decay: float) -> None:
         super().__init__(pool)
         self._decay = decay

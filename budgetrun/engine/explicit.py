@@ -143,6 +143,8 @@ class FeatureHypothesis(BinaryHypothesis):
         What a score is measured by: the learner's step. One up to ``unit`` times `rounding` counts as 0.
     """
 
+    form = "features"
+
     def __init__(self, pool: Pool, features: RandomFeatures, n_features: int, unit: float) -> None:
         super().__init__(pool)
         self._map = features

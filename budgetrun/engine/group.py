@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from budgetrun.learners.base import Learner
 
 Watcher = Callable[[int, int], None]
+# Raised whenever outcomes change through the group or the pool; part of every learner's run ids.
+REVISION = 1
 
 
 @dataclass

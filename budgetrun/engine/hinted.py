@@ -48,6 +48,8 @@ class HintedHypothesis(ReweighedHypothesis):
     Between acts, `scores` are the predictions. While the learner acts they are f's own, which the verbs change.
     """
 
+    form = "optimistic"
+
     def __init__(self, pool: Pool, learner: Learner, window: int, leaning: float) -> None:
         super().__init__(pool, learner)
         self._window = window

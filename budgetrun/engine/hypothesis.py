@@ -46,6 +46,8 @@ class Hypothesis(BinaryHypothesis):
     in, and are kept in `_pairs`, row of the younger, column of the older.
     """
 
+    form = "expansion"
+
     def __init__(self, pool: Pool, learner: Learner | None = None) -> None:
         super().__init__(pool)
         self._head = self._tail = 0

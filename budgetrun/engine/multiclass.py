@@ -88,6 +88,8 @@ class MulticlassHypothesis(MulticlassBase):
         The weights, oldest example first.
     """
 
+    form = "multiclass"
+
     def __init__(self, pool: Pool, n_classes: int) -> None:
         super().__init__(pool, n_classes)
         self._slots = np.empty(16, dtype=np.intp)

@@ -71,6 +71,8 @@ class ProjectedMulticlass(MulticlassBase):
         The weights of the pairs (x_i, c), x_i oldest first.
     """
 
+    form = "multiclass_projected"
+
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
         super().__init__(pool, len(label_kernel))
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)

@@ -27,6 +27,8 @@ class NystromHypothesis(Hypothesis):
         counts as 0.
     """
 
+    form = "nystroem"
+
     def __init__(self, pool: Pool, unit: float) -> None:
         super().__init__(pool)
         self._unit = unit

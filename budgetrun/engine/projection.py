@@ -42,6 +42,8 @@ class ProjectedHypothesis(BinaryHypothesis):
     were not there. One that equals it is added to its weight.
     """
 
+    form = "projected"
+
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self._subspace = Subspace()

@@ -62,6 +62,7 @@ class Ahpatron(Learner):
     """
 
     name = "ahpatron"
+    form = ReweighedHypothesis
     needs_norm = True
 
     def __init__(
@@ -84,7 +85,7 @@ class Ahpatron(Learner):
         self.moved = self.furthest = 0.0
 
     def start(self, pool: Pool, n_classes: int) -> ReweighedHypothesis:
-        return ReweighedHypothesis(pool, self)
+        return self.form(pool, self)
 
     def margins(self, f: ReweighedHypothesis, t: int) -> float:
         return 1 - self.epsilon

@@ -32,6 +32,10 @@ class Learner(ABC):
         The name in configs, e.g. ``forgetron``.
     variant : str or None
         The variant in configs, e.g. ``self_tuned``, where several learners share a name.
+    revision : int, >= 1
+        Raised whenever the rule's outcomes change; part of every run id (`budgetrun.identity`).
+    form : type
+        The form of hypothesis that the rule works on.
     multiclass : bool
         It learns several classes (`budgetrun.learners.multiclass`) rather than two.
     margin : float
@@ -61,6 +65,8 @@ class Learner(ABC):
 
     name: ClassVar[str]
     variant: ClassVar[str | None] = None
+    revision: ClassVar[int] = 1
+    form: ClassVar[type[Any]] = Hypothesis
     multiclass: ClassVar[bool] = False
     perceptron_until_full: ClassVar[bool] = False
     only_adds: ClassVar[bool] = False
@@ -84,7 +90,7 @@ class Learner(ABC):
             Where the examples are.
         n_classes : int, >= 2
         """
-        return Hypothesis(pool, self)
+        return self.form(pool, self)
 
     def margins(self, f: Any, t: int) -> float | np.ndarray:
         """Return the margins of the rounds from ``t`` of the block on, shape (b - t,), or the one that all have."""

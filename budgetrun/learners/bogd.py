@@ -56,6 +56,7 @@ class BOGDPlusPlus(Learner):
     """
 
     name = "bogd++"
+    form = DecayingHypothesis
     draws = True
 
     def __init__(
@@ -82,7 +83,7 @@ class BOGDPlusPlus(Learner):
         self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool, n_classes: int) -> DecayingHypothesis:
-        return DecayingHypothesis(pool, self.decay)
+        return self.form(pool, self.decay)
 
     def margins(self, f: DecayingHypothesis, t: int) -> float:
         return 1 - f.rounding

@@ -51,6 +51,7 @@ class FOGD(Learner):
     """
 
     name = "fogd"
+    form = FeatureHypothesis
     draws = True
 
     def __init__(
@@ -75,7 +76,7 @@ class FOGD(Learner):
                 "leave fogd out"
             )
         features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)
-        return FeatureHypothesis(pool, features, 2 * self.n_frequencies, self.step)
+        return self.form(pool, features, 2 * self.n_frequencies, self.step)
 
     def margins(self, f: FeatureHypothesis, t: int) -> float:
         return 1 - f.rounding

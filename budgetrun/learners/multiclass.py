@@ -30,10 +30,11 @@ class MulticlassLearner(Learner):
     """
 
     multiclass = True
+    form = MulticlassHypothesis
     costs: np.ndarray | None = None
 
     def start(self, pool: Pool, n_classes: int) -> Any:
-        return MulticlassHypothesis(pool, n_classes)
+        return self.form(pool, n_classes)
 
     def margins(  # type: ignore[override]
         self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray

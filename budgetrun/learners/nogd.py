@@ -52,6 +52,7 @@ class NOGD(Learner):
     """
 
     name = "nogd"
+    form = NystromHypothesis
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class NOGD(Learner):
         self.reading = reading
 
     def start(self, pool: Pool, n_classes: int) -> NystromHypothesis:
-        return NystromHypothesis(pool, self.step)
+        return self.form(pool, self.step)
 
     def margins(self, f: NystromHypothesis, t: int) -> float:
         return 1 - f.rounding

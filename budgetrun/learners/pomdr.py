@@ -65,6 +65,7 @@ class POMDR(Learner):
     """
 
     name = "pomdr"
+    form = HintedHypothesis
     needs_norm = True
 
     def __init__(self, *, budget: EvenBudget, first_budget: Count, eta: Positive, U: Positive = 25.0) -> None:
@@ -83,7 +84,7 @@ class POMDR(Learner):
         return (_SMALLER if self.halved else 1.0) * self.U / math.sqrt(3 + self.A)
 
     def start(self, pool: Pool, n_classes: int) -> HintedHypothesis:
-        return HintedHypothesis(pool, self, _WINDOW, self.step)
+        return self.form(pool, self, _WINDOW, self.step)
 
     def margins(self, f: HintedHypothesis, t: int) -> float:
         return 1 - f.rounding

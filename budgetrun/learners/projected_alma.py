@@ -64,6 +64,7 @@ class ProjectedAlma(Alma):
     """
 
     name = "projected_alma"
+    form = ProjectedHypothesis
     needs_projection = True
 
     def __init__(
@@ -91,7 +92,7 @@ class ProjectedAlma(Alma):
         self.lost = 0.0
 
     def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
-        return ProjectedHypothesis(pool)
+        return self.form(pool)
 
     def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:  # type: ignore[override]
         step = self.C / math.sqrt(self.k)

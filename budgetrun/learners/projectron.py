@@ -46,6 +46,7 @@ class Projectron(Learner):
     """
 
     name = "projectron"
+    form = ProjectedHypothesis
     needs_projection = True
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
@@ -54,7 +55,7 @@ class Projectron(Learner):
         self.most_lost = eta**2 if threshold == "distance" else eta
 
     def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
-        return ProjectedHypothesis(pool)
+        return self.form(pool)
 
     def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:
         if f.residual <= self.most_lost + f.rounding * f.square:
@@ -91,6 +92,7 @@ class MulticlassProjectron(MulticlassLearner):
     """
 
     name = "projectron"
+    form = ProjectedMulticlass
     needs_projection = True
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
@@ -99,7 +101,7 @@ class MulticlassProjectron(MulticlassLearner):
         self.most_lost = eta**2 if threshold == "distance" else eta
 
     def start(self, pool: Pool, n_classes: int) -> ProjectedMulticlass:
-        return ProjectedMulticlass(pool, np.eye(n_classes))
+        return self.form(pool, np.eye(n_classes))
 
     def update(self, f: ProjectedMulticlass, y: int, rival: int, lead: float) -> None:
         if f.residual(y, rival) <= self.most_lost + f.rounding * f.square:

@@ -172,7 +172,7 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
             raise InputError(
                 f"projectron++: hierarchy has {len(K)} labels, the data {n_classes}: name every label of the data once"
             )
-        return ProjectedMulticlass(pool, K)
+        return self.form(pool, K)
 
     def margins(  # type: ignore[override]
         self, f: ProjectedMulticlass, t: int, true: np.ndarray, rivals: np.ndarray

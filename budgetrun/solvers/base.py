@@ -132,6 +132,8 @@ class Solver(ABC):
     ----------
     name : str
         The name in configs, e.g. ``mpu``.
+    revision : int, >= 1
+        Raised whenever the solver's outcomes change; part of every run id (`budgetrun.identity`).
     draws : bool
         It draws random numbers; such a solver takes a parameter ``seed``.
     kernels : tuple of str
@@ -139,6 +141,7 @@ class Solver(ABC):
     """
 
     name: ClassVar[str]
+    revision: ClassVar[int] = 1
     draws: ClassVar[bool] = False
     kernels: ClassVar[tuple[str, ...]] = ("linear",)
 

@@ -49,8 +49,8 @@ class Pegasos(Solver):
     -----
     O(k d) a step. w is projected on the ball of radius 1 / sqrt(lambda) after each. Pegasos has no bound of its own to
     stop at. Its analysis asks for a number of steps of the order of 1 / (lambda accuracy); a tenth of that is about
-    what the paper on MPU needed on its adult data for 1e-4 and for 1e-2, so no guarantee. With a target, the objective
-    is looked at three times an octave of steps, off the clock, as if their number had been known beforehand.
+    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so no guarantee. With a target, the
+    objective is looked at three times an octave of steps, off the clock, as if their number had been known beforehand.
 
     References
     ----------

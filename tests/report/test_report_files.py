@@ -413,7 +413,7 @@ def test_printed_numbers_of_the_forgetron_paper_are_complete():
     cells = {(row["dataset"], row["label"], row["budget_fraction"]): float(row["online_error_percent"]) for row in rows}
     assert len(cells) == len(rows) == 5 * 5 * 3
     # With B = p, the paper says, the self-tuned and the greedy Forgetron are the Perceptron.
-    for dataset in ("mnist", "usps", "adult", "synthetic_5", "synthetic_10"):
+    for dataset in ("mnist", "usps", "census_income", "synthetic_5", "synthetic_10"):
         same = [cells[dataset, "perceptron", fraction] for fraction in ("0.25", "0.5", "1.0")]
         same += [cells[dataset, label, "1.0"] for label in ("forgetron(self_tuned)", "forgetron(greedy)", "cks")]
         assert len(set(same)) == 1

@@ -1,0 +1,43 @@
+"""Record anew what the short runs of tests/identity come to, after a revision was raised or a part was added.
+
+Usage: python scripts/record_probes.py
+
+An outcome that differs although none of its revisions does is refused: raise the revision of the part whose behaviour
+changed first (the `revision` of a learner, form, kernel or solver, or one of the constants named REVISION).
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+
+
+def main() -> int:
+    """Write tests/identity/outcomes.json; return 1 if a revision has to be raised first."""
+    sys.path[:0] = [str(TESTS), str(TESTS / "identity")]
+    import probes
+
+    before = probes.recorded() if probes.RECORD.is_file() else {}
+    after, unraised = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, revisions, outcome in probes.probes(Path(folder)):
+            found = json.loads(json.dumps(outcome()))
+            known = before.get(name)
+            after[name] = {"revisions": revisions, "outcome": found}
+            if known and known["revisions"] == revisions:
+                # Recorded digits stay where they are equal but for rounding, so that the file's history is readable.
+                after[name] = known
+                if not probes.same(known["outcome"], found):
+                    unraised.append(f"{name}: another outcome, but the revisions are still {', '.join(revisions)}")
+    if unraised:
+        print("\n".join(unraised), file=sys.stderr)
+        return 1
+    probes.RECORD.write_text(json.dumps(after, indent=0) + "\n", encoding="utf-8")
+    print(f"{len(after)} outcomes in {probes.RECORD}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,280 @@
+"""Short runs of every part whose revision is in run ids, and what came of them."""
+
+import importlib
+import itertools
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from cases import STREAMS, all_cases
+
+from budgetrun import config, engine, identity, kernels, solvers
+from budgetrun.data import STREAM_REVISION, open_stream, stream_info
+from budgetrun.engine import Group
+from budgetrun.evaluation import REVISION as EVALUATION_REVISION
+from budgetrun.evaluation import evaluate
+from budgetrun.learners import find
+from budgetrun.plan import make_jobs, make_plan
+from budgetrun.work import Settings
+
+RECORD = Path(__file__).with_name("outcomes.json")
+ROUNDS, BLOCK = 120, 32
+GAUSSIAN = kernels.Gaussian(gamma=0.5)
+KERNELS = {
+    "gaussian": GAUSSIAN,
+    "gaussian-sigma": kernels.Gaussian(sigma=0.9),
+    "polynomial": kernels.Polynomial(degree=3, gamma=0.5, coef0=1.0),
+    "linear": kernels.Linear(),
+}
+FILES = {
+    "table.csv": b"label,a,b,c\n" + b"".join(b"%d,%d,%.3f,%d\n" % (i % 2, i, math.sin(i), i**2 % 7) for i in range(40)),
+    "table.tsv": b"".join(b"%d\t%d\t%.3f\n" % (i % 2 * 2 - 1, i % 5, math.cos(i)) for i in range(30)),
+    "text.libsvm": b"".join(b"%+d %d:%.3f %d:1\n" % (i % 2 * 2 - 1, i % 3 + 1, i / 7, i % 4 + 5) for i in range(40)),
+    "wide.libsvm": b"".join(b"%d %d:%.3f 90:2\n" % (i % 2, i % 60 + 1, i / 7) for i in range(50)),
+}
+
+
+def probes(folder):
+    """Yield (name, revisions, function) of every probe; the function returns a JSON-like outcome."""
+    for kind in ("CASES", "MULTICLASS_CASES"):
+        for case_id, name, variant, parameters, _ in all_cases(kind):
+            multiclass = kind != "CASES"
+            learner = find(name, variant, multiclass=multiclass)
+            shown = f"{name}({variant})" if variant else name
+            parts = [f"{shown} {learner.revision}", f"{learner.form.form} {learner.form.revision}"]
+            parts += [f"engine {engine.REVISION}", f"gaussian {kernels.Gaussian.revision}"]
+            for stream in ("random", "tied"):
+                key = f"{'multiclass ' if multiclass else ''}{case_id} on {stream}"
+                yield key, parts, lambda args=(learner, parameters, stream, multiclass): play(*args)
+    yield from _kernel_probes()
+    yield from _group_probes()
+    yield from _solver_probes()
+    yield from _data_probes(folder)
+    yield "job", [f"job {identity.JOB_REVISION}"], lambda: _job(folder)
+
+
+def stream_of(name, multiclass=False):
+    X, y = STREAMS[name]()
+    X, y = X[:ROUNDS], y[:ROUNDS]
+    return X, (np.where(y > 0, (np.arange(len(y)) % 3 > 0) + 1, 0) if multiclass else y)
+
+
+def play(learner, parameters, stream, multiclass=False, kernel=GAUSSIAN, **options):
+    X, y = stream_of(stream, multiclass)
+    one = learner(**parameters)
+    return _played([one], X, y[None], kernel, n_classes=3 if multiclass else None, **options)[0]
+
+
+def _played(learners, X, Y, kernel, block=BLOCK, **options):
+    acts = [[] for _ in learners]
+    group = Group(kernel, learners, watch=lambda i, t: acts[i].append(t), **options)
+    scores = [group.feed(X[t : t + block], Y[:, t : t + block]) for t in range(0, X.shape[0], block)]
+    found = []
+    for member, seen in zip(group.members, acts, strict=True):
+        f = member.hypothesis
+        own = np.concatenate([s[member.index] for s in scores], axis=-1)
+        found.append(
+            {
+                "mistakes": member.count.mistakes,
+                "updates": " ".join(map(str, seen)),
+                "support": " ".join(map(str, f.rounds.tolist())),
+                "largest": member.count.max_support,
+                "weights": _numbers(f.coef),
+                "scores": _numbers(own[..., 5::12]),
+                "facts": member.learner.facts(f),
+                "tested": _errors(member, X, Y),
+            }
+        )
+    return found
+
+
+def _errors(member, X, Y):
+    return evaluate(member, X[::-1][:30] * 1.1, Y[member.task][::-1][:30], "mistake")
+
+
+def _kernel_probes():
+    for (name, kernel), form in itertools.product(KERNELS.items(), ("dense", "sparse")):
+
+        def outcome(kernel=kernel, sparse=form == "sparse"):
+            X, y = stream_of("random")
+            X = sp.csr_array(X) if sparse else X
+            learners = [find("perceptron")(), find("forgetron", "self_tuned")(budget=9)]
+            norms = kernels.squares(X)
+            return {
+                "values": _numbers(kernel.between(X[:4], X[4:9])),
+                "row": _numbers(kernel.row(X[:6], X[9:10])),
+                "diagonal": _numbers(kernel.diagonal(norms[:4])),
+                "magnitude": kernel.magnitude(float(norms.max())),
+                "runs": [_played([one], X, y[None], kernel)[0] for one in learners],
+            }
+
+        yield f"kernel {name} {form}", [f"{kernel.name} {kernel.revision}", f"engine {engine.REVISION}"], outcome
+
+
+def _group_probes():
+    def learners():
+        return [
+            find("perceptron")(),
+            *(find("remove_oldest")(budget=b) for b in (3, 11)),
+            *(find("forgetron", v)(budget=b) for v in ("self_tuned", "greedy") for b in (4, 9)),
+            find("rbp")(budget=5, seed=3),
+            find("cks")(budget=6),
+            find("projectron")(eta=0.3),
+        ]
+
+    def shared(**options):
+        X, y = STREAMS["duplicated"]()
+        Y = np.stack([y, np.roll(y, 1)])
+        tasks = [i % 2 for i in range(len(learners()))]
+        return _played(learners(), X, Y, GAUSSIAN, tasks=tasks, **options)
+
+    parts = [f"engine {engine.REVISION}", f"evaluation {EVALUATION_REVISION}"]
+    yield "group", parts, lambda: shared(block=64)
+    yield "group, small blocks", parts, lambda: shared(block=3)
+    yield "group, positive ties", parts, lambda: shared(tie="positive")
+    yield "group, far", parts, lambda: play(find("perceptron"), {}, "far")
+
+
+def _solver_probes():
+    given = {"mpu": {}, "dcd": {}, "svm_perf": {}, "pegasos": {"iterations": 400, "k": 5}}
+    for name, solver in solvers.registry().items():
+
+        def outcome(solver=solver, name=name):
+            X, y = stream_of("random")
+            takes = solvers.parameters(solver)
+            parameters = {key: value for key, value in given.get(name, {}).items() if key in takes}
+            solution = solver(C=0.7, **parameters).solve(X, y, kernels.Linear())
+            return {
+                "objective": solution.objective,
+                "lower bound": None if math.isnan(solution.lower_bound) else solution.lower_bound,
+                "steps": solution.steps,
+                "epochs": solution.epochs,
+                "weights": _numbers(solution.weights),
+            }
+
+        yield f"solver {name}", [f"{name} {solver.revision}", f"linear {kernels.Linear.revision}"], outcome
+
+
+def _data_probes(folder):
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    rng = np.random.default_rng(5)
+    np.savez(folder / "arrays.npz", X=rng.normal(size=(40, 3)), y=np.arange(40) % 2)
+    changes = {
+        "plain": {},
+        "unit_norm": {"scale": "unit_norm"},
+        "minmax": {"scale": "minmax"},
+        "standard": {"scale": "standard"},
+        "balanced": {"balanced": True},
+        "noise": {"noise": 0.3},
+        "in file order, capped": {"order": "file", "n_examples": 25},
+        "positive": {"positive": 0},
+    }
+    for name in (*FILES, "arrays.npz"):
+        for change, keys in changes.items():
+            if "positive" in keys and name in ("table.tsv", "text.libsvm"):
+                keys = {"positive": -1}
+            spec = config.DatasetSpec(name="probe", path=folder / name, **keys)
+            parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
+            yield f"data {name}, {change}", parts, lambda spec=spec: _stream(spec)
+    generated = {
+        "noisy_gaussians": {"options": {"n_per_class": 30}, "noise": 0.1},
+        "rotating_gaussians": {"options": {"n_examples": 60}},
+    }
+    for name, keys in generated.items():
+        spec = config.DatasetSpec(name=name, **keys)
+        yield f"data {name}", [f"stream {STREAM_REVISION}", *stream_info(spec).readers], lambda s=spec: _stream(s)
+    splits = config.DatasetSpec(name="probe", path=folder / "four.csv", task="equal_splits")
+    several = splits.model_copy(update={"task": "multiclass"})
+    (folder / "four.csv").write_bytes(b"".join(b"%d,%d,%d\n" % (i % 4, i, i * i % 11) for i in range(40)))
+    for spec in (splits, several):
+        parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
+        yield f"data, {spec.task}", parts, lambda spec=spec: _stream(spec)
+    yield from _reader_probes()
+
+
+def _reader_probes():
+    from budgetrun.data import dataset
+
+    census = importlib.import_module("budgetrun.data.census")
+    idx = importlib.import_module("budgetrun.data.idx")
+    digits = b"".join(b"%d %s\n" % (i % 10, b" ".join(b"%.2f" % math.sin(i * j) for j in range(16))) for i in range(20))
+    table = importlib.import_module("budgetrun.data.table")
+    images = b"\0\0\x08\x03" + (3).to_bytes(4, "big") + (2).to_bytes(4, "big") * 2 + bytes(range(0, 120, 10))
+    lines = []
+    for i in range(30):
+        fields = [str((i * (j + 3)) % 7) for j in range(41)]
+        lines.append(", ".join([*fields, "- 50000." if i % 3 else "50000+."]))
+    text = ("\n".join(lines) + "\n").encode()
+    found = {
+        "census_income": lambda: [_array(a) for a in census.parse_census(text)],
+        "idx": lambda: [_array(idx.parse_idx(images, "probe"))],
+        "zip_digits": lambda: [_array(a) for a in table.parse_table(digits, "probe")],
+    }
+    for kind, outcome in found.items():
+        yield f"reader {kind}", [f"{kind} {dataset.REVISIONS[kind]}"], outcome
+
+
+def _stream(spec):
+    stream = open_stream(spec, 3, 1)
+    return {"X": _array(stream.X), "tasks": {name: _array(y) for name, y in stream.tasks.items()}}
+
+
+def _job(folder):
+    """The rows of a small config, as a worker fills them."""
+    given = {
+        "name": "probe",
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}, "repetitions": 1}],
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+        "algorithms": [
+            {"name": "perceptron"},
+            {"name": "avp", "epsilon": 0.6},
+            {"name": "rbp", "budget": 10, "seeds": 2},
+        ],
+    }
+    path = folder / "probe.yaml"
+    path.write_text(json.dumps(given))
+    loaded = config.load(path)
+    (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
+    settings = Settings(loaded.seed, loaded.tie, loaded.dtype, None, folder, os.getpid())
+    from budgetrun.work import _run
+
+    rows, curves = _run(job, settings)
+    counts = ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes")
+    return {
+        "rows": [{key: row[key] for key in counts} for row in rows],
+        "rounds": " ".join(map(str, curves["rounds"].tolist())),
+        "curves": _array(curves["mistakes"]),
+    }
+
+
+def _numbers(values):
+    return [] if values is None else np.asarray(values, dtype=np.float64).ravel().tolist()
+
+
+def _array(X):
+    """Return what tells an array from others: its shape, and sums that depend on every entry's place."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    if X.dtype.kind == "U":
+        return X.tolist()
+    values = X.astype(np.float64).ravel()
+    places = np.cos(np.arange(values.size) + 1.0)
+    return {"shape": list(X.shape), "dtype": X.dtype.kind, "sums": [float(values.sum()), float(values @ places)]}
+
+
+def same(one, other):
+    """Tell whether two outcomes are equal, numbers to 1e-9."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return type(one) is type(other) and one == other
+
+
+def recorded():
+    return json.loads(RECORD.read_text(encoding="utf-8"))
