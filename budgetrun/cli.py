@@ -83,7 +83,7 @@ def sweep(
 ) -> None:
     """Make the runs of configs that are not done yet, then write their tables and figures."""
     from budgetrun import config as config_module
-    from budgetrun import sweep as sweep_module
+    from budgetrun.runner import sweep as sweep_module
 
     if (backend == "dask") != (scheduler is not None):
         raise InputError("--backend dask and --scheduler ADDRESS go together")
@@ -158,7 +158,7 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
 @click.argument("results", type=click.Path(path_type=Path))
 def status(results: Path) -> None:
     """Say how many runs of a results folder are done, and what makes the rest."""
-    from budgetrun.sweep import progress_of
+    from budgetrun.runner.sweep import progress_of
 
     for folder in _folders(results):
         click.echo(progress_of(folder))
@@ -278,7 +278,7 @@ def _complete(folder: Path) -> None:
 
     A sweep that came to its end has done so: parts that its table does not have are of other code, or another's.
     """
-    from budgetrun.store import Store
+    from budgetrun.store.write import Store
 
     store = Store(folder)
     manifest = store.manifest()
@@ -287,7 +287,7 @@ def _complete(folder: Path) -> None:
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    from budgetrun.plan import ONLY_KEYS
+    from budgetrun.runner.plan import ONLY_KEYS
 
     only: dict[str, list[str]] = {}
     for text in texts:

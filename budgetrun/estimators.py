@@ -19,8 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from budgetrun import kernels, learners
+from budgetrun.config.problems import Field
 from budgetrun.engine import Group
-from budgetrun.fields import Field
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
 

@@ -32,7 +32,7 @@ class Kernel(ABC):
     name : str
         The name in configs, e.g. ``gaussian``.
     revision : int, >= 1
-        Raised whenever the kernel's values change; part of every run id (`budgetrun.identity`).
+        Raised whenever the kernel's values change; part of every run id (`budgetrun.runner.identity`).
     """
 
     name: ClassVar[str]

@@ -157,8 +157,8 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 
 
 def test_an_interrupt_outside_a_sweep(command, monkeypatch):
-    monkeypatch.setattr("budgetrun.plan.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr("budgetrun.sweep.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("budgetrun.runner.plan.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("budgetrun.runner.sweep.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     assert command("sweep", config(".")) == (130, "", "interrupted\n")
 
 

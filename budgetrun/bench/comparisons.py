@@ -14,7 +14,7 @@ from budgetrun.bench.floor import Floor, floor_of
 from budgetrun.bench.records import Record
 from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, engine_mistakes
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian, Rows
 from budgetrun.learners.forgetron import SelfTunedForgetron

@@ -14,7 +14,7 @@ from budgetrun.bench.comparisons import A9A_GAMMA, SEED, Comparison, by_index_no
 from budgetrun.bench.floor import floor_of
 from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Rounds, RoundsOf, Side, alternate, check_rounds, engine_rounds
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.projectron_2024 import AlwaysAddingProjectron

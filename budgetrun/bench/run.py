@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from budgetrun import provenance
 from budgetrun.bench.chart import draw_growth
 from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
 from budgetrun.bench.floor import PARTS, UNITS, Floor
@@ -23,6 +22,7 @@ from budgetrun.bench.sizes import FULL, QUICK, Sizes
 from budgetrun.bench.solver_growth import draw_solver_growth, measure_solver_growth
 from budgetrun.bench.solvers import TURNS, markdown, measure_races
 from budgetrun.errors import DataMissingError
+from budgetrun.runner import provenance
 
 COMPARISONS = (
     usps_perceptrons,

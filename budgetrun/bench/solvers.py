@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from budgetrun.bench.sizes import Sizes
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Linear

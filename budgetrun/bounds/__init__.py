@@ -47,7 +47,7 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     from budgetrun.bounds.check import check
     from budgetrun.bounds.figure import draw
     from budgetrun.bounds.text import summary, write_csv
-    from budgetrun.report.results import load
+    from budgetrun.store.read import load
 
     results = load(Path(folder))
     checked = check(results, data_dir, streams)

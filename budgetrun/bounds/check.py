@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun import solvers, theory
-from budgetrun.config import Config, DatasetSpec
+from budgetrun.config.schema import Config, DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import squares
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from budgetrun.data import Stream
-    from budgetrun.report.results import Results
+    from budgetrun.store.read import Results
 
 # Of the interval whose lower end must be above a bound on an expectation for that to count as violated.
 CONFIDENCE = 0.999

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from budgetrun.bounds.check import Checked, Row
-from budgetrun.report.curves import Curves
 from budgetrun.report.layout import slug
 from budgetrun.report.looks import DOTS_PER_INCH, STYLE, Look, hand_out
+from budgetrun.store.curves import Curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from budgetrun.report.results import Results
+    from budgetrun.store.read import Results
     from budgetrun.theory import Competitors
 
 # Before this share of the stream there are few mistakes to speak of.

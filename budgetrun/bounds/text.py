@@ -14,7 +14,7 @@ from budgetrun.theory.base import MISSING_FACTS
 
 if TYPE_CHECKING:
     from budgetrun.bounds.figure import Drawn
-    from budgetrun.report.results import Results
+    from budgetrun.store.read import Results
 
 COLUMNS = (
     "run_id", "dataset", "task", "repetition", "label", "setting", "budget", "theorem", "counts", "mistakes", "lower",

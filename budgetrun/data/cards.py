@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from budgetrun import resources
 from budgetrun.errors import InputError
+from budgetrun.paths import own_folder
 
 Label = int | float | str
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -182,7 +182,7 @@ def combined_sha256(hashes: list[str]) -> str:
 
 
 def _folder() -> Path:
-    return resources.folder("datasets")
+    return own_folder("datasets")
 
 
 @lru_cache(maxsize=64)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.data import files, timit
+from budgetrun.data import files
 from budgetrun.data.cards import Card, CardFile, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, bare_name, read_content
-from budgetrun.data.idx import parse_idx
-from budgetrun.data.libsvm import parse_libsvm
-from budgetrun.data.npz import parse_npz
-from budgetrun.data.table import parse_table
+from budgetrun.data.formats.csv import parse_table
+from budgetrun.data.formats.idx import parse_idx
+from budgetrun.data.formats.libsvm import parse_libsvm
+from budgetrun.data.formats.npz import parse_npz
+from budgetrun.data.timit import reader as timit
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _read_verified(card: Card, file: CardFile, path: Path) -> tuple[bytes, str]:
 
 def _parse_card(card: Card, contents: list[bytes], names: list[str]) -> tuple[np.ndarray | csr_array, np.ndarray]:
     if card.format == "census_income":
-        from budgetrun.data.census import parse_census
+        from budgetrun.data.formats.census_income import parse_census
 
         # All parts at once, so that they share categories and ranges.
         return parse_census(b"".join(contents))

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from budgetrun import resources
 from budgetrun.data.cards import Card, CardFile
 from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
 from budgetrun.errors import DataMissingError, InputError
+from budgetrun.paths import checkout
 
 ENVIRONMENT = "BUDGETRUN_DATA"
 RETRIES = 2
@@ -23,7 +23,7 @@ _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
 
 def cache_folder() -> Path:
     """Return where downloads go: ``datasets/cache`` of a checkout, else the platform's cache folder."""
-    top = resources.checkout()
+    top = checkout()
     if top is not None:
         return top / "datasets" / "cache"
     import pooch

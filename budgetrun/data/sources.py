@@ -17,7 +17,7 @@ from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
-    from budgetrun.config import DatasetSpec
+    from budgetrun.config.schema import DatasetSpec
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from budgetrun.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from budgetrun.config import DatasetSpec
+    from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap; part of every run id.
 STREAM_REVISION = 1

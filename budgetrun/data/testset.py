@@ -17,7 +17,7 @@ from budgetrun.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from budgetrun.config import DatasetSpec
+    from budgetrun.config.schema import DatasetSpec
 
 
 @dataclass(frozen=True)

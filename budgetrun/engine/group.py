@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Kernel, Rows
 

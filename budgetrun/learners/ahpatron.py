@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from budgetrun.engine.reweighed import ReweighedHypothesis
+from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
 from budgetrun.learners.avp import Share, into_ball
 from budgetrun.learners.base import Learner, Positive
 from budgetrun.learners.halving import EvenBudget, with_norm

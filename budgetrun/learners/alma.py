@@ -11,8 +11,8 @@ from pydantic import Field
 from budgetrun.learners.base import Learner, Positive
 
 if TYPE_CHECKING:
-    from budgetrun.engine.base import BaseHypothesis
-    from budgetrun.engine.hypothesis import Hypothesis
+    from budgetrun.engine.hypotheses.base import BaseHypothesis
+    from budgetrun.engine.hypotheses.expansion import Hypothesis
 
 Share = Annotated[float, Field(gt=0, le=1)]
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from budgetrun.learners.base import Learner, Positive
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypothesis import Hypothesis
+    from budgetrun.engine.hypotheses.expansion import Hypothesis
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -33,7 +33,7 @@ class Learner(ABC):
     variant : str or None
         The variant in configs, e.g. ``self_tuned``, where several learners share a name.
     revision : int, >= 1
-        Raised whenever the rule's outcomes change; part of every run id (`budgetrun.identity`).
+        Raised whenever the rule's outcomes change; part of every run id (`budgetrun.runner.identity`).
     form : type
         The form of hypothesis that the rule works on.
     multiclass : bool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from budgetrun.engine.decaying import DecayingHypothesis
+from budgetrun.engine.hypotheses.decaying import DecayingHypothesis
 from budgetrun.learners.base import Budget, Learner, NotNegative, Positive, Seed
 
 if TYPE_CHECKING:

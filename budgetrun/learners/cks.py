@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
 from budgetrun.learners.base import Budget, Learner
 
 

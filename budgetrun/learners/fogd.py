@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.engine.explicit import FeatureHypothesis, random_features
+from budgetrun.engine.hypotheses.features import FeatureHypothesis, random_features
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import Budget, Learner, Positive, Seed

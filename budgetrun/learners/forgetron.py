@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
 from budgetrun.learners.base import Budget, Learner
 
 # The share of the mistakes that the damage of removals may add up to, in eqs. (41)-(52).

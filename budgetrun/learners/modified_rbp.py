@@ -11,7 +11,7 @@ from budgetrun.learners.avp import into_ball
 from budgetrun.learners.base import Budget, Learner, Positive, Seed
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypothesis import Hypothesis
+    from budgetrun.engine.hypotheses.expansion import Hypothesis
 
 
 class ModifiedRBP(Learner):

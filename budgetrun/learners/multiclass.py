@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.engine.multiclass import MulticlassHypothesis
+from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
 from budgetrun.learners.base import Learner
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from budgetrun.engine.nystrom import NystromHypothesis
+from budgetrun.engine.hypotheses.nystroem import NystromHypothesis
 from budgetrun.learners.base import Budget, Learner, Positive
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from budgetrun.learners.base import Learner, Positive
 from budgetrun.learners.multiclass import MulticlassLearner
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypothesis import Hypothesis
-    from budgetrun.engine.multiclass import MulticlassHypothesis
+    from budgetrun.engine.hypotheses.expansion import Hypothesis
+    from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
 
 
 class PassiveAggressive(Learner):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from budgetrun.engine.hinted import HintedHypothesis
+from budgetrun.engine.hypotheses.optimistic import HintedHypothesis
 from budgetrun.learners.avp import into_ball
 from budgetrun.learners.base import Learner, Positive
 from budgetrun.learners.halving import EvenBudget, with_norm

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from budgetrun.engine.projection import ProjectedHypothesis
+from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
 from budgetrun.learners.alma import Alma, length
 from budgetrun.learners.base import NotNegative, Positive
 from budgetrun.learners.projectron import Threshold

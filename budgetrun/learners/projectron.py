@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from budgetrun.engine.multiclass_projection import ProjectedMulticlass
-from budgetrun.engine.projection import ProjectedHypothesis
+from budgetrun.engine.hypotheses.multiclass_projected import ProjectedMulticlass
+from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
 from budgetrun.learners.base import Learner, NotNegative
 from budgetrun.learners.multiclass import MulticlassLearner
 

@@ -8,7 +8,7 @@ from budgetrun.learners.base import NotNegative
 from budgetrun.learners.projectron import Projectron
 
 if TYPE_CHECKING:
-    from budgetrun.engine.projection import ProjectedHypothesis
+    from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
 
 
 class AlwaysAddingProjectron(Projectron):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import AfterValidator
 
-from budgetrun.engine.multiclass_projection import ProjectedMulticlass
-from budgetrun.engine.projection import ProjectedHypothesis
+from budgetrun.engine.hypotheses.multiclass_projected import ProjectedMulticlass
+from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
 from budgetrun.errors import InputError
 from budgetrun.learners.base import Positive
 from budgetrun.learners.hierarchy import label_kernel, parse

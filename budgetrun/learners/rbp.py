@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from budgetrun.engine.hypothesis import Hypothesis
-from budgetrun.engine.multiclass import MulticlassHypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
 from budgetrun.learners.base import Budget, Learner, Seed
 from budgetrun.learners.multiclass import MulticlassLearner
 

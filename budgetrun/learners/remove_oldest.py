@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from budgetrun.engine.hypothesis import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Hypothesis
 from budgetrun.learners.base import Budget, Learner
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from budgetrun.engine.hypothesis import Hypothesis
-from budgetrun.formula import Formula
+from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.expressions import Formula
 from budgetrun.learners.base import Learner
 
 _NAMES = ("m", "norm")

@@ -9,7 +9,7 @@ from budgetrun.learners.avp import into_ball
 from budgetrun.learners.base import Budget, Learner, NotNegative, Positive
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypothesis import Hypothesis
+    from budgetrun.engine.hypotheses.expansion import Hypothesis
 
 
 class SimplifiedForgetron(Learner):

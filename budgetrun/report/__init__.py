@@ -27,7 +27,7 @@ def write_report(folder: Path) -> list[Path]:
         The folder holds no finished run, or something in it cannot be read.
     """
     from budgetrun.report import costs, export, figures, page, tables
-    from budgetrun.report.results import load
+    from budgetrun.store.read import load
 
     results = load(Path(folder))
     made = tables.build(results)
@@ -45,7 +45,7 @@ def write_figures(folder: Path) -> list[Path]:
     Raises InputError as `write_report` does.
     """
     from budgetrun.report import figures, tables
-    from budgetrun.report.results import load
+    from budgetrun.store.read import load
 
     results = load(Path(folder))
     return [path for figure in figures.draw(results, tables.build(results)) for path in figure.written]
@@ -58,7 +58,7 @@ def summary(folder: Path) -> str:
     """
     from budgetrun.report import tables
     from budgetrun.report.formats import plain
-    from budgetrun.report.results import load
+    from budgetrun.store.read import load
 
     results = load(Path(folder))
     # Where the output is no terminal: a width that logs and mails keep.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from budgetrun.report.cells import NO_BUDGET, Measured, Place
 from budgetrun.report.looks import BAND_ALPHA, CIRCLE, Look
 from budgetrun.report.panels import Panel, Point, legend_text, rounded, series_name
-from budgetrun.report.results import NO_SETTING, Setting
+from budgetrun.store.read import NO_SETTING, Setting
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

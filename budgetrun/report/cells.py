@@ -11,7 +11,7 @@ import pandas as pd
 
 from budgetrun.errors import InputError
 from budgetrun.report.quantities import ONLINE_ERROR, Quantity
-from budgetrun.report.results import NO_SETTING, Setting, items_of
+from budgetrun.store.read import NO_SETTING, Setting, items_of
 
 
 class Budget(NamedTuple):

@@ -12,7 +12,7 @@ import pandas as pd
 from budgetrun.errors import InputError
 from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, average, with_keys
 from budgetrun.report.quantities import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, Quantity
-from budgetrun.report.results import NO_SETTING, Results, Setting
+from budgetrun.store.read import NO_SETTING, Results, Setting
 
 _STREAM = ["task", "repetition"]
 # Means of the same numbers in another order may differ by so much.

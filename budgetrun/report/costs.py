@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from budgetrun.report.layout import Listing
-from budgetrun.report.results import Results
+from budgetrun.store.read import Results
 
 
 def build(results: Results) -> list[Listing]:

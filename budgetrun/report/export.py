@@ -12,7 +12,7 @@ from typing import Any
 from budgetrun.report import formats
 from budgetrun.report.layout import Listing, Table
 from budgetrun.report.quantities import GAP
-from budgetrun.report.results import Results
+from budgetrun.store.read import Results
 
 
 def write(results: Results, made: list[Table], costs: list[Listing]) -> list[Path]:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.report.budget_panel import BudgetPanel
 from budgetrun.report.cells import NO_BUDGET, Measurements, measure
-from budgetrun.report.curves import Curves
 from budgetrun.report.layout import Table, slug
 from budgetrun.report.looks import CIRCLE, DOTS_PER_INCH, HOLLOW, STYLE, Look, hand_out
 from budgetrun.report.notes import warnings
 from budgetrun.report.panels import Panel, y_of
 from budgetrun.report.quantities import ONLINE_ERROR, SUPPORT_SIZE, Quantity
-from budgetrun.report.results import Results
 from budgetrun.report.rounds_panel import RoundsPanel
 from budgetrun.report.seconds_panel import SecondsPanel
 from budgetrun.report.support_panel import SupportPanel
 from budgetrun.report.traces import Traces
+from budgetrun.store.curves import Curves
+from budgetrun.store.read import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

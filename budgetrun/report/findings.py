@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from budgetrun.report.layout import Block, Cell, Outside, Table, Tolerance, has_budget
-from budgetrun.report.results import Results, items_of
+from budgetrun.store.read import Results, items_of
 
 
 def outside(results: Results, blocks: list[Block], tolerance: Tolerance) -> list[Outside]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Place, Printed
 from budgetrun.report.layout import Block, Cell, Row
-from budgetrun.report.results import NO_SETTING, Setting, in_order
+from budgetrun.store.read import NO_SETTING, Setting, in_order
 
 # More blocks than this, one under another, hide the course over the budget: then one block a dataset.
 MOST_BUDGET_BLOCKS = 6

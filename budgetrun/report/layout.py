@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from budgetrun.report.cells import Budget, Measured, Printed
 from budgetrun.report.choose import Candidate
 from budgetrun.report.quantities import Quantity
-from budgetrun.report.results import Setting
+from budgetrun.store.read import Setting
 
 DEFAULT_TOLERANCE = 0.05
 

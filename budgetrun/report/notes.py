@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from budgetrun.config import value_text
-from budgetrun.report import brackets
+from budgetrun.config.schema import value_text
 from budgetrun.report.layout import Table
 from budgetrun.report.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
-from budgetrun.report.results import NO_SETTING, Results, is_by_dataset, typed_values
+from budgetrun.store import optimum as brackets
+from budgetrun.store.read import NO_SETTING, Results, is_by_dataset, typed_values
 
 
 def notes(results: Results, table: Table, of_choice: list[str], below: str | None) -> list[str]:

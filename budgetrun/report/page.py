@@ -16,7 +16,7 @@ from budgetrun.report.figures import Drawn
 from budgetrun.report.findings import other_findings
 from budgetrun.report.layout import Cell, Listing, Table, Tolerance
 from budgetrun.report.notes import warnings
-from budgetrun.report.results import Results
+from budgetrun.store.read import Results
 
 MINUS = "−"
 

@@ -10,7 +10,7 @@ from budgetrun.report.cells import NO_BUDGET, Measured, Measurements, Place
 from budgetrun.report.layout import Table
 from budgetrun.report.looks import HOLLOW, Look
 from budgetrun.report.quantities import ONLINE_ERROR, QUANTITIES, Quantity
-from budgetrun.report.results import Results
+from budgetrun.store.read import Results
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from budgetrun.report.brackets import problem_of
+from budgetrun.store.optimum import problem_of
 
 _STREAM = ["dataset", "task", "repetition"]
 

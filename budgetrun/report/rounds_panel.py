@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from budgetrun.report.cells import NO_BUDGET, Measured, Place
-from budgetrun.report.curves import Curves
 from budgetrun.report.looks import BAND_ALPHA, NO_SPREAD, Look
 from budgetrun.report.panels import Panel, legend_text, series_name
+from budgetrun.store.curves import Curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.report.brackets import ROUNDING
 from budgetrun.report.cells import Measured
 from budgetrun.report.looks import BAND_ALPHA, Look
 from budgetrun.report.panels import Panel, legend_text, series_name
 from budgetrun.report.traces import Traces
+from budgetrun.store.optimum import ROUNDING
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -22,7 +22,7 @@ from budgetrun.report.quantities import (
     Quantity,
 )
 from budgetrun.report.ratios import printed_ratios, with_ratios
-from budgetrun.report.results import Results
+from budgetrun.store.read import Results
 
 
 def build(results: Results) -> list[Table]:

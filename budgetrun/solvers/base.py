@@ -133,7 +133,7 @@ class Solver(ABC):
     name : str
         The name in configs, e.g. ``mpu``.
     revision : int, >= 1
-        Raised whenever the solver's outcomes change; part of every run id (`budgetrun.identity`).
+        Raised whenever the solver's outcomes change; part of every run id (`budgetrun.runner.identity`).
     draws : bool
         It draws random numbers; such a solver takes a parameter ``seed``.
     kernels : tuple of str

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, fetch, files, list_cards, stream_info, verify
 from budgetrun.errors import DataMissingError, InputError
 
@@ -156,7 +156,7 @@ def test_the_cache_of_a_checkout_is_in_it():
 
 
 def test_the_cache_of_an_installation_is_the_platforms(monkeypatch):
-    monkeypatch.setattr(files.resources, "checkout", lambda: None)
+    monkeypatch.setattr(files, "checkout", lambda: None)
     assert files.cache_folder().name == "budgetrun"
 
 

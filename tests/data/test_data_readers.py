@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from budgetrun.data.census import COLUMNS, NUMERIC, parse_census
 from budgetrun.data.content import Stamp, content_sha256, read_content
 from budgetrun.data.dataset import load_own
-from budgetrun.data.idx import parse_idx
-from budgetrun.data.libsvm import parse_libsvm
-from budgetrun.data.npz import parse_npz
-from budgetrun.data.table import parse_table
+from budgetrun.data.formats.census_income import COLUMNS, NUMERIC, parse_census
+from budgetrun.data.formats.csv import parse_table
+from budgetrun.data.formats.idx import parse_idx
+from budgetrun.data.formats.libsvm import parse_libsvm
+from budgetrun.data.formats.npz import parse_npz
 from budgetrun.errors import InputError
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

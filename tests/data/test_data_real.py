@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, list_cards, open_stream, stream_info, verify
 from budgetrun.data.dataset import load_card
 from budgetrun.kernels import Polynomial

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import InputError
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from made_speech import PHONES, RATE, riff, speakers, sphere, tone, transcript, write_part
 
-from budgetrun.config import DatasetSpec
-from budgetrun.data import card, mfcc, open_stream, stream_info, timit, verify
-from budgetrun.data.sound import parse_sound
-from budgetrun.data.timit import CORE_TEST, FOLD, chosen_utterances, read_timit
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data import card, open_stream, stream_info, verify
+from budgetrun.data.timit import reader as timit
+from budgetrun.data.timit.reader import CORE_TEST, FOLD, chosen_utterances, mfcc, read_timit
+from budgetrun.data.timit.sound import parse_sound
 from budgetrun.errors import DataMissingError, InputError
 
 NOISE = np.random.default_rng(3).integers(-3000, 3000, 1500).astype(np.int16)

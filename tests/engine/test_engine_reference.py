@@ -8,8 +8,8 @@ from reference import kernel_expansion
 
 from budgetrun import kernels
 from budgetrun.engine import Group
-from budgetrun.engine.nystrom import NystromHypothesis
-from budgetrun.engine.reweighed import ReweighedHypothesis
+from budgetrun.engine.hypotheses.nystroem import NystromHypothesis
+from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
 from budgetrun.errors import InputError
 from budgetrun.learners import find
 

@@ -10,7 +10,7 @@ from reference import nogd
 from reference.kernel_expansion import gaussian
 
 from budgetrun.engine import Group, run
-from budgetrun.engine.explicit import RandomFeatures
+from budgetrun.engine.hypotheses.features import RandomFeatures
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
 

@@ -11,14 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from cases import STREAMS, all_cases
 
-from budgetrun import config, engine, identity, kernels, solvers
+from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group
-from budgetrun.evaluation import REVISION as EVALUATION_REVISION
-from budgetrun.evaluation import evaluate
 from budgetrun.learners import find
-from budgetrun.plan import make_jobs, make_plan
-from budgetrun.work import Settings
+from budgetrun.runner import identity
+from budgetrun.runner.evaluation import REVISION as EVALUATION_REVISION
+from budgetrun.runner.evaluation import evaluate
+from budgetrun.runner.job import Settings
+from budgetrun.runner.plan import make_jobs, make_plan
 
 RECORD = Path(__file__).with_name("outcomes.json")
 ROUNDS, BLOCK = 120, 32
@@ -199,10 +200,10 @@ def _data_probes(folder):
 def _reader_probes():
     from budgetrun.data import dataset
 
-    census = importlib.import_module("budgetrun.data.census")
-    idx = importlib.import_module("budgetrun.data.idx")
+    census = importlib.import_module("budgetrun.data.formats.census_income")
+    idx = importlib.import_module("budgetrun.data.formats.idx")
     digits = b"".join(b"%d %s\n" % (i % 10, b" ".join(b"%.2f" % math.sin(i * j) for j in range(16))) for i in range(20))
-    table = importlib.import_module("budgetrun.data.table")
+    table = importlib.import_module("budgetrun.data.formats.csv")
     images = b"\0\0\x08\x03" + (3).to_bytes(4, "big") + (2).to_bytes(4, "big") * 2 + bytes(range(0, 120, 10))
     lines = []
     for i in range(30):
@@ -240,7 +241,7 @@ def _job(folder):
     loaded = config.load(path)
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
     settings = Settings(loaded.seed, loaded.tie, loaded.dtype, None, folder, os.getpid())
-    from budgetrun.work import _run
+    from budgetrun.runner.job import _run
 
     rows, curves = _run(job, settings)
     counts = ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes")

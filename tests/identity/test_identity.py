@@ -11,10 +11,11 @@ import probes
 from sweeping import TOP, config
 
 from budgetrun import config as config_module
-from budgetrun import identity, kernels
+from budgetrun import kernels
 from budgetrun.learners import find
-from budgetrun.plan import make_plan
-from budgetrun.store import Store
+from budgetrun.runner import identity
+from budgetrun.runner.plan import make_plan
+from budgetrun.store.write import Store
 
 ANEW = "python scripts/record_probes.py"
 
@@ -70,7 +71,7 @@ def test_a_raised_revision_changes_the_ids_of_what_runs_it_alone(tmp_path, monke
 def test_what_every_run_goes_through_counts_for_all(tmp_path, monkeypatch, constant):
     path = config(tmp_path)
     before = ids(path)
-    monkeypatch.setattr(f"budgetrun.identity.{constant}", 2)
+    monkeypatch.setattr(f"budgetrun.runner.identity.{constant}", 2)
     assert not before.keys() & ids(path).keys()
 
 

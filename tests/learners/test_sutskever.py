@@ -13,7 +13,7 @@ from reference.modified_rbp import modified_rbp
 from reference.simplified_forgetron import simplified_forgetron
 from scipy.stats import chisquare
 
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group, run
 from budgetrun.kernels import Gaussian, Linear

@@ -13,9 +13,10 @@ from cases import STREAMS, all_cases, random_stream
 from sklearn.svm import SVC
 
 from budgetrun import kernels
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
-from budgetrun.engine import Group, projection, run
+from budgetrun.engine import Group, run
+from budgetrun.engine.hypotheses import projected as projection
 from budgetrun.kernels import Kernel
 from budgetrun.learners import find
 from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus

@@ -7,7 +7,7 @@ import math
 from fake_results import build, run
 
 from budgetrun.report import tables, write_figures, write_report
-from budgetrun.report.results import load
+from budgetrun.store.read import load
 
 ETAS = {"by_dataset": {"one": [0.1], "two": [0.9, 0.1]}}
 BUDGETS = {"by_dataset": {"one": [40], "two": [60]}}

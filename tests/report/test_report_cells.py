@@ -7,7 +7,7 @@ from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
 from budgetrun.report import costs, findings, tables
 from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
-from budgetrun.report.results import NO_SETTING, Setting, load
+from budgetrun.store.read import NO_SETTING, Setting, load
 
 
 def cells(folder):

@@ -9,7 +9,7 @@ from fake_results import COLUMNS, build, failed, manifest, run, runs_csv
 from budgetrun.errors import InputError
 from budgetrun.report import summary, tables, write_report
 from budgetrun.report.layout import Tolerance
-from budgetrun.report.results import load
+from budgetrun.store.read import load
 
 EPSILONS = [0.9, 0.5, 0.7]
 BUDGET = {"by_dataset": {"one": [40]}}

@@ -8,7 +8,7 @@ import pytest
 from fake_results import SWEPT, build, run, swept_rows, write_curves
 
 from budgetrun.report import write_figures, write_report
-from budgetrun.report.curves import Curves
+from budgetrun.store.curves import Curves
 
 
 class Drawing:

@@ -11,7 +11,7 @@ import matplotlib.axes
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
-from budgetrun import resources
+from budgetrun.paths import own_folder
 from budgetrun.report import summary, write_figures, write_report
 
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
@@ -408,7 +408,7 @@ def test_config_table_called_like_one_of_ours_keeps_its_file(tmp_path):
 
 
 def test_printed_numbers_of_the_forgetron_paper_are_complete():
-    with (resources.folder("configs") / "expected" / "forgetron_table81.csv").open(encoding="utf-8") as file:
+    with (own_folder("configs") / "expected" / "forgetron_table81.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     cells = {(row["dataset"], row["label"], row["budget_fraction"]): float(row["online_error_percent"]) for row in rows}
     assert len(cells) == len(rows) == 5 * 5 * 3

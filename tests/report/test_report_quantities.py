@@ -8,7 +8,7 @@ from fake_results import SWEPT, build, run, swept_rows
 
 from budgetrun.report import summary, tables, write_report
 from budgetrun.report.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, two_figures
-from budgetrun.report.results import load
+from budgetrun.store.read import load
 
 
 def folder_of(tmp_path, quantity, expected=(), rows=None, algorithms=SWEPT, **table):

@@ -9,7 +9,7 @@ from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
 from budgetrun.report import costs, summary, tables, write_report
 from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
-from budgetrun.report.results import NO_SETTING, Setting, items_of, load
+from budgetrun.store.read import NO_SETTING, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
 

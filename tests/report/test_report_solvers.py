@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from fake_results import COLUMNS, build, run
 
-from budgetrun.report import brackets, ratios, summary, write_figures, write_report
+from budgetrun.report import ratios, summary, write_figures, write_report
 from budgetrun.report.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.report.results import load
 from budgetrun.report.traces import Traces
+from budgetrun.store import optimum as brackets
+from budgetrun.store.read import load
 
 SOLVED = ["objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds"]
 RESULTS = {"mpu": (100.2, 100.0, 0.3), "dcd": (100.1, "", 0.1), "svm_perf": (101.0, 99.0, 3.0)}

@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse as sp
 from solvers.conftest import blobs, grid
 
+from budgetrun.config.problems import Field
 from budgetrun.errors import InputError
-from budgetrun.fields import Field
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.solvers import find, parameters, registry
 from budgetrun.solvers.base import objective

@@ -9,7 +9,7 @@ from cases import STREAMS, all_cases, random_stream
 from playing import competitors, play, run_of, verdicts
 
 from budgetrun import kernels, theory
-from budgetrun.config import DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.learners import find

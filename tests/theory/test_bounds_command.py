@@ -10,11 +10,12 @@ import pytest
 from scipy.stats import t as student
 from sweeping import config, rows, run, written
 
-from budgetrun import solvers, sweep
+from budgetrun import solvers
 from budgetrun.bounds import check
 from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.kernels import Linear
+from budgetrun.runner import sweep
 
 ALGORITHMS = [
     {"name": "perceptron"},

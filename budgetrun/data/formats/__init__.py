@@ -1,0 +1,1 @@
+"""Readers of file formats: bytes to examples and labels."""

@@ -1,0 +1,139 @@
+"""Tables of numbers as text: comma, semicolon, tab or blanks between the columns, with or without a header line."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from typing import Literal
+
+import numpy as np
+
+from budgetrun.data.formats.tokens import NUMERIC_BYTES, number_fault, parse_numbers, uniform
+from budgetrun.errors import InputError
+
+_SOLID, _PADDING, _SEPARATOR, _NEWLINE, _ALIEN = range(5)
+LabelColumn = Literal["first", "last"]
+
+
+def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tuple[np.ndarray, np.ndarray]:
+    """Parse a table of finite numbers, one example a row, the label in the first (or last) column.
+
+    The separator is the first of semicolon, tab, comma, blank that the second line holds (the first line, where there
+    is but one). Blanks around a field do not count; as separators, several count as one. The first line is a header if
+    its label field is text and its other fields are not numbers, or number the columns from 0 or 1.
+
+    Parameters
+    ----------
+    content : bytes
+        The decompressed text.
+    where : str
+        The file's name, for messages.
+    label : 'first' or 'last'
+        The column of the labels.
+
+    Returns
+    -------
+    X : ndarray, shape (n, d), float64
+    y : ndarray, shape (n,), float64
+
+    Raises
+    ------
+    InputError
+        Names the file, line and column (both from 1) of the first fault: NaN, an empty field or row, a row of another
+        length, text where a number belongs.
+    """
+    content = uniform(content)
+    head = content.split(b"\n", 2)
+    separator = _separator(head[1] or head[0])
+    first = _header_fields(head[0].decode("utf-8", errors="replace"), separator)
+    skipped = int(_is_header(first, label))
+    body = content[len(head[0]) + 1 :] if skipped else content
+    if not body:
+        raise InputError(f"{where}: no rows below the header line")
+    table = _parse(body, separator)
+    if table is None or (skipped and table.shape[1] != len(first)):
+        raise InputError(_first_fault(body, where, separator, skipped, len(first), label))
+    if table.shape[1] < 2:
+        raise InputError(f"{where}: one column only; a row is a label and at least one feature")
+    at = 0 if label == "first" else -1
+    features = table[:, 1:] if label == "first" else table[:, :-1]
+    return np.ascontiguousarray(features), table[:, at].copy()
+
+
+def _separator(line: bytes) -> str:
+    return next((mark for mark in ";\t," if mark.encode() in line), " ")
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    fields = [field.strip(" ") for field in line.split(separator)]
+    return [field for field in fields if field] if separator == " " else fields
+
+
+def _header_fields(line: str, separator: str) -> list[str]:
+    """Return the fields of a line that may be a header, whose names may be quoted; a table's numbers may not."""
+    if '"' in line:
+        with contextlib.suppress(csv.Error):
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    return _fields(line, separator)
+
+
+def _is_header(fields: list[str], label: LabelColumn) -> bool:
+    if len(fields) < 2:
+        return False
+    at = 0 if label == "first" else len(fields) - 1
+    fault = number_fault(fields[at])
+    if not fields[at] or fault is None or not fault.endswith("is not a number"):
+        return False
+    others = fields[:at] + fields[at + 1 :]
+    counted = [[str(start + k) for k in range(len(others))] for start in (0, 1)]
+    return all(number_fault(field) for field in others) or others in counted
+
+
+def _parse(body: bytes, separator: str) -> np.ndarray | None:
+    """Return the table, shape (n, columns), or None if anything at all is wrong."""
+    kind_of = np.full(256, _ALIEN, dtype=np.uint8)
+    kind_of[list(NUMERIC_BYTES)] = _SOLID
+    kind_of[ord(" ")] = _PADDING
+    kind_of[ord("\n")] = _NEWLINE
+    if separator != " ":
+        kind_of[ord(separator)] = _SEPARATOR
+    kinds = kind_of[np.frombuffer(body, dtype=np.uint8)]
+    if kinds.max() == _ALIEN:
+        return None
+    solid = kinds == _SOLID
+    if separator == " ":
+        opens = solid.copy()
+        opens[1:] &= ~solid[:-1]
+        ends = np.flatnonzero(opens | (kinds == _NEWLINE))
+        # Each field and each newline stands once in `ends`; a row's fields are those since the newline before.
+        widths = np.diff(np.flatnonzero(kinds[ends] == _NEWLINE), prepend=-1) - 1
+    else:
+        ends = np.flatnonzero(kinds >= _SEPARATOR)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        # Then every field holds a number or fails to parse, so the count below proves one number in each.
+        if not np.logical_or.reduceat(solid, starts).all():
+            return None
+        widths = np.diff(np.flatnonzero(kinds[ends] == _NEWLINE), prepend=-1)
+    if widths.min() != widths.max() or widths[0] == 0:
+        return None
+    numbers = parse_numbers(body if separator == " " else body.replace(separator.encode(), b" "), int(widths.sum()))
+    return None if numbers is None else numbers.reshape(len(widths), int(widths[0]))
+
+
+def _first_fault(body: bytes, where: str, separator: str, skipped: int, width: int, label: LabelColumn) -> str:
+    for number, line in enumerate(body[:-1].split(b"\n"), start=1 + skipped):
+        fields = _fields(line.decode("utf-8", errors="replace"), separator)
+        if not any(fields):
+            return f"{where}:{number}:1: empty row; every row is a label and its features"
+        at = 0 if label == "first" else len(fields) - 1
+        for column, field in enumerate(fields):
+            if not field:
+                return f"{where}:{number}:{column + 1}: empty field; every field is a finite number"
+            if fault := number_fault(field):
+                allowed = "a label is a number too" if column == at else "a feature is a finite number"
+                return f"{where}:{number}:{column + 1}: {fault}; {allowed}"
+        if len(fields) != width:
+            source = "the header" if skipped else "the first row"
+            column = min(len(fields), width) + 1
+            return f"{where}:{number}:{column}: {len(fields)} columns where {source} has {width}; all rows are as long"
+    raise AssertionError(f"{where}: the fast and the slow table reader disagree")

@@ -1,0 +1,1 @@
+"""TIMIT: speech files to frames of features."""

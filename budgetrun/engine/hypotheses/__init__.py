@@ -1,0 +1,1 @@
+"""The forms of hypotheses that learners work on, one file per form."""

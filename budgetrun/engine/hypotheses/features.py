@@ -1,0 +1,198 @@
+"""Hypotheses over explicit features z(x): f(x) = w . z(x)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from budgetrun.engine.hypotheses.base import BinaryHypothesis
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+
+
+class BlockFeatures:
+    """The features of a block's examples, and their inner products once many of them are asked for.
+
+    Attributes
+    ----------
+    Z : ndarray of float64, shape (b, D)
+    """
+
+    def __init__(self, Z: np.ndarray) -> None:
+        self.Z = Z
+        self._asked = 0
+        self._products: np.ndarray | None = None
+
+    def products(self, t: int) -> np.ndarray:
+        """Return <z_t, z_i> for the rounds i after ``t``, shape (b - t - 1,)."""
+        if self._products is None:
+            self._asked += 1
+            if self._asked <= _ONE_BY_ONE * len(self.Z) or len(self.Z) > _MOST_PRODUCTS:
+                return self.Z[t + 1 :] @ self.Z[t]
+            self._products = self.Z @ self.Z.T
+        return self._products[t, t + 1 :]
+
+
+class ExplicitFunction:
+    """f = w . z, which moves by multiples of the features of the block's examples.
+
+    Within a block these are noted, and enter w when it is asked for, at the latest when the block ends.
+    """
+
+    def __init__(self, w: np.ndarray) -> None:
+        self._w = w
+        self._features: BlockFeatures | None = None
+        self._steps = np.empty(0)
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the features, shape (D,)."""
+        return self._w if self._features is None else self._w + self._steps @ self._features.Z
+
+    def begin_block(self, features: BlockFeatures) -> np.ndarray:
+        """Go to a block with these features; return f of its examples, shape (b,)."""
+        self._features = features
+        self._steps = np.zeros(len(features.Z))
+        return features.Z @ self._w
+
+    def step(self, t: int, weight: float) -> np.ndarray:
+        """w += weight z_t; return what that changes f of the later examples of the block by, shape (b - t - 1,)."""
+        assert self._features is not None
+        self._steps[t] += weight
+        return weight * self._features.products(t)
+
+    def end_block(self) -> None:
+        """Leave the block."""
+        self._w = self.w
+        self._features, self._steps = None, np.empty(0)
+
+
+class RandomFeatures:
+    """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose products approximate exp(-rate ||a - b||^2).
+
+    Parameters
+    ----------
+    rate : float, > 0
+    n_frequencies : int, >= 1
+    seed : int
+        The frequencies u_j are the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 rate), (n, d))``.
+    """
+
+    def __init__(self, rate: float, n_frequencies: int, seed: int) -> None:
+        self._rate = rate
+        self._n = n_frequencies
+        self._seed = seed
+        self._frequencies: np.ndarray | None = None
+        # The features of the last block, and how many rounds had been seen with it.
+        self._block: tuple[int, BlockFeatures] | None = None
+
+    def of_block(self, pool: Pool) -> BlockFeatures:
+        """Return the features of the block in hand; learners that share this map compute them once."""
+        if self._block is None or self._block[0] != pool.seen:
+            self._block = pool.seen, BlockFeatures(self.of(pool.examples(pool.block_slots)))
+        return self._block[1]
+
+    def of(self, X: Rows) -> np.ndarray:
+        """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""
+        if self._frequencies is None:
+            random = np.random.default_rng(self._seed)
+            self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
+        angles = X.astype(np.float64) @ self._frequencies
+        Z = np.empty((len(angles), 2 * self._n))
+        cosines, sines = Z[:, : self._n], Z[:, self._n :]
+        # By the tangent of half the angle, tan: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy has vector
+        # instructions for the tangent and none for the other two, which take ten times as long.
+        unit = 1 / math.sqrt(self._n)
+        angles *= 0.5
+        tan = np.tan(angles, out=angles)
+        np.multiply(tan, tan, out=cosines)
+        cosines += 1
+        np.divide(2 * unit, cosines, out=cosines)
+        np.multiply(tan, cosines, out=sines)
+        cosines -= unit
+        return Z
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        return self.__dict__ | {"_block": None}
+
+
+def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> RandomFeatures:
+    """Return the random features with these parameters: the same object for all learners of a pool."""
+    of_pool = _SHARED.setdefault(pool, {})
+    return of_pool.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
+
+
+class FeatureHypothesis(BinaryHypothesis):
+    """f = w . z(x) over random features. No examples are held: its size is 0.
+
+    The verb a learner uses is `step`.
+
+    Parameters
+    ----------
+    pool : Pool
+    features : RandomFeatures
+    n_features : int
+        D, the length of z.
+    unit : float, > 0
+        What a score is measured by: the learner's step. One up to ``unit`` times `rounding` counts as 0.
+    """
+
+    form = "features"
+
+    def __init__(self, pool: Pool, features: RandomFeatures, n_features: int, unit: float) -> None:
+        super().__init__(pool)
+        self._map = features
+        self._f = ExplicitFunction(np.zeros(n_features))
+        self._unit = unit
+
+    @property
+    def slots(self) -> np.ndarray:
+        return np.empty(0, dtype=np.intp)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights of the support examples, of which there are none; shape (0,)."""
+        return np.empty(0)
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the features, shape (D,)."""
+        return self._f.w
+
+    def step(self, weight: float) -> None:
+        """w += weight z(x_t), for the example x_t of the round in hand."""
+        self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return []
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        self.scores = self._f.begin_block(self._map.of_block(self._pool))
+
+    def end_block(self) -> None:
+        self._f.end_block()
+
+    def doubt(self) -> float:
+        return self.rounding * self._unit
+
+    def exact_score(self, t: int) -> float:
+        score = self.scores.item(t)
+        return 0.0 if abs(score) <= self.doubt() else score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if averaged:
+            raise NotImplementedError("the mean of all hypotheses is not kept")
+        return self._map.of(X) @ self._f.w
+
+
+_SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()
+# All products of a block at once take as long as those of so large a share of its rounds one by one.
+_ONE_BY_ONE = 0.25
+# With more rounds a block than this, they are never computed all at once.
+_MOST_PRODUCTS = 4096

@@ -1,0 +1,177 @@
+"""Hypotheses of several classes: a function a class, the largest predicts."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.engine.hypotheses.base import CANCELLED, Act, BaseHypothesis
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+    from budgetrun.learners.multiclass import MulticlassLearner
+
+
+class MulticlassBase(BaseHypothesis):
+    """Functions f_0, ..., f_{m-1} whose scores on the rounds to come are rows of `scores`.
+
+    The rival of a round is the class other than the true one with the largest score, of several the lowest; the lead
+    is f_y - f_rival. The round is a mistake unless the lead is positive.
+    """
+
+    def __init__(self, pool: Pool, n_classes: int) -> None:
+        super().__init__(pool)
+        self.scores = np.empty((n_classes, 0))
+        self.n_classes = n_classes
+
+    def next_act(self, y: np.ndarray, t: int, learner: MulticlassLearner, tie: str) -> Act | None:
+        b = len(y)
+        while t < b:
+            doubt = self.doubt()
+            true, scores = y[t:], self.scores[:, t:]
+            at = np.arange(b - t)
+            own = scores[true, at]
+            others = scores.astype(np.float64)
+            others[true, at] = -np.inf
+            best = others.max(axis=0)
+            lead = own - best
+            close = others >= best - doubt
+            rivals = close.argmax(axis=0)
+            costs = learner.costs
+            if costs is None:
+                margins, tempting = lead, rivals
+            else:
+                augmented = others + costs.T[:, true]
+                worst = augmented.max(axis=0)
+                margins, tempting = own - worst + 1, (augmented >= worst - doubt).argmax(axis=0)
+            thresholds = learner.margins(self, t, true, tempting)
+            hits = (lead <= doubt) | (margins <= thresholds + doubt)
+            k = int(hits.argmax())
+            if not hits[k]:
+                return None
+            t += k
+            label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
+            threshold, margin, tempter = _at(thresholds, k), margins.item(k), int(tempting[k])
+            if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
+                rival, gap = self.settled(t, label)
+                if costs is None:
+                    margin, tempter = gap, rival
+                    threshold = _at(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
+            if gap <= 0:
+                return t, True, (label, rival, gap)
+            if margin < threshold:
+                return t, False, (label, tempter, margin)
+            t += 1
+        return None
+
+    @abstractmethod
+    def doubt(self) -> float:
+        """Return how far a score may be off through rounding."""
+
+    @abstractmethod
+    def settled(self, t: int, y: int) -> tuple[int, float]:
+        """Return the rival and the lead of round ``t`` of the block, free of rounding as far as can be."""
+
+
+class MulticlassHypothesis(MulticlassBase):
+    """f_c = sum_i coef[c, i] k(x_i, .), one support set for all classes.
+
+    The verbs a learner uses are `add` and `evict`.
+
+    Attributes
+    ----------
+    coef : ndarray of float64, shape (n_classes, size)
+        The weights, oldest example first.
+    """
+
+    form = "multiclass"
+
+    def __init__(self, pool: Pool, n_classes: int) -> None:
+        super().__init__(pool, n_classes)
+        self._slots = np.empty(16, dtype=np.intp)
+        self._coef = np.zeros((n_classes, 16))
+        self._size = 0
+        self._mass = 0.0
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self._slots[: self._size]
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._coef[:, : self._size]
+
+    # -- what a learner does -------------------------------------------------------------------------------------
+
+    def add(self, y: int, rival: int, weight: float) -> None:
+        """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the round in hand."""
+        pool, t, n = self._pool, self._round, self._size
+        if n == len(self._slots):
+            self._slots = np.concatenate([self._slots, np.empty_like(self._slots)])
+            self._coef = np.concatenate([self._coef, np.zeros_like(self._coef)], axis=1)
+        slot = pool.block_slots.item(t)
+        self._slots[n] = slot
+        self._coef[:, n] = 0
+        self._coef[y, n], self._coef[rival, n] = weight, -weight
+        self._size = n + 1
+        self._mass += abs(weight)
+        change = weight * pool.block[slot, t + 1 :]
+        self.scores[y, t + 1 :] += change
+        self.scores[rival, t + 1 :] -= change
+
+    def evict(self, i: int) -> None:
+        """Forget support example ``i``, counted from 0, oldest first, in all classes."""
+        pool, t, n = self._pool, self._round + 1, self._size
+        rest = self.scores[:, t:]
+        rest -= self._coef[:, i, None] * pool.block[self._slots[i], t:]
+        self._slots[i : n - 1] = self._slots[i + 1 : n]
+        self._coef[:, i : n - 1] = self._coef[:, i + 1 : n]
+        self._size = n - 1
+
+    # -- what the engine does ------------------------------------------------------------------------------------
+
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        held = [np.flatnonzero(row) for row in self.coef]
+        return [(self.slots[i], row[i]) for row, i in zip(self.coef, held, strict=True)]
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        self.scores = sums
+        self._mass = float(np.abs(self.coef).sum(axis=1).max())
+
+    def end_block(self) -> None:
+        """Nothing of a block needs to be folded in."""
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not self.size:
+            return np.zeros((self.n_classes, X.shape[0]))
+        # What came in at round r, counted from 0, and stayed as it was is part of the hypotheses of the rounds after.
+        share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
+        return (share * self.coef) @ self._values_with(X)
+
+    def doubt(self) -> float:
+        # A lead is the difference of two scores.
+        return 2 * self._mass * self._pool.resolution
+
+    def settled(self, t: int, y: int) -> tuple[int, float]:
+        terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
+        scores = np.array([math.fsum(row) for row in terms.tolist()])
+        self.scores[:, t] = scores
+        # Weights that are not whole numbers carry rounding of their own.
+        least = CANCELLED * np.abs(terms).sum(axis=1).max()
+        own = scores[y]
+        scores[y] = -np.inf
+        lead = float(own - scores.max())
+        return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
+
+
+def _at(values: float | np.ndarray, k: int) -> float:
+    """Return the value of a round, where there is one for each round or one for all."""
+    return values if isinstance(values, float) else values.item(k)

@@ -1,0 +1,246 @@
+"""Hypotheses over pairs of example and label, projected on the span of their own support set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from budgetrun.engine.hypotheses.multiclass import MulticlassBase
+from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+
+
+@dataclass
+class Part:
+    """The labels that have to do with one another, and the pairs held of them.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (q,)
+    kernel : ndarray, shape (q, q)
+        The label kernel between them.
+    subspace : Subspace
+        The span of the pairs. The functions of a block are numbered round by round, and within a round by label.
+    function : SpannedFunction
+        f on these labels.
+    slots, of : ndarray of int, shape (size,)
+        The examples of the pairs, in the pool, and their labels' positions in ``labels``.
+    gaps : ndarray, shape (b, q, q)
+        <delta_c, delta_e> of the block's rounds, delta_c = phi_c - P phi_c for phi_c = k((x_t, c), .).
+    """
+
+    labels: np.ndarray
+    kernel: np.ndarray
+    subspace: Subspace = field(default_factory=Subspace)
+    function: SpannedFunction = field(init=False)
+    slots: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    of: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    gaps: np.ndarray = field(default_factory=lambda: np.empty((0, 1, 1)))
+
+    def __post_init__(self) -> None:
+        self.function = SpannedFunction(self.subspace)
+
+    @property
+    def q(self) -> int:
+        return len(self.labels)
+
+
+class ProjectedMulticlass(MulticlassBase):
+    """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
+
+    The verbs a learner uses are `add` and `project`. Labels that K does not connect have nothing to do with one
+    another: their pairs span orthogonal spaces, kept apart as `Part`. With the Kronecker delta that is a prototype a
+    class.
+
+    Parameters
+    ----------
+    pool : Pool
+    label_kernel : ndarray, shape (n_classes, n_classes)
+        K, positive semidefinite.
+
+    Attributes
+    ----------
+    coef : ndarray of float64, shape (n_classes, size)
+        The weights of the pairs (x_i, c), x_i oldest first.
+    """
+
+    form = "multiclass_projected"
+
+    def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
+        super().__init__(pool, len(label_kernel))
+        n_parts, part_of = connected_components(label_kernel != 0, directed=False)
+        groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
+        self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
+        self._part_of = part_of
+        self._position = np.zeros(self.n_classes, dtype=np.intp)
+        for labels in groups:
+            self._position[labels] = np.arange(len(labels))
+        self._label_kernel = label_kernel
+        self._slots = np.empty(0, dtype=np.intp)
+        self._gaps = np.empty((0, self.n_classes))
+
+    # -- what a learner reads ------------------------------------------------------------------------------------
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self._slots
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._weights(None)
+
+    def residual(self, y: int, rival: int) -> float:
+        """Return ||delta||^2 of k((x_t, y), .) - k((x_t, rival), .), for the example of the round in hand."""
+        return self.residuals(self._round, np.array([y]), np.array([rival])).item(0)
+
+    def projected_square(self, y: int, rival: int) -> float:
+        """Return the squared norm of the projection of the same."""
+        return self.square * self._between(y, rival) - self.residual(y, rival)
+
+    def residuals(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
+        """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels; of their shape."""
+        at = np.arange(t, t + len(true))
+        lost = self._gaps[at, true] + self._gaps[at, rivals]
+        for p, part in enumerate(self.parts):
+            if part.q > 1:
+                both = (self._part_of[true] == p) & (self._part_of[rivals] == p)
+                i, j = self._position[true[both]], self._position[rivals[both]]
+                lost[both] -= 2 * part.gaps[at[both], i, j]
+        settle(lost, self.squares_from(t)[: len(true)], self.rounding, str(self._pool.kernel))
+        return lost
+
+    def squares_of(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
+        """Return the squared norms of the functions that `residuals` is about."""
+        return self.squares_from(t)[: len(true)] * self._between(true, rivals)
+
+    # -- what a learner does -------------------------------------------------------------------------------------
+
+    def project(self, y: int, rival: int, weight: float) -> None:
+        """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the round in hand."""
+        self._project(y, weight)
+        self._project(rival, -weight)
+
+    def add(self, y: int, rival: int) -> None:
+        """f += k((x_t, y), .) - k((x_t, rival), .); of the two, what is as good as of the span is projected on it."""
+        held = False
+        for c, weight in ((y, 1.0), (rival, -1.0)):
+            if self._gaps[self._round, c] > _LEAST * self.square * self._label_kernel.item(c, c):
+                self._add(c, weight)
+                held = True
+            else:
+                self._project(c, weight)
+        if held:
+            self._slots = np.append(self._slots, self._pool.block_slots[self._round])
+
+    # -- what the engine does ------------------------------------------------------------------------------------
+
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return []
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        pool, squares = self._pool, self.squares_from(0)
+        b = len(squares)
+        refuse_impossible(pool)
+        self.scores = np.empty((self.n_classes, b))
+        self._gaps = np.empty((b, self.n_classes))
+        for part in self.parts:
+            q = part.q
+            values = pool.block[part.slots][:, :, None] * part.kernel[part.of][:, None, :]
+            projected = part.subspace.begin_block(np.ascontiguousarray(values, dtype=np.float64).reshape(-1, b * q))
+            self.scores[part.labels] = part.function.begin_block().reshape(b, q).T
+            if q == 1:
+                part.gaps = (squares * part.kernel[0, 0] - projected)[:, None, None]
+            else:
+                z = part.subspace.coordinates.reshape(-1, b, q)
+                part.gaps = squares[:, None, None] * part.kernel - np.einsum("nbc,nbe->bce", z, z)
+            self._settle(part, 0)
+
+    def end_block(self) -> None:
+        for part in self.parts:
+            part.function.end_block()
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not self.size:
+            return np.zeros((self.n_classes, X.shape[0]))
+        weights = self._weights(self._pool.seen if averaged else None)
+        return self._label_kernel.T @ weights @ self._values_with(X)
+
+    def doubt(self) -> float:
+        return self.rounding
+
+    def settled(self, t: int, y: int) -> tuple[int, float]:
+        # The weights are not exact, so exact sums would not help; but what is equal but for rounding is equal.
+        least = max(
+            negligible(part.function.products(t * part.q + i), self.rounding)
+            for part in self.parts
+            for i in range(part.q)
+        )
+        scores = self.scores[:, t].copy()
+        own, scores[y] = scores[y], -np.inf
+        lead = float(own - scores.max())
+        return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
+
+    def _weights(self, n_rounds: int | None) -> np.ndarray:
+        weights = np.zeros((self.n_classes, self.size))
+        place = {slot: i for i, slot in enumerate(self._slots.tolist())}
+        for part in self.parts:
+            at = [place[slot] for slot in part.slots.tolist()]
+            weights[part.labels[part.of], at] = part.function.weights(n_rounds)
+        return weights
+
+    def _between(self, y: int | np.ndarray, rival: int | np.ndarray) -> float | np.ndarray:
+        """Return the squared distance of labels under the label kernel."""
+        K = self._label_kernel
+        return K[y, y] + K[rival, rival] - 2 * K[y, rival]
+
+    def _project(self, c: int, weight: float) -> None:
+        part, i = self._at(c)
+        t, q = self._round, part.q
+        products = part.subspace.products(t * q + i, (t + 1) * q)
+        part.function.step(t * q + i, weight, self.now)
+        self._move(part, weight, products)
+
+    def _add(self, c: int, weight: float) -> None:
+        """f += weight k((x_t, c), .), which must not be of the span."""
+        part, i = self._at(c)
+        pool, t, q = self._pool, self._round, part.q
+        slot = pool.block_slots.item(t)
+        # The round's own labels are still to come too: the rival's turn is next.
+        values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
+        part.function.step(t * q + i, weight, self.now)
+        self._move(part, weight, values[q:])
+        row = part.subspace.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
+        part.gaps[t:] -= row[:, :, None] * row[:, None, :]
+        self._settle(part, t)
+        part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
+
+    def _move(self, part: Part, weight: float, values: np.ndarray) -> None:
+        """Add to the scores of the rounds to come."""
+        change = weight * values.reshape(-1, part.q).T
+        if part.q == 1:
+            self.scores[part.labels[0], self._round + 1 :] += change[0]
+        else:
+            self.scores[part.labels, self._round + 1 :] += change
+
+    def _settle(self, part: Part, t: int) -> None:
+        """Take for 0 what is 0 but for rounding among what projections from round ``t`` on would lose."""
+        i = np.arange(part.q)
+        left = part.gaps[t:, i, i]
+        settle(left, self.squares_from(t)[:, None] * part.kernel[i, i], self.rounding, str(self._pool.kernel))
+        part.gaps[t:, i, i] = left
+        self._gaps[t:, part.labels] = left
+
+    def _at(self, c: int) -> tuple[Part, int]:
+        return self.parts[self._part_of[c]], int(self._position[c])
+
+
+# In units of the function's squared norm: one of which less than this remains does not become part of a span, whose
+# coordinates it would make ill-conditioned.
+_LEAST = 1e-6

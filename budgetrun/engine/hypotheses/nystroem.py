@@ -1,0 +1,106 @@
+"""Hypotheses that begin as a kernel expansion, and go on over the Nystroem features of its support set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+
+
+class NystromHypothesis(Hypothesis):
+    """f = sum_i coef_i k(x_i, .), until `approximate` makes it w . z(x), and the support set stays as it is.
+
+    From then on the verb a learner uses is `step` instead of `add`.
+
+    Parameters
+    ----------
+    pool : Pool
+    unit : float, > 0
+        What a score w . z(x) is measured by: the learner's step. One up to ``unit`` ||k(x, .)|| times `rounding`
+        counts as 0.
+    """
+
+    form = "nystroem"
+
+    def __init__(self, pool: Pool, unit: float) -> None:
+        super().__init__(pool)
+        self._unit = unit
+        # z(x) = _map^T k(x), shape (size, rank).
+        self._map: np.ndarray | None = None
+        self._f = ExplicitFunction(np.empty(0))
+        # ||k(x, .)|| of the block's examples.
+        self._lengths = np.empty(0)
+
+    @property
+    def approximated(self) -> bool:
+        """Whether f is w . z(x)."""
+        return self._map is not None
+
+    @property
+    def coef(self) -> np.ndarray:
+        return super().coef if self._map is None else self._map @ self._f.w
+
+    def approximate(self, rank: int, transposed: bool = False) -> None:
+        """Go over to z(x) = L^-1/2 V^T k(x), for the ``rank`` largest eigenvalues L of the kernel matrix, V L V^T.
+
+        f loses what the other eigenvectors have of it. Eigenvalues that are 0 but for rounding are left out.
+        ``transposed`` maps the weights with V in the place of V^T, all eigenvectors in V: to another function than f.
+        """
+        K = self._pool.matrix(self.slots).astype(np.float64, copy=False)
+        values, every = (array[..., ::-1] for array in np.linalg.eigh(K))
+        kept = np.flatnonzero(values[:rank] > self.rounding * values[0])
+        roots, vectors = np.sqrt(values[kept]), every[:, kept]
+        if transposed:
+            # Unlike f's projection, this depends on the eigenvectors' signs: their largest component is made positive.
+            largest = np.abs(every).argmax(axis=0)
+            mapped = (every * np.sign(every[largest, np.arange(len(K))]))[kept]
+        else:
+            mapped = vectors.T
+        self._f = ExplicitFunction(roots * (mapped @ self.coef))
+        self._map = vectors / roots
+        t = self._round + 1
+        self.scores[t:] = self._f.begin_block(self._features())[t:]
+
+    def step(self, weight: float) -> None:
+        """w += weight z(x_t), for the example x_t of the round in hand."""
+        self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return super().terms() if self._map is None else []
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        if self._map is None:
+            super().begin_block(sums)
+        else:
+            self.scores = self._f.begin_block(self._features())
+
+    def end_block(self) -> None:
+        if self._map is not None:
+            self._f.end_block()
+
+    def doubt(self) -> float:
+        return super().doubt() if self._map is None else self.rounding * self._unit * float(self._lengths.max())
+
+    def exact_score(self, t: int) -> float:
+        if self._map is None:
+            return super().exact_score(t)
+        score = self.scores.item(t)
+        return 0.0 if abs(score) <= self.rounding * self._unit * self._lengths.item(t) else score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if averaged:
+            raise NotImplementedError("the mean of all hypotheses is not kept")
+        return super().score(X)
+
+    def _features(self) -> BlockFeatures:
+        """Return the features of the block in hand."""
+        assert self._map is not None
+        self._lengths = np.sqrt(self.squares_from(0))
+        return BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)

@@ -1,0 +1,213 @@
+"""Hypotheses that lean on a guess of the next example: the mean of the last ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
+
+from budgetrun.engine.hypotheses.base import Act
+from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+    from budgetrun.learners.base import Learner
+
+
+class HintedHypothesis(ReweighedHypothesis):
+    """f = sum_i coef_i k(x_i, .); what predicts is f plus a multiple of the hint.
+
+    The hint is the mean of y_j k(x_j, .) over the last rounds j, whether they are support examples or not. Beside the
+    support set it takes the examples of so many rounds. The further verbs are `lean` and `project`; with P the
+    projection on the span of the support set, k(x, .) - P k(x, .) is what a projection loses of an example.
+
+    Parameters
+    ----------
+    pool : Pool
+    learner : Learner
+    window : int, >= 1
+        How many rounds the hint is the mean of; at the start of the stream of those there are.
+    leaning : float
+        By what the hint is multiplied at first.
+
+    Attributes
+    ----------
+    hint : float
+        The hint's value on the example of the round in hand.
+    residual : float, >= 0
+        ||k(x, .) - P k(x, .)||^2 of that example.
+    projected_square, projected_hint : float
+        ||P k(x, .)||^2, and the inner product of P k(x, .) with the hint.
+
+    Notes
+    -----
+    Between acts, `scores` are the predictions. While the learner acts they are f's own, which the verbs change.
+    """
+
+    form = "optimistic"
+
+    def __init__(self, pool: Pool, learner: Learner, window: int, leaning: float) -> None:
+        super().__init__(pool, learner)
+        self._window = window
+        self._leaning = leaning
+        # The examples of the last rounds before the block, oldest first.
+        self._recent: Rows | None = None
+        self._recent_labels = np.empty(0)
+        # Of the block: f's own scores and the predictions; once the labels are known, the hint's values, and the labels
+        # of the recent rounds and the block's.
+        self._own = self._predictions = self.scores
+        self._hints: np.ndarray | None = None
+        self._labels = np.empty(0)
+        # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .), if they are known.
+        self._factor: Any = None
+        self._shares: np.ndarray | None = None
+
+    # -- what a learner reads ------------------------------------------------------------------------------------
+
+    @property
+    def hint(self) -> float:
+        assert self._hints is not None
+        return self._hints.item(self._round)
+
+    @property
+    def projected_square(self) -> float:
+        return float(self._projection() @ self._values_here())
+
+    @property
+    def residual(self) -> float:
+        return max(0.0, self.square - self.projected_square)
+
+    @property
+    def projected_hint(self) -> float:
+        first, last = self._span_of_hint(self._round)
+        if first == last or not self.size:
+            return 0.0
+        n, pool = len(self._recent_labels), self._pool
+        inside = pool.block[np.ix_(self.slots, range(max(0, first - n), last - n))] if last > n else None
+        parts = [] if inside is None else [inside]
+        if first < n:
+            assert self._recent is not None
+            parts.insert(0, pool.kernel.between(pool.examples(self.slots), self._recent[first:]))
+        values = self._projection() @ np.concatenate(parts, axis=1)
+        return float(values @ self._labels[first:last]) / (last - first)
+
+    # -- what a learner does -------------------------------------------------------------------------------------
+
+    def lean(self, leaning: float) -> None:
+        """Predict with f plus this multiple of the hint from the next round on."""
+        self._leaning = leaning
+
+    def add(self, weight: float) -> None:
+        super().add(weight)
+        self._factor = None
+
+    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float) -> None:
+        if len(chosen) < self.size:
+            self._factor = None
+        super().keep(chosen, weights, norm_sq)
+
+    def project(self, weight: float) -> None:
+        """f += weight P k(x_t, .), for the example x_t of the round in hand; the support set must be independent."""
+        # f is of the span, so that <f, P k(x, .)> = f(x).
+        norm_sq = self.norm_sq + weight * (2 * self._own.item(self._round) + weight * self.projected_square)
+        self.keep(np.arange(self.size), self.coef + weight * self._projection(), norm_sq)
+
+    # -- what the engine does ------------------------------------------------------------------------------------
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        super().begin_block(sums)
+        self._own, self._predictions = self.scores, self.scores.copy()
+        self._hints = None
+
+    def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
+        if self._hints is None:
+            self._hints = self._hints_of(y)
+        self._predictions[t:] = self._own[t:] + self._leaning * self._hints[t:]
+        self.scores = self._predictions
+        return super().next_act(y, t, learner, tie)
+
+    def at(self, t: int, mistaken: bool) -> None:
+        super().at(t, mistaken)
+        self.scores = self._own
+        self._shares = None
+
+    def end_block(self) -> None:
+        first, last = self._span_of_hint(len(self._own))
+        n, slots = len(self._recent_labels), self._pool.block_slots
+        self._recent = self._stacked(first, n, slots[max(0, first - n) : last - n])
+        self._recent_labels = self._labels[first:last].copy()
+        self._shares = None
+
+    def doubt(self) -> float:
+        return super().doubt() + abs(self._leaning) * self._pool.resolution
+
+    def exact_score(self, t: int) -> float:
+        pool, n = self._pool, len(self._recent_labels)
+        slot, (first, last) = pool.block_slots.item(t), self._span_of_hint(t)
+        terms = self.coef * pool.exact(self.slots, slot)
+        if first < last:
+            rows = self._stacked(first, n, pool.block_slots[max(0, first - n) : last - n])
+            values = pool.kernel.row(rows, pool.examples(np.array([slot])))
+            terms = np.append(terms, self._leaning / (last - first) * self._labels[first:last] * values)
+        score = math.fsum(terms.tolist())
+        return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if averaged:
+            raise NotImplementedError("the mean of all hypotheses needs the examples that are gone")
+        scores = super().score(X)
+        if self._recent is not None and len(self._recent_labels):
+            X = X.astype(self._pool.dtype, copy=False)
+            weights = self._leaning / len(self._recent_labels) * self._recent_labels
+            scores = scores + weights @ self._pool.kernel.between(self._recent, X)
+        return scores
+
+    # -- hints and projections -----------------------------------------------------------------------------------
+
+    def _span_of_hint(self, t: int) -> tuple[int, int]:
+        """Return which examples the hint of round ``t`` of the block is the mean of: a range of `_labels`."""
+        last = len(self._recent_labels) + t
+        return max(0, last - self._window), last
+
+    def _hints_of(self, y: np.ndarray) -> np.ndarray:
+        """Return the hint's value on every example of the block, which has the labels ``y``."""
+        pool, n, b = self._pool, len(self._recent_labels), len(y)
+        self._labels = np.append(self._recent_labels, y).astype(np.float64)
+        totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
+        before = np.empty((0, b))
+        if n:
+            before = pool.kernel.between(self._recent, pool.examples(pool.block_slots))
+        for lag in range(1, self._window + 1):
+            rounds = np.arange(max(0, lag - n), b)
+            outside = rounds[rounds < lag]
+            inside = rounds[len(outside) :]
+            totals[outside] += self._labels[outside + n - lag] * before[outside + n - lag, outside]
+            totals[inside] += y[inside - lag] * pool.block[pool.block_slots[inside - lag], inside]
+        return totals / np.maximum(counts, 1)
+
+    def _stacked(self, first: int, n: int, slots: np.ndarray) -> Rows:
+        """Return the examples kept from ``first`` on, of ``n``, followed by those in ``slots``."""
+        inside = self._pool.examples(slots)
+        if self._recent is None or first >= n:
+            return inside
+        kept = self._recent[first:]
+        return np.concatenate([kept, inside]) if isinstance(inside, np.ndarray) else sp.vstack([kept, inside], "csr")
+
+    def _values_here(self) -> np.ndarray:
+        """Return k(x_i, x_t) of the support examples with that of the round in hand, shape (size,), float64."""
+        return self._pool.block[self.slots, self._round].astype(np.float64)
+
+    def _projection(self) -> np.ndarray:
+        """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""
+        if self._shares is None or len(self._shares) != self.size:
+            if not self.size:
+                self._shares = np.empty(0)
+            else:
+                if self._factor is None:
+                    self._factor = cho_factor(self.gram(), lower=True)
+                self._shares = cho_solve(self._factor, self._values_here())
+        return self._shares

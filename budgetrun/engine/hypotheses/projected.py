@@ -1,0 +1,189 @@
+"""Hypotheses that are projected on the span of their own support set."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.engine.hypotheses.base import BinaryHypothesis
+from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+    from budgetrun.kernels import Rows
+
+
+class ProjectedHypothesis(BinaryHypothesis):
+    """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
+
+    The verbs a learner uses are `add`, `project` and `scale`. With P the projection on the span, delta = k(x, .) -
+    P k(x, .) is what a projection loses of an example.
+
+    Attributes
+    ----------
+    residual : float, >= 0
+        ||delta||^2, for the example of the round in hand; exactly 0 if it is of the span but for rounding.
+    projected_square : float
+        ||P k(x, .)||^2, the same example's.
+    norm_sq : float
+        ||f||^2.
+    coef : ndarray of float64, shape (size,)
+        The weights of f on the support examples, oldest first. They take O(size^2) to compute.
+
+    Notes
+    -----
+    A score whose terms cancel but for `rounding` counts as 0: an example seen twice with both labels is to be a tie,
+    and exact sums cannot help, since the weights are not exact.
+
+    An example that is added although next to nothing of it is new, which takes a tiny eta, would make the coordinates
+    ill-conditioned. It is held beside the span, with a weight of its own, and later examples are projected as if it
+    were not there. One that equals it is added to its weight.
+    """
+
+    form = "projected"
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self._subspace = Subspace()
+        self._f = SpannedFunction(self._subspace)
+        self._slots = np.empty(0, dtype=np.intp)
+        self._residuals = np.empty(0)
+        self._norm_sq = 0.0
+        # Which support examples are beside the span; their weights, and these weights' changes as `SpannedFunction`
+        # has them.
+        self._beside = np.empty(0, dtype=bool)
+        self._weights = np.zeros((2, 0))
+
+    # -- what a learner reads ------------------------------------------------------------------------------------
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self._slots
+
+    @property
+    def residual(self) -> float:
+        return 0.0 if self._twin() is not None else self._residuals.item(self._round)
+
+    @property
+    def projected_square(self) -> float:
+        return self.square - self.residual
+
+    @property
+    def norm_sq(self) -> float:
+        return self._norm_sq
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._coef(None)
+
+    def residuals(self, t: int) -> np.ndarray:
+        """Return ||delta||^2 of the rounds from ``t`` of the block on, shape (b - t,)."""
+        return self._residuals[t:]
+
+    # -- what a learner does -------------------------------------------------------------------------------------
+
+    def add(self, weight: float) -> None:
+        """f += weight k(x_t, .), for the example x_t of the round in hand, which must not be of the span."""
+        slot = self._pool.block_slots.item(self._round)
+        values = self._values(slot)
+        self._step(weight, values, self.square)
+        beside = self.residual <= _LEAST * self.square
+        if beside:
+            self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
+        else:
+            self._f.step(self._round, weight, self.now)
+            row = self._subspace.extend(self._round, values, math.sqrt(self.residual))
+            rest = self._residuals[self._round + 1 :]
+            rest -= np.square(row)
+            self._settle(self._round + 1)
+        self._slots, self._beside = np.append(self._slots, slot), np.append(self._beside, beside)
+
+    def project(self, weight: float) -> None:
+        """f += weight P k(x_t, .), for the example x_t of the round in hand."""
+        twin = self._twin()
+        if twin is not None:
+            self._step(weight, self._values(self._slots[self._beside].item(twin)), self.square)
+            self._weights[:, twin] += weight, weight * self.now
+        else:
+            self._step(weight, self._subspace.products(self._round, self._round + 1), self.projected_square)
+            self._f.step(self._round, weight, self.now)
+
+    def scale(self, phi: float) -> None:
+        """f *= phi."""
+        self._f.scale(phi, self.now)
+        self._weights[1] += self.now * (phi - 1) * self._weights[0]
+        self._weights[0] *= phi
+        rest = self.scores[self._round + 1 :]
+        rest *= phi
+        self._norm_sq *= phi * phi
+
+    # -- what the engine does ------------------------------------------------------------------------------------
+
+    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(self._slots[self._beside], self._weights[0])] if self._beside.any() else []
+
+    def begin_block(self, sums: np.ndarray) -> None:
+        pool = self._pool
+        values = pool.block[self._slots[~self._beside]]
+        projected = self._subspace.begin_block(values.astype(np.float64, copy=False))
+        self.scores = self._f.begin_block() + sums.sum(axis=0)
+        self._residuals = self.squares_from(0) - projected
+        refuse_impossible(pool)
+        self._settle(0)
+
+    def end_block(self) -> None:
+        self._f.end_block()
+
+    def doubt(self) -> float:
+        return self.rounding
+
+    def exact_score(self, t: int) -> float:
+        score = self.scores.item(t)
+        if abs(score) > self.rounding:
+            return score
+        terms = self._f.products(t)
+        if self._weights.size:
+            terms = np.append(terms, self._weights[0] * self._pool.block[self._slots[self._beside], t])
+        return 0.0 if abs(score) <= negligible(terms, self.rounding) else score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not self.size:
+            return np.zeros(X.shape[0])
+        return self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
+
+    def _coef(self, n_rounds: int | None) -> np.ndarray:
+        """Return the weights of f, or of its mean over ``n_rounds`` rounds, shape (size,)."""
+        coef = np.empty(self.size)
+        coef[~self._beside] = self._f.weights(n_rounds)
+        now, changes = self._weights
+        coef[self._beside] = now if n_rounds is None else now - changes / n_rounds
+        return coef
+
+    def _values(self, slot: int) -> np.ndarray:
+        """Return k(x, .) of a stored example for the rounds to come, float64."""
+        return self._pool.block[slot, self._round + 1 :].astype(np.float64, copy=False)
+
+    def _twin(self) -> int | None:
+        """Return which of the examples beside the span equals the one of the round in hand, if any."""
+        if not self._weights.size or self._residuals[self._round] == 0:
+            return None
+        pool, t = self._pool, self._round
+        slots = self._slots[self._beside]
+        apart = self.square + pool.squares[slots] - 2 * pool.block[slots, t]
+        equal = np.flatnonzero(apart <= self.rounding * self.square)
+        return int(equal[0]) if len(equal) else None
+
+    def _step(self, weight: float, values: np.ndarray, square: float) -> None:
+        """Let f change by weight g, for a function g with these values on the rounds to come and this squared norm."""
+        self._norm_sq += weight * (2 * self.scores.item(self._round) + weight * square)
+        self.scores[self._round + 1 :] += weight * values
+
+    def _settle(self, t: int) -> None:
+        """Take for 0 what is 0 but for rounding among the residuals from round ``t`` on."""
+        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
+
+
+# In units of k(x, x): an example of which less than this remains is not made part of the span.
+_LEAST = 1e-6

@@ -1,0 +1,101 @@
+"""One job of a batch solver: the same examples as a stream of learners would have, all at once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.data import open_stream
+from budgetrun.runner.identity import build
+from budgetrun.runner.job import Outcome, Played, Settings, carry_out, row_of
+from budgetrun.runner.plan import Job, Run
+from budgetrun.solvers import Progress, Solution
+
+if TYPE_CHECKING:
+    from budgetrun.data import Stream
+    from budgetrun.kernels import Kernel
+
+# Kernel values between test examples and all others that are in memory at a time.
+_KERNEL_VALUES = 4_000_000
+_TRACED = ("seconds", "objective", "gap")
+
+
+def run_job(job: Job, settings: Settings) -> Outcome:
+    """Run a job's solvers, keep runs and traces in the results folder, and return the runs.
+
+    A solver that fails gives a row of status ``failed``; so does every run of a job whose data cannot be opened.
+    """
+    return carry_out(job, settings, _run)
+
+
+def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.ndarray]:
+    """Return traces as arrays: ``run_id``, and ``seconds``, ``objective`` and ``gap`` of (runs, n), padded with nan."""
+    shape = len(traces), max(map(len, traces))
+    arrays: dict[str, np.ndarray] = {"run_id": np.array(run_ids)}
+    for name in _TRACED:
+        arrays[name] = np.full(shape, np.nan)
+        for row, trace in zip(arrays[name], traces, strict=True):
+            row[: len(trace)] = [getattr(progress, name) for progress in trace]
+    return arrays
+
+
+def _run(job: Job, settings: Settings) -> Played:
+    tasks = list(dict.fromkeys(run.task for run in job.runs))
+    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    assert job.dataset.kernel is not None
+    kernel = job.dataset.kernel.build()
+    rows, traces = [], []
+    for run in job.runs:
+        trace: list[Progress] = []
+        try:
+            solution = build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
+            row = _row(run, job, stream, kernel, solution)
+        except Exception as error:
+            row = row_of(run, job, stream.n_examples, failure=error)
+        rows.append(row)
+        traces.append(trace)
+    return rows, packed([run.run_id for run in job.runs], traces)
+
+
+def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution) -> dict[str, Any]:
+    """Return a finished run's row of `runs.csv`; ``error`` says why it stopped, where it is not converged."""
+    if not math.isfinite(solution.objective):
+        raise ArithmeticError(f"the objective came to {solution.objective}")
+    return row_of(run, job, stream.n_examples) | {
+        "updates": solution.steps,
+        "support_size": None if solution.dual is None else int(np.count_nonzero(solution.dual)),
+        "seconds": round(solution.seconds, 6),
+        "status": "done",
+        "error": solution.note,
+        "last_test_error": _test_error(run, stream, kernel, solution),
+        "objective": solution.objective,
+        "lower_bound": _known(solution.lower_bound),
+        "gap": _known(solution.gap),
+        "steps": solution.steps,
+        "unlearning_steps": solution.unlearning_steps,
+        "epochs": solution.epochs,
+        "compile_seconds": round(solution.compile_seconds, 6),
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _test_error(run: Run, stream: Stream, kernel: Kernel, solution: Solution) -> float | None:
+    """Return the share of test examples that the solution gets wrong, a score of 0 included; None without any."""
+    if stream.test is None:
+        return None
+    X, y = stream.test.X, stream.test.tasks[run.task]
+    if solution.weights is not None:
+        scores = X @ solution.weights
+    elif solution.dual is not None:
+        weights = solution.dual * stream.tasks[run.task]
+        step = max(1, _KERNEL_VALUES // stream.n_examples)
+        blocks = (X[start : start + step] for start in range(0, len(y), step))
+        scores = np.concatenate([kernel.between(block, stream.X) @ weights for block in blocks])
+    else:
+        return None
+    return int(np.count_nonzero(y * (scores + solution.bias) <= 0)) / len(y)

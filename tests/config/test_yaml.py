@@ -1,0 +1,136 @@
+"""Strict YAML: what values become, where they stand, and each way a text can be wrong."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from budgetrun.config.yaml import dotted, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 0.001),
+        ("1E5", 1e5),
+        (".5", 0.5),
+        ("-1.", -1.0),
+        ("+1", 1),
+        ("-7", -7),
+        ("012", 12),
+        ("0o17", 15),
+        ("0x1F", 31),
+        (".inf", math.inf),
+        ("-.Inf", -math.inf),
+        ("true", True),
+        ("False", False),
+        ("on", "on"),
+        ("off", "off"),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("y", "y"),
+        ("1_000", "1_000"),
+        ("1:30", "1:30"),
+        ("2008-01-31", "2008-01-31"),
+        ("01234|56789", "01234|56789"),
+        ("1e", "1e"),
+        (".", "."),
+        ("'1'", "1"),
+        ('"true"', "true"),
+        ("~", None),
+        ("null", None),
+        ("", None),
+        ("!!str 5", "5"),
+        ("!!float 1", 1.0),
+        ("{a: [1, {b: x}]}", {"a": [1, {"b": "x"}]}),
+    ],
+)
+def test_values(text: str, value: object) -> None:
+    document = parse(f"key: {text}\n")
+    assert document.problems == []
+    assert document.data == {"key": value}
+    assert type(document.data["key"]) is type(value)
+
+
+def test_nan() -> None:
+    assert math.isnan(parse("key: .nan").data["key"])
+
+
+def test_lines_of_keys_and_items() -> None:
+    text = "a: 1\nb:\n  - x\n  - c: >\n      folded\n      text\n    d: 2\n\ne: [1,\n    2]\n"
+    document = parse(text)
+    assert document.problems == []
+    assert document.lines == {
+        (): 1, ("a",): 1, ("b",): 2, ("b", 0): 3, ("b", 1): 4, ("b", 1, "c"): 4, ("b", 1, "d"): 7,
+        ("e",): 9, ("e", 0): 9, ("e", 1): 10,
+    }  # fmt: skip
+
+
+def test_line_of_what_is_not_there_is_that_of_what_holds_it() -> None:
+    document = parse("a: 1\nb:\n  - {c: 1}\n")
+    assert document.line(("b", 0, "missing", "deeper")) == 3
+    assert document.line(("missing",)) == 1
+
+
+def test_an_alias_stands_for_its_anchor() -> None:
+    document = parse("a: &values [1, 2]\nb: *values\n")
+    assert document.problems == []
+    assert document.data == {"a": [1, 2], "b": [1, 2]}
+    assert document.lines[("b",)] == 2
+    assert document.lines[("b", 0)] == 1
+
+
+def test_empty_text() -> None:
+    document = parse("# nothing but a comment\n")
+    assert document.data is None
+    assert document.problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("a: 1\nb: 2\na: 3\n", ["3: a: key given twice, first on line 1"]),
+        (
+            "a: {x: 1, x: 2}\nb:\n  - c: 1\n    c: 2\n",
+            ["1: a.x: key given twice, first on line 1", "4: b[0].c: key given twice, first on line 3"],
+        ),
+        ("a: !colour red\n", ["1: a: tag '!colour' cannot be used here; write the plain value"]),
+        ("a: !!set {x, y}\n", ["1: a: tag '!!set' cannot be used here; write the plain value"]),
+        ("a: !!float x\n", ["1: a: tag '!!float' cannot be used here; write the plain value"]),
+        ("a: 1\n? [b]\n: 2\n", ["2: a key must be text or a number"]),
+        ("a: &a [*a]\n", ["1: a[0]: this alias stands for something that contains it"]),
+        ("a: *b\n", ["1: not valid YAML: found undefined alias 'b'"]),
+        ("a: 1\nb: c: d\n", ["2: not valid YAML: mapping values are not allowed here"]),
+        (
+            "a:\n\t- b\n",
+            ["2: not valid YAML: found character '\\t' that cannot start any token; indent with spaces, not tabs"],
+        ),
+        (
+            "a: [1,\nb: 2\n",
+            [
+                "3: not valid YAML: expected ',' or ']', but got '<stream end>' "
+                "(while parsing a flow sequence that begins on line 1)"
+            ],
+        ),
+        (
+            "a: 1\n---\nb: 2\n",
+            [
+                "2: not valid YAML: but found another document "
+                "(expected a single document in the stream that begins on line 1)"
+            ],
+        ),
+        ("a: 1\nb: \x07\n", ["2: not valid YAML: character #x0007 is not allowed"]),
+    ],
+)
+def test_problems(text: str, problems: list[str]) -> None:
+    assert [str(problem) for problem in parse(text).problems] == problems
+
+
+def test_the_first_of_two_values_stands() -> None:
+    assert parse("a: 1\na: 2\n").data == {"a": 1}
+
+
+def test_dotted() -> None:
+    assert dotted(("algorithms", 1, "budget", "fractions", 0)) == "algorithms[1].budget.fractions[0]"
+    assert dotted(()) == ""

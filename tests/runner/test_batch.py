@@ -1,0 +1,284 @@
+"""Sweeps of solvers: what they leave behind, one at a time, apart from one another, and never mixed with learners."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from sweeping import config, outcomes, parts, rows, run, start, untimed, written
+
+from budgetrun import config as config_module
+from budgetrun import solvers
+from budgetrun.errors import InputError
+from budgetrun.kernels import make
+from budgetrun.paths import checkout
+from budgetrun.runner.batch import packed, run_job
+from budgetrun.runner.identity import source_digest
+from budgetrun.runner.job import Settings
+from budgetrun.runner.plan import Job, make_plan
+from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.solvers import Progress
+from budgetrun.solvers.dcd import DualCoordinateDescent
+from budgetrun.store.write import SOLVER_COLUMNS, Store
+
+
+def solver_config(folder, name="solved", **changes):
+    """Write a config of 2 x 4 runs of solvers, and return its file."""
+    given = {
+        "name": name,
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
+        "kernel": {"name": "linear"},
+        "repetitions": 2,
+        "algorithms": [{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "seeds": 2}],
+    }
+    return written(folder, given | changes)
+
+
+@pytest.fixture
+def made(tmp_path, capsys):
+    """Return a function that sweeps a config in this process and returns its exit code and what it said."""
+
+    def make(path, **options):
+        code = sweep(config_module.load(path), Options(results=tmp_path / "results", **options))
+        return code, untimed(capsys.readouterr().err)
+
+    return make
+
+
+def test_rows_have_what_solvers_tell(tmp_path, made):
+    code, err = made(solver_config(tmp_path))
+    folder = tmp_path / "results" / "solved"
+    assert (code, err.splitlines()[0]) == (0, f"solved: 8 runs to do, 0 done, in {folder}")
+    found = rows(folder)
+    assert [row["label"] for row in found] == [*["dcd"] * 2, *["mpu"] * 2] * 2
+    for row in found:
+        assert row["status"] == "done"
+        assert (row["mistakes"], row["online_error"], row["budget"], row["margin_updates"]) == ("", "", "", "")
+        assert row["updates"] == row["steps"]
+        assert float(row["objective"]) > 0
+        assert float(row["seconds"]) >= 0
+        assert int(row["epochs"]) > 0
+    mpu = [row for row in found if row["label"] == "mpu"]
+    assert [row["seed"] for row in mpu] == ["0", "1"] * 2
+    for row in mpu:
+        assert 0 < int(row["support_size"]) <= 300
+        assert float(row["lower_bound"]) <= float(row["objective"])
+        assert float(row["gap"]) == pytest.approx(float(row["objective"]) / float(row["lower_bound"]) - 1, abs=1e-12)
+        assert 0 <= float(row["gap"]) <= 1e-4
+        assert int(row["unlearning_steps"]) < int(row["steps"])
+    dcd = [row for row in found if row["label"] == "dcd"]
+    assert all(row["lower_bound"] == row["gap"] == row["support_size"] == "" for row in dcd)
+    # The same problem, two ways.
+    assert float(dcd[1]["objective"]) == pytest.approx(float(mpu[0]["objective"]), rel=2e-4)
+
+
+def test_traces_end_with_the_objective_of_the_row(tmp_path, made):
+    made(solver_config(tmp_path))
+    folder = tmp_path / "results" / "solved"
+    by_id = {row["run_id"]: row for row in rows(folder)}
+    files = list((folder / "curves").glob("*.npz"))
+    assert len(files) == len(by_id)
+    for file in files:
+        with np.load(file) as trace:
+            (run_id,) = trace["run_id"]
+            row = by_id[run_id]
+            assert trace["seconds"].shape == trace["objective"].shape == trace["gap"].shape
+            assert trace["objective"][0, -1] == pytest.approx(float(row["objective"]), rel=1e-6)
+            assert np.isnan(trace["gap"]).all() == (row["label"] == "dcd")
+
+
+def test_traces_of_different_lengths_are_padded():
+    traces = [
+        [Progress(0.1, 3.0, 0.5, 1, 0, 1), Progress(0.2, 2.0, 0.1, 2, 0, 2)],
+        [],
+        [Progress(0.4, 5.0, 1, 9, 1, 1)],
+    ]
+    arrays = packed(["a", "b", "c"], traces)
+    assert arrays["run_id"].tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(arrays["objective"], [[3, 2], [np.nan, np.nan], [5, np.nan]])
+    np.testing.assert_array_equal(arrays["seconds"], [[0.1, 0.2], [np.nan, np.nan], [0.4, np.nan]])
+    assert packed(["a"], [[]])["gap"].shape == (1, 0)
+
+
+def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, made, capsys):
+    path = solver_config(tmp_path)
+    folder = tmp_path / "results" / "solved"
+    made(path)
+    before, kept = without_seconds(folder), parts(folder)
+    assert len(kept) == 8
+    assert made(path)[1].startswith("solved: 0 runs to do, 8 done")
+    assert parts(folder) == kept
+    for name in list(kept)[:3]:
+        (folder / "parts" / name).unlink()
+    (folder / "runs.csv").unlink()
+    assert made(path)[1].startswith("solved: 3 runs to do, 5 done")
+    assert without_seconds(folder) == before
+    again = sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2))
+    assert again == 0
+    assert without_seconds(tmp_path / "two" / "solved") == before
+
+
+def without_seconds(folder):
+    return [{key: value for key, value in row.items() if key != "compile_seconds"} for row in outcomes(folder)]
+
+
+def test_one_at_a_time_unless_asked(tmp_path, capsys):
+    path = solver_config(tmp_path)
+    results = tmp_path / "results"
+    loaded = config_module.load(path)
+    assert "with --jobs 1," in describe(loaded, Options(results, jobs=None))
+    assert "with --jobs 3," in describe(loaded, Options(results, jobs=3))
+    sweep(loaded, Options(results, jobs=None))
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.endswith(", one at a time, so that their seconds can be compared (--jobs N makes N at once)")
+    assert json.loads((results / "solved" / "manifest.json").read_text())["jobs"] == 1
+    sweep(config_module.load(config(tmp_path)), Options(results, jobs=None))
+    assert "one at a time" not in capsys.readouterr().err
+
+
+def test_a_solver_that_fails_stands_alone(tmp_path, made, monkeypatch):
+    def fails(self, X, y, kernel, watch=None):
+        raise InputError("no") if self.C == 1 else ZeroDivisionError("never")
+
+    monkeypatch.setattr(DualCoordinateDescent, "solve", fails)
+    code, err = made(solver_config(tmp_path))
+    assert code == 1
+    found = rows(tmp_path / "results" / "solved")
+    assert [row["status"] for row in found] == ["failed", "failed", "done", "done"] * 2
+    assert [row["error"] for row in found[:2]] == ["ZeroDivisionError: never", "InputError: no"]
+    assert all(row[column] == "" for row in found[:2] for column in SOLVER_COLUMNS)
+    assert "4 runs failed" in err
+
+
+def test_data_that_cannot_be_solved_are_told_in_a_row(tmp_path, made):
+    (tmp_path / "zeros.csv").write_text("\n".join(f"{i % 2},0,0" for i in range(6)))
+    path = solver_config(tmp_path, datasets=[{"name": "zeros", "path": "zeros.csv"}], repetitions=1)
+    assert made(path)[0] == 1
+    for row in rows(tmp_path / "results" / "solved"):
+        assert row["status"] == "failed"
+        assert row["error"].startswith("InputError: ")
+        assert "zeros" in row["error"]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_solutions_are_tested(tmp_path, made, kernel):
+    rng = np.random.default_rng(0)
+    for name, n in (("a", 80), ("b", 4000)):
+        y = rng.choice([-1, 1], n)
+        X = rng.normal(size=(n, 2)) * 0.3 + y[:, None]
+        np.savetxt(tmp_path / f"{name}.csv", np.column_stack([y, X]), delimiter=",")
+    given = {"name": "own", "path": "a.csv", "test_path": "b.csv", "order": "file"}
+    kernels = {"linear": {"name": "linear"}, "gaussian": {"name": "gaussian", "gamma": 0.5}}
+    path = solver_config(
+        tmp_path, datasets=[given], kernel=kernels[kernel], repetitions=1, algorithms=[{"name": "mpu"}]
+    )
+    assert made(path)[0] == 0
+    (row,) = rows(tmp_path / "results" / "solved")
+    # Two classes some 4.7 standard deviations from where they meet.
+    assert 0 <= float(row["last_test_error"]) <= 0.002
+    assert row["test_error"] == ""
+
+
+@pytest.mark.parametrize("kernel", [{"name": "linear"}, {"name": "gaussian", "gamma": 4.0}], ids=lambda k: k["name"])
+def test_a_bias_counts_in_tests(tmp_path, made, kernel):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.8, 1, -1)
+    X[:, 0] += 0.5 * y + 3
+    Z, z = 2 * rng.normal(size=(300, 2)), rng.choice([-1, 1], 300)
+    for name, rows_of_file in (("a", np.column_stack([y, X])), ("b", np.column_stack([z, Z]))):
+        np.savetxt(tmp_path / f"{name}.csv", rows_of_file, delimiter=",", fmt="%.17g")
+    given = {"name": "own", "path": "a.csv", "test_path": "b.csv", "order": "file"}
+    algorithms = [{"name": "mpu", "rho": 2.0}]
+    path = solver_config(tmp_path, datasets=[given], kernel=kernel, repetitions=1, algorithms=algorithms)
+    assert made(path)[0] == 0
+    (row,) = rows(tmp_path / "results" / "solved")
+    solved = solvers.find("mpu")(rho=2.0).solve(X, y, make(**kernel))
+    scores = make(**kernel).between(Z, X) @ (solved.dual * y)
+    assert float(row["last_test_error"]) == np.mean(z * (scores + solved.bias) <= 0)
+    assert float(row["last_test_error"]) != np.mean(z * scores <= 0)
+
+
+def test_runs_survive_a_kill(tmp_path):
+    slow = {"name": "mpu", "accuracy": 1e-7, "seeds": 60}
+    data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 4000}}]
+    path = solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[slow])
+    folder = tmp_path / "results" / "solved"
+    process = start(tmp_path, "sweep", path)
+    while process.poll() is None and len(list((folder / "parts").glob("*.jsonl"))) < 3:
+        pass
+    process.kill()
+    process.communicate()
+    kept = len(parts(folder))
+    assert kept >= 3
+    process = start(tmp_path, "sweep", path, "--dry-run")
+    out, _ = process.communicate()
+    assert out.decode().startswith(f"solved: 60 runs, {kept} done, {60 - kept} to do")
+
+
+def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = solver_config(tmp_path)
+    code, out, _ = run(capsys, "sweep", path, "--only", "algorithm=mpu", "--dry-run")
+    assert code == 0
+    assert out.startswith("solved: 4 runs, 0 done, 4 to do")
+    code, out, _ = run(capsys, "list", "algorithms")
+    listed = out.splitlines()
+    for name in solvers.registry():
+        assert any(line.startswith(f"{name} [solver] ") for line in listed)
+
+
+def test_run_ids_follow_the_solvers_own_revision(tmp_path, monkeypatch):
+    def ids():
+        return {run.run_id: run.spec.name for run in make_plan(config_module.load(path)).runs}
+
+    path = solver_config(tmp_path)
+    before = ids()
+    monkeypatch.setattr(solvers.find("dcd"), "revision", 2)
+    assert {before[run_id] for run_id in before.keys() - ids().keys()} == {"dcd"}
+    assert len(before.keys() - ids().keys()) == sum(name == "dcd" for name in before.values())
+
+
+def test_what_differs_gives_another_run(tmp_path):
+    def ids(**changes):
+        return {run.run_id for run in make_plan(config_module.load(solver_config(tmp_path, **changes))).runs}
+
+    assert len(ids()) == 8
+    assert ids() == ids()
+    assert not ids() & ids(seed=1)
+    assert len(ids() & ids(algorithms=[{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "C": 2, "seeds": 2}])) == 4
+
+
+@pytest.mark.realdata
+def test_a9a_and_web_come_to_the_printed_objectives(tmp_path, made):
+    if not os.environ.get("BUDGETRUN_DATA"):
+        pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
+    data = [{"name": "a9a"}, {"name": "w8a", "label": "web"}]
+    assert made(solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[{"name": "mpu"}]))[0] == 0
+    a9a, web = rows(tmp_path / "results" / "solved")
+    for row, printed, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
+        objective, bound = float(row["objective"]), float(row["lower_bound"])
+        assert objective == pytest.approx(printed, rel=1e-4)
+        assert bound <= high
+        assert low <= objective <= high * (1 + 1e-4)
+        # What the solver says of itself bounds what is known.
+        assert float(row["gap"]) >= objective / high - 1
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("dataset", ["a9a", "web"])
+def test_committed_runs_are_what_the_code_gives(tmp_path, dataset):
+    top = checkout()
+    kept = Store(top / "results" / "mpu_table1").rows().values() if top else ()
+    if not kept or not os.environ.get("BUDGETRUN_DATA"):
+        pytest.skip("needs committed results, and BUDGETRUN_DATA set to the folder of the real data sets")
+    settings = config_module.load(top / "configs" / "mpu_table1.yaml")
+    spec = next(d for d in settings.datasets if d.label == dataset)
+    plan = make_plan(settings.model_copy(update={"datasets": (spec,)}))
+    runs = tuple(run for run in plan.runs if run.spec.name == "mpu")
+    given = Settings(settings.seed, "mistake", "float64", None, tmp_path, os.getpid())
+    for row in run_job(Job("again", spec, 0, runs, source_digest([one.spec for one in runs])), given).rows:
+        (old,) = (old for old in kept if (old["dataset"], old["label"]) == (dataset, row["label"]))
+        assert row["status"] == "done"
+        assert str(row["epochs"]) == old["epochs"]
+        assert row["objective"] == pytest.approx(float(old["objective"]), rel=1e-9)
+        assert row["lower_bound"] == pytest.approx(float(old["lower_bound"]), rel=1e-9)
