@@ -181,6 +181,10 @@ class RunSpec:
         The label of that other learner.
     budget_setting : dict
         Which of its settings: the values of what it sweeps over, ``budget`` included; empty if it has one alone.
+    setting : dict
+        What tells the run from others of its label on the same dataset, as typed and in the order of the config: the
+        values of what is swept, the budget aside, then those of ``budget_setting``, with that label before a name that
+        both have.
     multiclass : bool
         Whether the learner is the one for several classes.
     solver : bool
@@ -198,6 +202,7 @@ class RunSpec:
     seed: int
     budget_of: str | None = None
     budget_setting: dict[str, Any] = field(default_factory=dict)
+    setting: dict[str, Any] = field(default_factory=dict, compare=False)
     multiclass: bool = False
     solver: bool = False
     typed: dict[str, str] = field(default_factory=dict)
@@ -278,7 +283,19 @@ class AlgorithmSpec(_Spec):
             n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
             for budget, seed in itertools.product(budgets, range(n_seeds)):
                 parameters = dict(zip(self.parameters, values, strict=True))
-                yield RunSpec(self.label, self.name, self.variant, parameters, **budget, seed=seed, solver=self.solver)
+                setting = {name: parameters[name] for name in self.swept}
+                for name, value in budget.get("budget_setting", {}).items():
+                    setting[f"{budget['budget_of']}.{name}" if name in setting else name] = value
+                yield RunSpec(
+                    self.label,
+                    self.name,
+                    self.variant,
+                    parameters,
+                    **budget,
+                    seed=seed,
+                    setting=setting,
+                    solver=self.solver,
+                )
 
     def settings(self) -> list[dict[str, Any]]:
         """Return what tells each of the settings from the others, the budget included and the seed not."""

@@ -209,6 +209,7 @@ def row_of(
         "prefix_examples": None,
         "prefix_mistakes": None,
         "facts": "",
+        "setting": json.dumps(spec.setting, ensure_ascii=False),
     }
     failure = failure or (member.error if member else None)
     if failure is not None or member is None:

@@ -23,18 +23,15 @@ import psutil
 from filelock import FileLock
 
 from budgetrun.errors import InputError
+from budgetrun.store import columns
 
-COLUMNS = (
-    "run_id", "dataset", "task", "repetition", "seed", "algorithm", "parameters", "kernel", "budget", "n_examples",
-    "mistakes", "online_error", "updates", "margin_updates", "support_size", "max_support_size", "seconds",
-    "peak_memory_mb", "status", "error", "label", "budget_fraction", "test_error", "last_test_error",
-    "objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds",
-    "prefix_examples", "prefix_mistakes", "facts",
-)  # fmt: skip
+COLUMNS = tuple(column.name for column in columns.COLUMNS)
 # Of solvers alone; rows of learners come without them.
 SOLVER_COLUMNS = ("objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds")
 # Results of earlier versions do not have these.
-LATER_COLUMNS = ("test_error", "last_test_error", *SOLVER_COLUMNS, "prefix_examples", "prefix_mistakes", "facts")
+LATER_COLUMNS = (
+    "test_error", "last_test_error", *SOLVER_COLUMNS, "prefix_examples", "prefix_mistakes", "facts", "setting",
+)  # fmt: skip
 
 Row = dict[str, str]
 
@@ -209,9 +206,10 @@ def _is_whole(row: dict[Any, Any]) -> bool:
         return False
     try:
         _order(row)
-        for column in set(LATER_COLUMNS) - {"facts"}:
+        for column in set(LATER_COLUMNS) - {"facts", "setting"}:
             float(row[column] or 0)
         json.loads(row["facts"] or "{}")
+        json.loads(row["setting"] or "{}")
         if row["status"] == "done":
             if row["objective"]:
                 return math.isfinite(float(row["objective"])) and float(row["seconds"]) >= 0
