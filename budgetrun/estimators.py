@@ -304,7 +304,7 @@ def _make(
     if None not in variants:
         arguments["variant"] = next(v for v, learner in variants.items() if learner.default_variant)
     arguments |= _parameters(among) | _COMMON
-    if all(learner.only_adds or learner.needs_projection for learner in among):
+    if all(learner.averages() for learner in among):
         arguments["averaged"] = False
     required = [key for key, default in arguments.items() if default is inspect.Parameter.empty]
     defaults = {key: default for key, default in arguments.items() if key not in required}

@@ -10,14 +10,15 @@ import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-Rows = np.ndarray | sp.csr_array
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from budgetrun.params import Positive
+
+Rows: TypeAlias = np.ndarray | sp.csr_array
 Degree = Annotated[int, Field(ge=1)]
 Offset = Annotated[
     float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
@@ -205,7 +206,7 @@ def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarra
 
     ``out`` is used where both are dense; a product of sparse rows makes its own result.
     """
-    if isinstance(left, np.ndarray):
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return np.matmul(left, right.T, out=out)
     # A dense right side is several times faster as long as it stays small beside the result.
     if right.shape[1] <= _DENSE_COLUMNS:
@@ -237,7 +238,7 @@ _DENSE_COLUMNS = 8192
 
 
 def _dots(X: Rows, x: Rows) -> np.ndarray:
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or isinstance(x, np.ndarray):
         return (X.astype(np.float64) * x).sum(axis=1)
     # The rows of a CSR product are summed one after the other, in the order of the columns.
     return np.asarray(X.astype(np.float64) @ x.toarray().ravel().astype(np.float64))

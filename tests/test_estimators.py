@@ -75,7 +75,7 @@ def test_same_as_the_reference_however_the_stream_is_cut(case_id):
         assert fitted.mistakes_ == sum(trace.mistakes)
         assert fitted.n_rounds_ == 150
         # Where weights come out of a linear system, the two programs solve it differently.
-        solved = learners.find(name, variant).needs_projection
+        solved = learners.find(name, variant).form.averages
         np.testing.assert_allclose(fitted.weights_, trace.alpha[-1], rtol=1e-9, atol=1e-8 if solved else 1e-12)
         np.testing.assert_array_equal(fitted.support_set_, X[trace.active[-1]])
     k = kernel_expansion.gaussian(0.5)
@@ -166,7 +166,7 @@ def test_sparse_and_dense_agree(name, container):
     dense, sparse = make(name, gamma=0.5).fit(X, y), make(name, gamma=0.5).fit(container(X), y)
     assert dense.mistakes_ == sparse.mistakes_
     # A projection on an ill-conditioned support set multiplies rounding.
-    atol = 1e-6 if learners.find(name).needs_projection else 1e-10
+    atol = 1e-6 if learners.find(name).form.averages else 1e-10
     np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
     assert list(dense.classes_) == ["no", "yes"]
     if name in SEVERAL:

@@ -109,5 +109,5 @@ def floor_of(gamma: float, make: Maker, X: np.ndarray, Y: np.ndarray, *, block_s
         group.feed(X[start : start + block_size], Y[:, start : start + block_size])
     squares, ones = -gamma * np.square(X).sum(axis=1)[:, None], np.ones((X.shape[0], 1))
     left, right = np.hstack([X, squares, ones]).astype(dtype), np.hstack([2 * gamma * X, ones, squares]).astype(dtype)
-    projects = any(member.learner.needs_projection for member in group.members)
+    projects = any(member.hypothesis.solving(1) for member in group.members)
     return Floor(left, right, held, block_size, len(Y), projects)

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Kernel, Rows
 
 if TYPE_CHECKING:
-    from budgetrun.learners.base import Learner
+    from budgetrun.engine.rules import BinaryRule, MulticlassRule
+
+    Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
 # Raised whenever outcomes change through the group or the pool; part of every learner's run ids.
@@ -61,7 +63,7 @@ class Member:
     """A learner in a group, with its labels' row, its hypothesis and its counts; ``error`` once it has failed."""
 
     index: int
-    learner: Learner
+    learner: Any
     task: int
     hypothesis: Any
     count: Count = field(default_factory=Count)
@@ -70,10 +72,10 @@ class Member:
 
 @dataclass(eq=False)
 class Trunk:
-    """One Perceptron for all learners of a task that are still the Perceptron, largest budget first."""
+    """One hypothesis for the learners of a task that still do the same as one another, largest budget first."""
 
     task: int
-    hypothesis: Hypothesis
+    hypothesis: Expansion
     waiting: list[Member]
 
 
@@ -83,7 +85,7 @@ class Group:
     Parameters
     ----------
     kernel : Kernel
-    learners : sequence of Learner
+    learners : sequence of BinaryRule, or of MulticlassRule
     tasks : sequence of int
         For each learner, the row of the labels that it reads.
     n_classes : int, >= 2, or None
@@ -107,7 +109,7 @@ class Group:
     def __init__(
         self,
         kernel: Kernel,
-        learners: Sequence[Learner],
+        learners: Sequence[Rule],
         tasks: Sequence[int] | None = None,
         *,
         n_classes: int | None = None,
@@ -117,16 +119,16 @@ class Group:
         watch: Watcher | None = None,
     ) -> None:
         tasks = tasks if tasks is not None else [0] * len(learners)
-        by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
-        self.pool = Pool(kernel, np.dtype(dtype), by_round)
+        self.pool = Pool(kernel, np.dtype(dtype))
         self.tie = tie
         self.isolate = isolate
         self.watch = watch
+        more = () if n_classes is None else (n_classes,)
         self.members = [
-            Member(i, a, task, a.start(self.pool, n_classes or 2))
+            Member(i, a, task, a.start(self.pool, *more))
             for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
         ]
-        self._shape = () if n_classes is None else (n_classes,)
+        self._shape = more
         self._alone, self._trunks = self._plant()
 
     @property
@@ -243,11 +245,11 @@ class Group:
         count.seconds += time.perf_counter() - began
 
     def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray, first: int) -> None:
-        """Do the Perceptron's rounds for all who wait; each whose budget is spent goes its own way from there."""
+        """Play for all who wait, as one of them; each whose budget is full continues on a copy of its own."""
         began = time.perf_counter()
         f, t, apart = trunk.hypothesis, 0, 0.0
         while trunk.waiting and (act := f.next_act(y, t, trunk.waiting[0].learner, self.tie)) is not None:
-            t, mistaken, (label, _) = act
+            t, mistaken, told = act
             if trunk.waiting[-1].learner.budget == f.size:
                 branched = time.perf_counter()
                 matrix = cache(partial(self.pool.matrix, f.slots))
@@ -255,16 +257,17 @@ class Group:
                     member = trunk.waiting.pop()
                     self._alone.append(member)
                     with self._failing([member]):
-                        member.hypothesis = f.fork(member.learner, matrix)
+                        member.hypothesis = member.learner.start(self.pool)
+                        member.hypothesis.continue_from(f, matrix)
                         self._play(member, y, t, first)
                         out[member.index] = member.hypothesis.scores
                 apart += time.perf_counter() - branched
             if trunk.waiting:
                 f.at(t, mistaken)
-                f.add(label)
+                trunk.waiting[0].learner.update(f, *told)
                 for member in trunk.waiting:
                     count = member.count
-                    count.mistakes = count.updates = f.mistakes
+                    count.mistakes, count.updates = f.mistakes, count.updates + 1
                     count.max_support = f.size
                     if self.watch is not None:
                         self.watch(member.index, first + t)
@@ -287,19 +290,21 @@ class Group:
     # -- the plan of who shares what -------------------------------------------------------------------------------
 
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
-        """Put the learners that begin as the same Perceptron on one trunk a task; the others stand alone."""
+        """Put learners of a task that are alike until their budgets are full on one trunk; the others stand alone."""
+        alike: dict[tuple[int, str | None], list[Member]] = {}
+        for member in self.members:
+            alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
         alone, trunks = [], []
-        for task in sorted({m.task for m in self.members}):
-            here = [m for m in self.members if m.task == task]
-            alike = [m for m in here if m.learner.perceptron_until_full]
-            if len(alike) > 1:
-                alike.sort(key=lambda m: -(m.learner.budget or math.inf))
-                trunk = Trunk(task, Hypothesis(self.pool), alike)
-                for member in alike:
-                    member.hypothesis = trunk.hypothesis
-                trunks.append(trunk)
-            alone += [m for m in here if len(alike) < 2 or m not in alike]
-        return alone, trunks
+        for (task, kind), here in sorted(alike.items(), key=lambda item: item[0][0]):
+            if kind is None or len(here) < 2:
+                alone += here
+                continue
+            here.sort(key=lambda m: -(m.learner.budget or math.inf))
+            trunk = Trunk(task, Expansion(self.pool), here)
+            for member in here:
+                member.hypothesis = trunk.hypothesis
+            trunks.append(trunk)
+        return sorted(alone, key=lambda m: (m.task, m.index)), trunks
 
 
 # Above this share of non-zero weights, one dense product beats a sparse one (measured; both give the same scores).
@@ -307,7 +312,7 @@ _DENSE = 0.08
 
 
 def run(
-    learner: Learner,
+    learner: Rule,
     kernel: Kernel,
     X: Rows,
     y: np.ndarray,
@@ -320,7 +325,7 @@ def run(
 
     Parameters
     ----------
-    learner : Learner
+    learner : BinaryRule or MulticlassRule
     kernel : Kernel
     X : ndarray or csr_array, shape (T, d)
         The examples, in the order of the rounds.

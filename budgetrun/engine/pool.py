@@ -18,8 +18,6 @@ class Pool:
     kernel : Kernel
     dtype : numpy dtype
         float64 or float32, of the stored rows and of the kernel values.
-    by_round : bool
-        Keep the block's kernel values in the order of rounds as well (`with_round`).
 
     Attributes
     ----------
@@ -39,7 +37,7 @@ class Pool:
         The rounds so far, the block in hand included.
     """
 
-    def __init__(self, kernel: Kernel, dtype: np.dtype, by_round: bool) -> None:
+    def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
         self.kernel = kernel
         self.dtype = np.dtype(dtype)
         self.capacity = 0
@@ -50,7 +48,8 @@ class Pool:
         self.resolution = 0.0
         self.block = np.empty((0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
-        self._by_round: np.ndarray | None = np.empty((0, 0)) if by_round else None
+        # The block's kernel values in the order of rounds, once a hypothesis needs them.
+        self._by_round: np.ndarray | None = None
         self._n_features: int | None = None
         self._free = np.empty(0, dtype=np.intp)
         self._rows: Rows | None = None
@@ -73,6 +72,37 @@ class Pool:
         self._fill_block(self.kernel.right(X, norms))
         if self._by_round is not None:
             self._by_round = np.ascontiguousarray(self.block.T, dtype=np.float64)
+
+    def keep_rounds(self) -> None:
+        """Keep the kernel values of the blocks to come in the order of rounds as well, for `with_round`."""
+        if self._by_round is None:
+            self._by_round = np.empty((0, 0))
+
+    def place(self, point: Rows, t: int) -> int:
+        """Store a point that is not in the stream, during round ``t`` of the block, and return its slot.
+
+        Parameters
+        ----------
+        point : ndarray or csr_array, shape (1, d)
+            Like the stream, dense or sparse.
+        t : int
+        """
+        point = point.astype(self.dtype, copy=False)
+        norms = squares(point)
+        self._measure(norms)
+        slots = self._take(1)
+        slot = int(slots[0])
+        self._store(self.kernel.left(point, norms), slots)
+        self.rounds[slot] = self.seen - len(self.block_slots) + t
+        self.squares[slot] = self.kernel.diagonal(norms)[0]
+        values = self.kernel.between(point, self.examples(self.block_slots))[0]
+        missing = self.used - len(self.block)
+        if missing > 0:
+            self.block = np.concatenate([self.block, np.zeros((missing, len(values)), dtype=self.dtype)])
+        self.block[slot] = values
+        if self._by_round is not None:
+            self._by_round = np.ascontiguousarray(self.block.T, dtype=np.float64)
+        return slot
 
     def release(self, held: np.ndarray) -> None:
         """Free every slot but those marked in ``held``, a bool array of shape (used,)."""

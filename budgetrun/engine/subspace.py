@@ -131,6 +131,8 @@ class SpannedFunction:
         # Of the block in hand, for both rows: the multiples of its functions, and of f as it began.
         self._steps = np.zeros((2, 0))
         self._shares = [1.0, 0.0]
+        # By which the further coordinates differ from what these multiples come to: see `extend`.
+        self._offsets = np.zeros((2, 0))
 
     def begin_block(self) -> np.ndarray:
         """Go to the block that the subspace is at; return f's inner products with its functions, shape (J,)."""
@@ -142,18 +144,26 @@ class SpannedFunction:
         """f += weight P phi_j, for function ``j`` of the block, in the round that is number ``now``, from 1."""
         self._steps[:, j] += weight, weight * now
 
+    def extend(self) -> None:
+        """Follow the subspace, which has just got a basis function.
+
+        Steps so far were along projections on the span as it was, and do not get the new coordinate.
+        """
+        self._offsets = np.append(self._offsets, -(self._steps @ self._subspace.fresh[-1])[:, None], axis=1)
+
     def scale(self, phi: float, now: int) -> None:
         """f *= phi, in the round that is number ``now``, from 1."""
         steps, shares = self._steps, self._shares
-        steps[1] += now * (phi - 1) * steps[0]
         shares[1] += now * (phi - 1) * shares[0]
-        steps[0] *= phi
         shares[0] *= phi
+        for moves in (steps, self._offsets):
+            moves[1] += now * (phi - 1) * moves[0]
+            moves[0] *= phi
 
     def end_block(self) -> None:
         """Leave the block."""
         self._beta = self._coordinates()
-        self._steps = np.zeros((2, 0))
+        self._steps = self._offsets = np.zeros((2, 0))
         self._shares = [1.0, 0.0]
 
     def products(self, j: int) -> np.ndarray:
@@ -172,7 +182,7 @@ class SpannedFunction:
         old = self._steps @ self._subspace.coordinates.T
         old[0] += self._shares[0] * self._beta[0]
         old[1] += self._beta[1] + self._shares[1] * self._beta[0]
-        return np.concatenate([old, self._steps @ self._subspace.fresh.T], axis=1)
+        return np.concatenate([old, self._steps @ self._subspace.fresh.T + self._offsets], axis=1)
 
 
 class _TriangularRows:

@@ -1,36 +1,31 @@
-"""The learners, found by file: whatever module stands in this folder is read, and its learners are listed."""
+"""The learners, found by file: whatever stands in this folder is read, and its learners are listed."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from functools import cache
+from typing import Any
 
-from budgetrun.learners.base import Budget, Learner, Seed
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
+from budgetrun.registry import classes, parameters
 
-__all__ = ["Budget", "Learner", "Seed", "find", "parameters", "registry"]
+__all__ = ["BinaryLearner", "Learner", "MulticlassLearner", "find", "parameters", "registry"]
 
 
 @cache
-def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Learner]]]:
+def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Any]]]:
     """Return the learners of two classes, or of several, as ``{name: {variant: class}}``.
 
     The variant is None where a name has only one.
     """
-    found: dict[str, dict[str | None, type[Learner]]] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
-        for _, thing in inspect.getmembers(module, inspect.isclass):
-            if not issubclass(thing, Learner) or thing.__module__ != module.__name__ or inspect.isabstract(thing):
-                continue
-            if thing.multiclass == multiclass:
-                found.setdefault(thing.name, {})[thing.variant] = thing
+    base: type[Learner] = MulticlassLearner if multiclass else BinaryLearner
+    found: dict[str, dict[str | None, type[Any]]] = {}
+    for learner in classes(__name__, base):
+        found.setdefault(learner.name, {})[learner.variant] = learner
     return dict(sorted(found.items()))
 
 
-def find(name: str, variant: str | None = None, multiclass: bool = False) -> type[Learner]:
-    """Return the learner of that name and variant; a name with several variants has one that is its default.
+def find(name: str, variant: str | None = None, multiclass: bool = False) -> type[Any]:
+    """Return the learner of that name and variant; without a variant, the name's default one.
 
     Raises
     ------
@@ -41,9 +36,3 @@ def find(name: str, variant: str | None = None, multiclass: bool = False) -> typ
     if variant is None and None not in variants:
         variant = next(key for key, learner in variants.items() if learner.__dict__.get("default_variant"))
     return variants[variant]
-
-
-def parameters(learner: type[Learner]) -> dict[str, inspect.Parameter]:
-    """Return a learner's parameters: the keyword-only arguments of its ``__init__``, in order."""
-    signature = inspect.signature(learner.__init__, eval_str=True)
-    return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}

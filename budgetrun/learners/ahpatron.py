@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
-from budgetrun.learners.avp import Share, into_ball
-from budgetrun.learners.base import Learner, Positive
-from budgetrun.learners.halving import EvenBudget, with_norm
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.ball import into_ball, with_norm
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import EvenBudget, Positive, ProperShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Ahpatron(Learner):
+class Ahpatron(BinaryLearner):
     """Learn every example whose margin is below 1 - epsilon; past the budget the half of least weight is projected.
 
     Parameters
@@ -61,15 +61,14 @@ class Ahpatron(Learner):
     2
     """
 
+    budget: int
     name = "ahpatron"
-    form = ReweighedHypothesis
-    needs_norm = True
 
     def __init__(
         self,
         *,
         budget: EvenBudget,
-        epsilon: Share,
+        epsilon: ProperShare,
         U: Positive | None = None,
         step: Positive | None = None,
         eta: Positive = 0.0005,
@@ -84,19 +83,19 @@ class Ahpatron(Learner):
         self.halvings = 0
         self.moved = self.furthest = 0.0
 
-    def start(self, pool: Pool, n_classes: int) -> ReweighedHypothesis:
-        return self.form(pool, self)
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True)
 
-    def margins(self, f: ReweighedHypothesis, t: int) -> float:
+    def margins(self, f: Expansion, t: int) -> float:
         return 1 - self.epsilon
 
-    def update(self, f: ReweighedHypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
             self.halve(f)
         f.add(y * self.step)
         into_ball(f, self.U)
 
-    def halve(self, f: ReweighedHypothesis) -> None:
+    def halve(self, f: Expansion) -> None:
         """Keep the half of the support set with the largest weights, and project the other half on its span."""
         half = self.budget // 2
         # The sort is stable: of weights that are equal but for rounding the older come first.
@@ -116,5 +115,5 @@ class Ahpatron(Learner):
         self.furthest = max(self.furthest, distance)
         f.keep(np.flatnonzero(stays), weights, norm_sq)
 
-    def facts(self, f: ReweighedHypothesis) -> dict[str, float]:
+    def facts(self, f: Expansion) -> dict[str, float]:
         return {"halvings": self.halvings, "zeta": self.furthest / self.U, "moved": self.moved}

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
-from budgetrun.learners.base import Learner, Positive
+from budgetrun.engine.hypotheses import BinaryHypothesis, Expansion
+from budgetrun.learners.ball import into_ball
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Positive, PositiveShare
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.base import BaseHypothesis
-    from budgetrun.engine.hypotheses.expansion import Hypothesis
-
-Share = Annotated[float, Field(gt=0, le=1)]
+    from budgetrun.engine.pool import Pool
 
 
-class Alma(Learner):
+class Alma(BinaryLearner):
     """Learn every normalised example whose margin is not well above 0, in smaller and smaller steps; keep ||f|| <= 1.
 
     Parameters
@@ -51,28 +50,25 @@ class Alma(Learner):
     """
 
     name = "alma"
-    needs_norm = True
 
-    def __init__(self, *, alpha: Share = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
+    def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha
         self.B = 1 / alpha if B is None else B
         self.C = C
         self.k = 1
 
-    def margins(self, f: BaseHypothesis, t: int) -> np.ndarray:
+    def start(self, pool: Pool) -> Any:
+        return Expansion(pool, norm=True)
+
+    def margins(self, f: BinaryHypothesis, t: int) -> np.ndarray:
         # An example whose margin is the limit itself is learned as well.
         limit = (1 - self.alpha) * self.B / math.sqrt(self.k)
         return np.nextafter(limit * lengths(f.squares_from(t)), np.inf)
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Any, y: int, score: float) -> None:
         f.add(y * self.C / math.sqrt(self.k) / length(f.square))
-        self.normalise(f)
+        into_ball(f, 1.0)
         self.k += 1
-
-    def normalise(self, f: Hypothesis) -> None:
-        """f /= max(1, ||f||)."""
-        if f.norm_sq > 1:
-            f.scale(1 / math.sqrt(f.norm_sq))
 
 
 def length(square: float) -> float:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from budgetrun.learners.base import Learner, Positive
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.ball import into_ball
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Positive, ProperShare
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.expansion import Hypothesis
-
-Share = Annotated[float, Field(gt=0, lt=1)]
+    from budgetrun.engine.pool import Pool
 
 
-class AVP(Learner):
+class AVP(BinaryLearner):
     """Learn every example whose margin is below 1 - epsilon, and keep ||f|| <= U.
 
     Parameters
@@ -51,18 +50,20 @@ class AVP(Learner):
     """
 
     name = "avp"
-    needs_norm = True
 
-    def __init__(self, *, epsilon: Share, U: Positive | None = None) -> None:
+    def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon
         self.U = U
         self.misses = 0
         self.margin_steps = 0.0
 
-    def margins(self, f: Hypothesis, t: int) -> float:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True)
+
+    def margins(self, f: Expansion, t: int) -> float:
         return 1 - self.epsilon
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         missed = y * score <= 0
         self.misses += missed
         step = 1.0 if self.U is None else self.U / math.sqrt(self.U**2 + self.misses)
@@ -72,11 +73,5 @@ class AVP(Learner):
         if self.U is not None:
             into_ball(f, self.U)
 
-    def facts(self, f: Hypothesis) -> dict[str, float]:
+    def facts(self, f: Expansion) -> dict[str, float]:
         return {"margin_steps": self.margin_steps}
-
-
-def into_ball(f: Hypothesis, U: float) -> None:
-    """f *= min(1, U / ||f||)."""
-    if f.norm_sq > U**2:
-        f.scale(U / math.sqrt(f.norm_sq))

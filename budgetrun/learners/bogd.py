@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import Field
 
-from budgetrun.engine.hypotheses.decaying import DecayingHypothesis
-from budgetrun.learners.base import Budget, Learner, NotNegative, Positive, Seed
+from budgetrun.engine.hypotheses import Decaying
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import AtLeastOne, Budget, NotNegative, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
-Clip = Annotated[float, Field(ge=1, allow_inf_nan=False)]
 
-
-class BOGDPlusPlus(Learner):
+class BOGDPlusPlus(BinaryLearner):
     """Gradient descent on the regularised hinge loss; past the budget a random example leaves, small weights first.
 
     Parameters
@@ -55,8 +53,9 @@ class BOGDPlusPlus(Learner):
     3
     """
 
+    budget: int
     name = "bogd++"
-    form = DecayingHypothesis
+    form = Decaying
     draws = True
 
     def __init__(
@@ -65,7 +64,7 @@ class BOGDPlusPlus(Learner):
         budget: Budget,
         step: Positive,
         regulariser: NotNegative = 0.0,
-        clip: Clip = 1.0,
+        clip: AtLeastOne = 1.0,
         seed: Seed = 0,
         reading: Literal["algorithm", "program"] = "algorithm",
     ) -> None:
@@ -82,19 +81,19 @@ class BOGDPlusPlus(Learner):
         self.reading = reading
         self._random = np.random.default_rng(seed)
 
-    def start(self, pool: Pool, n_classes: int) -> DecayingHypothesis:
-        return self.form(pool, self.decay)
+    def start(self, pool: Pool) -> Decaying:
+        return Decaying(pool, self.decay)
 
-    def margins(self, f: DecayingHypothesis, t: int) -> float:
+    def margins(self, f: Decaying, t: int) -> float:
         return 1 - f.rounding
 
-    def update(self, f: DecayingHypothesis, y: int, score: float) -> None:
+    def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:
             f.add(y * self.step)
         else:
             self.replace(f, y * self.step)
 
-    def replace(self, f: DecayingHypothesis, weight: float) -> None:
+    def replace(self, f: Decaying, weight: float) -> None:
         """Let the new example take the place of one that leaves, and mend the weights of the others."""
         sizes = np.abs(f.coef)
         p = np.maximum(1 - (self.budget - 1) / sizes.sum() * sizes, 0)
@@ -108,7 +107,7 @@ class BOGDPlusPlus(Learner):
             sizes /= np.maximum(1 - p, _TINY)
         weights = np.copysign(np.minimum(sizes, self.largest), f.coef)
         weights[r] = weight
-        f.replace(r, weights)
+        f.displace(r, weights)
 
 
 _TINY = 1e-300

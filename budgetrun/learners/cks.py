@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
-from budgetrun.learners.base import Budget, Learner
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
 
 
-class CKS(Learner):
+class CKS(BinaryLearner):
     """The Perceptron; past the budget, the example leaves that is best classified without itself.
 
     Parameters
@@ -36,15 +40,18 @@ class CKS(Learner):
     3
     """
 
+    budget: int
     name = "cks"
-    perceptron_until_full = True
-    needs_self_scores = True
+    alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:
         self.budget = budget
         self.candidates = candidates
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, track="all", capacity=self.budget + 1)
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
             margins = f.labels * (f.self_scores - f.coef * f.squares)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.engine.hypotheses.features import FeatureHypothesis, random_features
+from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import Budget, Learner, Positive, Seed
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class FOGD(Learner):
+class FOGD(BinaryLearner):
     """Gradient descent on the hinge loss, over random features whose products approximate the Gaussian kernel.
 
     Parameters
@@ -51,13 +52,13 @@ class FOGD(Learner):
     """
 
     name = "fogd"
-    form = FeatureHypothesis
+    form = ExplicitFeatures
     draws = True
 
     def __init__(
         self,
         *,
-        features: Budget,
+        features: Count,
         step: Positive,
         seed: Seed = 0,
         counting: Literal["frequencies", "features"] = "frequencies",
@@ -68,7 +69,7 @@ class FOGD(Learner):
         self.step = step
         self.seed = seed
 
-    def start(self, pool: Pool, n_classes: int) -> FeatureHypothesis:
+    def start(self, pool: Pool) -> ExplicitFeatures:
         kernel = pool.kernel
         if not isinstance(kernel, Gaussian):
             raise InputError(
@@ -76,10 +77,10 @@ class FOGD(Learner):
                 "leave fogd out"
             )
         features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)
-        return self.form(pool, features, 2 * self.n_frequencies, self.step)
+        return ExplicitFeatures(pool, features, 2 * self.n_frequencies, self.step)
 
-    def margins(self, f: FeatureHypothesis, t: int) -> float:
+    def margins(self, f: ExplicitFeatures, t: int) -> float:
         return 1 - f.rounding
 
-    def update(self, f: FeatureHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+    def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y * self.step)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
-from budgetrun.learners.base import Budget, Learner
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
 
 # The share of the mistakes that the damage of removals may add up to, in eqs. (41)-(52).
 _ALLOWED = 15 / 32
@@ -44,7 +48,7 @@ def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
     return math.log(min(norm, U) / min(phi * norm, U)) if norm > 0 else 0.0
 
 
-def weight_and_margin(f: Hypothesis, r: int) -> tuple[float, float]:
+def weight_and_margin(f: Expansion, r: int) -> tuple[float, float]:
     """Return sigma_r, the weight of support example ``r`` without its sign, and its margin y_r f(x_r)."""
     coef, score = f.coef.item(r), f.score_of(r)
     return abs(coef), score if coef > 0 else -score
@@ -81,7 +85,7 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     return 1.0
 
 
-class BasicForgetron(Learner):
+class BasicForgetron(BinaryLearner):
     """Shrink every weight by a fixed factor at every mistake, and drop the oldest example past the budget.
 
     Parameters
@@ -116,10 +120,9 @@ class BasicForgetron(Learner):
     3
     """
 
+    budget: int
     name = "forgetron"
     variant = "basic"
-    needs_oldest_score = True
-    needs_norm = True
 
     def __init__(
         self,
@@ -136,7 +139,10 @@ class BasicForgetron(Learner):
         self.Q = 0.0
         self.shrinking = 0.0
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="oldest")
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         phi, norm = self.factor, math.sqrt(max(f.norm_sq, 0.0))
         if (self.cap == "every_mistake" or f.size > self.budget) and norm > 0:
@@ -147,11 +153,11 @@ class BasicForgetron(Learner):
             self.Q += damage(*weight_and_margin(f, 0))
             f.evict(0)
 
-    def facts(self, f: Hypothesis) -> dict[str, float]:
+    def facts(self, f: Expansion) -> dict[str, float]:
         return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
 
-class SelfTunedForgetron(Learner):
+class SelfTunedForgetron(BinaryLearner):
     """Past the budget, shrink every weight just enough, then drop the oldest example.
 
     Parameters
@@ -184,12 +190,11 @@ class SelfTunedForgetron(Learner):
     3
     """
 
+    budget: int
     name = "forgetron"
     variant = "self_tuned"
     default_variant = True
-    perceptron_until_full = True
-    needs_oldest_score = True
-    needs_norm = True
+    alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
         self.budget = budget
@@ -198,12 +203,15 @@ class SelfTunedForgetron(Learner):
         self.phi = 1.0
         self.shrinking = 0.0
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="oldest")
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
             self.remove(f, 0)
 
-    def remove(self, f: Hypothesis, r: int) -> None:
+    def remove(self, f: Expansion, r: int) -> None:
         """Shrink the hypothesis as far as removing its example ``r`` needs, and remove it."""
         sigma, mu = weight_and_margin(f, r)
         self.phi = gentlest_shrinking(sigma, mu, self.Q, f.mistakes)
@@ -213,7 +221,7 @@ class SelfTunedForgetron(Learner):
         f.scale(self.phi)
         f.evict(r)
 
-    def facts(self, f: Hypothesis) -> dict[str, float]:
+    def facts(self, f: Expansion) -> dict[str, float]:
         return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
 
@@ -252,15 +260,18 @@ class GreedyForgetron(SelfTunedForgetron):
     3
     """
 
+    budget: int
     variant = "greedy"
     default_variant = False
-    needs_self_scores = True
 
     def __init__(self, *, budget: Budget, test: Literal["per_round", "cumulative"] = "per_round") -> None:
         super().__init__(budget=budget)
         self.test = test
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="all", capacity=self.budget + 1)
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
             held = slice(0, f.size - 1)

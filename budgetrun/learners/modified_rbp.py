@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.learners.avp import into_ball
-from budgetrun.learners.base import Budget, Learner, Positive, Seed
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.ball import into_ball
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget, Positive, Seed
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.expansion import Hypothesis
+    from budgetrun.engine.pool import Pool
 
 
-class ModifiedRBP(Learner):
+class ModifiedRBP(BinaryLearner):
     """On a mistake empty one of B slots at random, be it filled or not, add the new example, and project on a ball.
 
     Parameters
@@ -52,9 +54,9 @@ class ModifiedRBP(Learner):
     2
     """
 
+    budget: int
     name = "modified_rbp"
-    needs_self_scores = True
-    needs_norm = True
+    revision = 2
     draws = True
 
     def __init__(
@@ -66,9 +68,12 @@ class ModifiedRBP(Learner):
         self.seed = seed
         self._random = np.random.default_rng(seed)
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
-        slot, held = int(self._random.integers(self.budget)), f.size
-        f.add(y * self.step)
-        if slot < held:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="all", capacity=self.budget)
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
+        slot = int(self._random.integers(self.budget))
+        if slot < f.size:
             f.evict(slot)
+        f.add(y * self.step)
         into_ball(f, self.radius)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
-from budgetrun.engine.hypotheses.nystroem import NystromHypothesis
-from budgetrun.learners.base import Budget, Learner, Positive
+from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget, Count, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
-Rank = Annotated[int, Field(ge=1, strict=True)]
 
-
-class NOGD(Learner):
+class NOGD(BinaryLearner):
     """Gradient descent on the hinge loss; once B examples are held, over the features that they span best.
 
     Parameters
@@ -51,15 +48,16 @@ class NOGD(Learner):
     2
     """
 
+    budget: int
     name = "nogd"
-    form = NystromHypothesis
+    form = Nystroem
 
     def __init__(
         self,
         *,
         budget: Budget,
         step: Positive,
-        rank: Rank | None = None,
+        rank: Count | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
     ) -> None:
         self.rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
@@ -69,13 +67,13 @@ class NOGD(Learner):
         self.step = step
         self.reading = reading
 
-    def start(self, pool: Pool, n_classes: int) -> NystromHypothesis:
-        return self.form(pool, self.step)
+    def start(self, pool: Pool) -> Nystroem:
+        return Nystroem(pool, self.step)
 
-    def margins(self, f: NystromHypothesis, t: int) -> float:
+    def margins(self, f: Nystroem, t: int) -> float:
         return 1 - f.rounding
 
-    def update(self, f: NystromHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+    def update(self, f: Nystroem, y: int, score: float) -> None:
         if f.approximated:
             f.step(y * self.step)
             return

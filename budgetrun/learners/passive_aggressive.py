@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.learners.base import Learner, Positive
-from budgetrun.learners.multiclass import MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.params import Positive
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.expansion import Hypothesis
-    from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
+    from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 
 
-class PassiveAggressive(Learner):
+class PassiveAggressive(BinaryLearner):
     """On a loss, change f as little as makes the margin 1, but by no more than C.
 
     Parameters
@@ -45,11 +44,11 @@ class PassiveAggressive(Learner):
     def __init__(self, *, C: Positive = 1.0) -> None:
         self.C = C
 
-    def margins(self, f: Hypothesis, t: int) -> float:
+    def margins(self, f: Expansion, t: int) -> float:
         # An update leaves a margin of 1: the same example again must not have a loss through rounding.
         return 1 - f.rounding
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y * step(1 - y * score, f.square, self.C))
 
 
@@ -83,12 +82,10 @@ class MulticlassPassiveAggressive(MulticlassLearner):
     def __init__(self, *, C: Positive = 1.0) -> None:
         self.C = C
 
-    def margins(  # type: ignore[override]
-        self, f: MulticlassHypothesis, t: int, true: np.ndarray, rivals: np.ndarray
-    ) -> float:
+    def margins(self, f: MulticlassExpansion, t: int, true: np.ndarray, rivals: np.ndarray) -> float:
         return 1 - f.rounding
 
-    def update(self, f: MulticlassHypothesis, y: int, rival: int, lead: float) -> None:
+    def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         # The example enters two functions, so its share of the change has twice the squared norm.
         f.add(y, rival, step(1 - lead, 2 * f.square, self.C))
 

@@ -1,12 +1,12 @@
-"""The Perceptron, in its kernel form."""
+"""The Perceptron in its kernel form, for two classes and for several."""
 
 from __future__ import annotations
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
-from budgetrun.learners.base import Learner
+from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 
 
-class Perceptron(Learner):
+class Perceptron(BinaryLearner):
     """Add every example that was misclassified, with its label as weight.
 
     Attributes
@@ -31,11 +31,40 @@ class Perceptron(Learner):
     """
 
     name = "perceptron"
-    perceptron_until_full = True
+    alike_until_full = "adds mistakes"
     only_adds = True
 
     def __init__(self) -> None:
         pass
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
+
+
+class MulticlassPerceptron(MulticlassLearner):
+    """On a mistake, add the example to its class with weight 1 and to its rival with weight -1 (max-score).
+
+    Notes
+    -----
+    O((M_t + m) d) a round.
+
+    References
+    ----------
+    Crammer & Singer (2003), "Ultraconservative online algorithms for multiclass problems", JMLR 3.
+
+    Examples
+    --------
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> run(MulticlassPerceptron(), Linear(), [[1.0], [1.0], [-1.0]], [2, 2, 0], n_classes=3).mistakes
+    1
+    """
+
+    name = "perceptron"
+    only_adds = True
+
+    def __init__(self) -> None:
+        pass
+
+    def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
+        f.add(y, rival, 1.0)

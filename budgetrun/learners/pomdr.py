@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
-from budgetrun.engine.hypotheses.optimistic import HintedHypothesis
-from budgetrun.learners.avp import into_ball
-from budgetrun.learners.base import Learner, Positive
-from budgetrun.learners.halving import EvenBudget, with_norm
+from budgetrun.engine.hypotheses import Optimistic
+from budgetrun.learners.ball import into_ball, with_norm
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Count, EvenBudget, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-Count = Annotated[int, Field(ge=1, strict=True)]
 
 # The rounds that the hint is the mean of.
 _WINDOW = 15
@@ -24,7 +21,7 @@ _WINDOW = 15
 _SMALLER = 0.1
 
 
-class POMDR(Learner):
+class POMDR(BinaryLearner):
     """Learn every loss with f plus a guess of the example; past the budget the younger half moves into the older one.
 
     Parameters
@@ -64,9 +61,9 @@ class POMDR(Learner):
     2
     """
 
+    budget: int
     name = "pomdr"
-    form = HintedHypothesis
-    needs_norm = True
+    form = Optimistic
 
     def __init__(self, *, budget: EvenBudget, first_budget: Count, eta: Positive, U: Positive = 25.0) -> None:
         if first_budget > budget:
@@ -83,13 +80,13 @@ class POMDR(Learner):
         """lambda_t."""
         return (_SMALLER if self.halved else 1.0) * self.U / math.sqrt(3 + self.A)
 
-    def start(self, pool: Pool, n_classes: int) -> HintedHypothesis:
-        return self.form(pool, self, _WINDOW, self.step)
+    def start(self, pool: Pool) -> Optimistic:
+        return Optimistic(pool, _WINDOW, self.step)
 
-    def margins(self, f: HintedHypothesis, t: int) -> float:
+    def margins(self, f: Optimistic, t: int) -> float:
         return 1 - f.rounding
 
-    def update(self, f: HintedHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+    def update(self, f: Optimistic, y: int, score: float) -> None:
         if f.size == self.budget:
             self.halve(f)
         weight = y * self.step
@@ -104,7 +101,7 @@ class POMDR(Learner):
         into_ball(f, self.U)
         f.lean(self.step)
 
-    def halve(self, f: HintedHypothesis) -> None:
+    def halve(self, f: Optimistic) -> None:
         """Give the weights of the younger half to the nearest ones of the older half, scale f to norm U, begin anew."""
         half = f.size // 2
         K = f.gram()[:half]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
-from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
+from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.alma import Alma, length
-from budgetrun.learners.base import NotNegative, Positive
+from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
+from budgetrun.params import NotNegative, Positive, Share
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ProjectedAlma(Alma):
@@ -64,8 +61,7 @@ class ProjectedAlma(Alma):
     """
 
     name = "projected_alma"
-    form = ProjectedHypothesis
-    needs_projection = True
+    form = Projected
 
     def __init__(
         self,
@@ -91,10 +87,10 @@ class ProjectedAlma(Alma):
         self.most_lost = eta**2 if threshold == "distance" else eta
         self.lost = 0.0
 
-    def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
-        return self.form(pool)
+    def start(self, pool: Pool) -> Any:
+        return Projected(pool)
 
-    def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:  # type: ignore[override]
+    def update(self, f: Projected, y: int, score: float) -> None:
         step = self.C / math.sqrt(self.k)
         weight = step / length(f.square)
         scale = step if self.delta == "hypothesis" else 1.0
@@ -103,8 +99,8 @@ class ProjectedAlma(Alma):
             f.project(y * weight)
         else:
             f.add(y * weight)
-        self.normalise(f)  # type: ignore[arg-type]
+        into_ball(f, 1.0)
         self.k += 1
 
-    def facts(self, f: ProjectedHypothesis) -> dict[str, float]:
+    def facts(self, f: Projected) -> dict[str, float]:
         return {"lost": self.lost}

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.multiclass_projected import ProjectedMulticlass
-from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
-from budgetrun.learners.base import Learner, NotNegative
-from budgetrun.learners.multiclass import MulticlassLearner
+from budgetrun.engine.hypotheses import MulticlassProjected, Projected
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.params import NotNegative
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 Threshold = Literal["distance", "squared_distance"]
 
 
-class Projectron(Learner):
+class Projectron(BinaryLearner):
     """The Perceptron, but a misclassified example that the support set nearly spans is projected on it.
 
     Parameters
@@ -46,18 +45,14 @@ class Projectron(Learner):
     """
 
     name = "projectron"
-    form = ProjectedHypothesis
-    needs_projection = True
+    form = Projected
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
         self.eta = eta
         self.threshold = threshold
         self.most_lost = eta**2 if threshold == "distance" else eta
 
-    def start(self, pool: Pool, n_classes: int) -> ProjectedHypothesis:
-        return self.form(pool)
-
-    def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:
+    def update(self, f: Projected, y: int, score: float) -> None:
         if f.residual <= self.most_lost + f.rounding * f.square:
             f.project(y)
         else:
@@ -92,18 +87,17 @@ class MulticlassProjectron(MulticlassLearner):
     """
 
     name = "projectron"
-    form = ProjectedMulticlass
-    needs_projection = True
+    form = MulticlassProjected
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
         self.eta = eta
         self.threshold = threshold
         self.most_lost = eta**2 if threshold == "distance" else eta
 
-    def start(self, pool: Pool, n_classes: int) -> ProjectedMulticlass:
-        return self.form(pool, np.eye(n_classes))
+    def start(self, pool: Pool, n_classes: int) -> MulticlassProjected:
+        return MulticlassProjected(pool, np.eye(n_classes))
 
-    def update(self, f: ProjectedMulticlass, y: int, rival: int, lead: float) -> None:
+    def update(self, f: MulticlassProjected, y: int, rival: int, lead: float) -> None:
         if f.residual(y, rival) <= self.most_lost + f.rounding * f.square:
             f.project(y, rival, 1.0)
         else:

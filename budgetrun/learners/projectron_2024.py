@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from budgetrun.learners.base import NotNegative
 from budgetrun.learners.projectron import Projectron
+from budgetrun.params import NotNegative
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
+    from budgetrun.engine.hypotheses import Projected
 
 
 class AlwaysAddingProjectron(Projectron):
@@ -43,6 +43,6 @@ class AlwaysAddingProjectron(Projectron):
     def __init__(self, *, eta: NotNegative) -> None:
         super().__init__(eta=eta)
 
-    def margins(self, f: ProjectedHypothesis, t: int) -> float:
+    def margins(self, f: Projected, t: int) -> float:
         # An update may leave a margin of 1: the same example again must not have a loss through rounding.
         return 1 - f.rounding

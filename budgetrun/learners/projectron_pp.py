@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator
 
-from budgetrun.engine.hypotheses.multiclass_projected import ProjectedMulticlass
-from budgetrun.engine.hypotheses.projected import ProjectedHypothesis
+from budgetrun.engine.hypotheses import MulticlassProjected, Projected
 from budgetrun.errors import InputError
-from budgetrun.learners.base import Positive
 from budgetrun.learners.hierarchy import label_kernel, parse
 from budgetrun.learners.projectron import MulticlassProjectron, Projectron, Threshold
+from budgetrun.params import Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -66,23 +65,23 @@ class ProjectronPlusPlus(Projectron):
         super().__init__(eta=eta, threshold=threshold)
         self.gain = 0.0
 
-    def margins(self, f: ProjectedHypothesis, t: int) -> np.ndarray:
+    def margins(self, f: Projected, t: int) -> np.ndarray:
         lost = f.residuals(t)
         margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
         # What the support set has nothing of has no projection to learn.
         margins[lost == f.squares_from(t)] = 0
         return margins
 
-    def update(self, f: ProjectedHypothesis, y: int, score: float) -> None:
+    def update(self, f: Projected, y: int, score: float) -> None:
         if f.mistaken:
             super().update(f, y, score)
         else:
             residual, square, loss = f.residual, f.projected_square, 1 - y * score
-            tau = step(loss, float(costs_of_projecting(np.float64(residual), self.eta, self.threshold)), square)
+            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
             self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
             f.project(y * tau)
 
-    def facts(self, f: ProjectedHypothesis) -> dict[str, float]:
+    def facts(self, f: Projected) -> dict[str, float]:
         return {"gain": self.gain}
 
 
@@ -166,37 +165,38 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
                 raise ValueError(f"costs must be a matrix of shape {K.shape}, with no entry below 0")
         return learner
 
-    def start(self, pool: Pool, n_classes: int) -> ProjectedMulticlass:
+    def start(self, pool: Pool, n_classes: int) -> MulticlassProjected:
         K = self.label_kernel if self.label_kernel is not None else np.eye(n_classes)
         if len(K) != n_classes:
             raise InputError(
                 f"projectron++: hierarchy has {len(K)} labels, the data {n_classes}: name every label of the data once"
             )
-        return self.form(pool, K)
+        return MulticlassProjected(pool, K)
 
-    def margins(  # type: ignore[override]
-        self, f: ProjectedMulticlass, t: int, true: np.ndarray, rivals: np.ndarray
-    ) -> np.ndarray:
+    def margins(self, f: MulticlassProjected, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
         lost = f.residuals(t, true, rivals)
         margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
         margins[lost == f.squares_of(t, true, rivals)] = 0
         return margins
 
-    def update(self, f: ProjectedMulticlass, y: int, rival: int, lead: float) -> None:
+    def update(self, f: MulticlassProjected, y: int, rival: int, lead: float) -> None:
         if f.mistaken:
             super().update(f, y, rival, lead)
         else:
             residual, square, loss = f.residual(y, rival), f.projected_square(y, rival), 1 - lead
-            tau = step(loss, float(costs_of_projecting(np.float64(residual), self.eta, self.threshold)), square)
+            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
             self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
             f.project(y, rival, tau)
 
-    def facts(self, f: ProjectedMulticlass) -> dict[str, float]:
+    def facts(self, f: MulticlassProjected) -> dict[str, float]:
         return {"gain": self.gain}
 
 
-def costs_of_projecting(residuals: np.ndarray, eta: float, threshold: Threshold) -> np.ndarray:
-    """Return what a projection costs of a margin error's gain, for these ||delta||^2: distance / eta."""
+def costs_of_projecting(residuals: Any, eta: float, threshold: Threshold) -> Any:
+    """Return what a projection costs of a margin error's gain: distance / eta.
+
+    ``residuals`` is ||delta||^2 of one example or of several, and the costs have its shape.
+    """
     return (np.sqrt(residuals) if threshold == "distance" else residuals) / eta
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
-from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
-from budgetrun.learners.base import Budget, Learner, Seed
-from budgetrun.learners.multiclass import MulticlassLearner
+from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.params import Budget, Seed
 
 
-class RBP(Learner):
+class RBP(BinaryLearner):
     """The Perceptron; when a mistake finds the budget spent, a random example leaves before the new one enters.
 
     Parameters
@@ -38,8 +37,9 @@ class RBP(Learner):
     2
     """
 
+    budget: int
     name = "rbp"
-    perceptron_until_full = True
+    alike_until_full = "adds mistakes"
     draws = True
 
     def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
@@ -47,7 +47,7 @@ class RBP(Learner):
         self.seed = seed
         self._random = np.random.default_rng(seed)
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
             f.evict(int(self._random.integers(self.budget)))
         f.add(y)
@@ -80,6 +80,7 @@ class MulticlassRBP(MulticlassLearner):
     2
     """
 
+    budget: int
     name = "rbp"
     draws = True
 
@@ -88,7 +89,7 @@ class MulticlassRBP(MulticlassLearner):
         self.seed = seed
         self._random = np.random.default_rng(seed)
 
-    def update(self, f: MulticlassHypothesis, y: int, rival: int, lead: float) -> None:
+    def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
             f.evict(int(self._random.integers(self.budget)))
         f.add(y, rival, 1.0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
-from budgetrun.learners.base import Budget, Learner
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget
 
 
-class RemoveOldest(Learner):
+class RemoveOldest(BinaryLearner):
     """The Perceptron; past the budget, the oldest example leaves.
 
     Parameters
@@ -30,13 +31,14 @@ class RemoveOldest(Learner):
     3
     """
 
+    budget: int
     name = "remove_oldest"
-    perceptron_until_full = True
+    alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
         self.budget = budget
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
             f.evict(0)

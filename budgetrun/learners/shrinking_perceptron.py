@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.engine.hypotheses import Expansion
 from budgetrun.expressions import Formula
-from budgetrun.learners.base import Learner
+from budgetrun.learners.base import BinaryLearner
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
 
 _NAMES = ("m", "norm")
 
@@ -22,7 +25,7 @@ def _formula(text: str) -> str:
 Phi = Annotated[float, Field(gt=0, le=1)] | Annotated[str, AfterValidator(_formula)]
 
 
-class ShrinkingPerceptron(Learner):
+class ShrinkingPerceptron(BinaryLearner):
     """The Perceptron, whose whole hypothesis is multiplied by phi_t after each update.
 
     Parameters
@@ -53,17 +56,19 @@ class ShrinkingPerceptron(Learner):
     """
 
     name = "shrinking_perceptron"
-    needs_norm = True
 
     def __init__(self, *, phi: Phi) -> None:
         self.phi = phi
         self._formula = Formula(phi, _NAMES) if isinstance(phi, str) else None
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True)
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         f.scale(self._coefficient(f))
 
-    def _coefficient(self, f: Hypothesis) -> float:
+    def _coefficient(self, f: Expansion) -> float:
         if self._formula is None:
             return self.phi  # type: ignore[return-value]
         norm = math.sqrt(max(f.norm_sq, _TINY))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from budgetrun.learners.avp import into_ball
-from budgetrun.learners.base import Budget, Learner, NotNegative, Positive
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.ball import into_ball
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses.expansion import Hypothesis
+    from budgetrun.engine.pool import Pool
 
 
-class SimplifiedForgetron(Learner):
+class SimplifiedForgetron(BinaryLearner):
     """On a mistake drop the oldest example if the budget is spent, shrink the others, add the new, project on a ball.
 
     Parameters
@@ -52,10 +54,10 @@ class SimplifiedForgetron(Learner):
     3
     """
 
+    budget: int
     name = "forgetron"
     variant = "simplified"
-    needs_oldest_score = True
-    needs_norm = True
+    revision = 2
 
     def __init__(
         self,
@@ -78,10 +80,12 @@ class SimplifiedForgetron(Learner):
                 f"below {1 / step:g}"
             )
 
-    def update(self, f: Hypothesis, y: int, score: float) -> None:
-        # The new example first, as the norm's sums need f(x) before any other change; shrinking makes its weight eta.
-        f.add(y * self.step / self.factor)
-        if f.size > self.budget:
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="oldest")
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
+        if f.size == self.budget:
             f.evict(0)
         f.scale(self.factor)
+        f.add(y * self.step)
         into_ball(f, self.radius)

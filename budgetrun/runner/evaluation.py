@@ -33,10 +33,8 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         ``last_test_error`` of the last hypothesis; ``test_error`` of the mean of the hypotheses of all rounds
         (Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs more examples than it holds.
     """
-    learner = member.learner
-    bounded = learner.only_adds or learner.needs_projection
     return {
-        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if bounded else None,
+        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if member.learner.averages() else None,
         "last_test_error": _error(member.hypothesis, X, y, tie, averaged=False),
     }
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel
-from budgetrun.learners.base import Positive, Seed
+from budgetrun.params import Positive, Seed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,8 +8,7 @@ from reference import kernel_expansion
 
 from budgetrun import kernels
 from budgetrun.engine import Group
-from budgetrun.engine.hypotheses.nystroem import NystromHypothesis
-from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
+from budgetrun.engine.hypotheses import Nystroem, Optimistic
 from budgetrun.errors import InputError
 from budgetrun.learners import find
 
@@ -32,8 +31,7 @@ class Recorder:
         self.changes = [{} for _ in learners]
         self.scores = []
         # Where weights come out of a linear system, the two programs solve it differently.
-        forms = ReweighedHypothesis, NystromHypothesis
-        solved = [a.needs_projection or isinstance(a.start(self.group.pool, 2), forms) for a in learners]
+        solved = [a.form.averages or a.form in (Nystroem, Optimistic) or a.name == "ahpatron" for a in learners]
         self.weights = [{"rtol": 1e-6, "atol": 1e-7} if s else {"rtol": 1e-9, "atol": 1e-12} for s in solved]
         self.tolerances = [{"rtol": 1e-9, "atol": 1e-8 if s else 1e-10} for s in solved]
 

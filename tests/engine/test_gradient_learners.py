@@ -51,7 +51,7 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
     class Held:
         coef = np.array(weights)
 
-        def replace(self, i, weights):
+        def displace(self, i, weights):
             self.left_by, self.left = i, weights
             self.left[i] = 0.0
 

@@ -46,7 +46,7 @@ def play(learner, X, y, block_size=40, **options):
 
 def tolerance(learner):
     # Weights on a support set that is nearly dependent come out of a linear system.
-    return {"rtol": 1e-7, "atol": 1e-8} if learner.needs_projection else {"rtol": 1e-9, "atol": 1e-12}
+    return {"rtol": 1e-7, "atol": 1e-8} if learner.form.averages else {"rtol": 1e-9, "atol": 1e-12}
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -167,7 +167,7 @@ def test_flipping_all_labels_keeps_the_mistakes(case_id):
     np.testing.assert_allclose(scores, -flipped, atol=1e-12)
 
 
-REMOVAL_BASED = [i for i in BINARY if find(*CASES[i][1:3]).perceptron_until_full and "budget" in CASES[i][3]]
+REMOVAL_BASED = [i for i in BINARY if find(*CASES[i][1:3]).alike_until_full and "budget" in CASES[i][3]]
 REMOVAL_BASED += [i for i, (several, *_, given) in CASES.items() if several and "budget" in given]
 
 
@@ -197,7 +197,7 @@ def test_float32_follows_float64(case_id):
     one, scores, held = held_after_each_act("float64")
     other, single, held_by_other = held_after_each_act("float32")
     assert single.dtype == np.float32
-    if not one.learner.needs_projection:
+    if not one.learner.form.averages:
         assert other.count.mistakes == one.count.mistakes
         np.testing.assert_allclose(single, scores, atol=2e-4)
         return
@@ -213,7 +213,7 @@ def test_float32_follows_float64(case_id):
 @pytest.mark.parametrize("several", [False, True])
 def test_a_learner_that_fails_leaves_the_others_alone(several):
     class Faulty(find("perceptron", multiclass=several)):
-        perceptron_until_full = False
+        alike_until_full = None
 
         def update(self, f, *told):
             if f.size == 5:

@@ -475,7 +475,7 @@ AVERAGED = {
     **{f"multiclass-{i}": (True, find(n, v, True), given) for i, n, v, given, _ in all_cases("MULTICLASS_CASES")},
     "structured": (True, find("projectron++", multiclass=True), {"eta": 0.3, "hierarchy": "(0 (2 3)) 1 4"}),
 }
-AVERAGED = {i: case for i, case in AVERAGED.items() if case[1].only_adds or case[1].needs_projection}
+AVERAGED = {i: case for i, case in AVERAGED.items() if case[1].averages()}
 
 
 @pytest.mark.parametrize("case_id", AVERAGED)

@@ -1,1 +1,27 @@
 """The forms of hypotheses that learners work on, one file per form."""
+
+from budgetrun.engine.hypotheses.base import BinaryHypothesis, Hypothesis
+from budgetrun.engine.hypotheses.decaying import Decaying
+from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.hypotheses.features import ExplicitFeatures, RandomFeatures, random_features
+from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion, MulticlassHypothesis
+from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected
+from budgetrun.engine.hypotheses.nystroem import Nystroem
+from budgetrun.engine.hypotheses.optimistic import Optimistic
+from budgetrun.engine.hypotheses.projected import Projected
+
+__all__ = [
+    "BinaryHypothesis",
+    "Decaying",
+    "Expansion",
+    "ExplicitFeatures",
+    "Hypothesis",
+    "MulticlassExpansion",
+    "MulticlassHypothesis",
+    "MulticlassProjected",
+    "Nystroem",
+    "Optimistic",
+    "Projected",
+    "RandomFeatures",
+    "random_features",
+]

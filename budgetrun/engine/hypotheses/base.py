@@ -1,4 +1,4 @@
-"""What every form of a hypothesis has."""
+"""What every form of hypothesis has."""
 
 from __future__ import annotations
 
@@ -9,33 +9,43 @@ import numpy as np
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
+    from budgetrun.engine.rules import BinaryRule
     from budgetrun.kernels import Rows
 
-# An exact sum that is no more than this beside its terms is 0 but for the rounding of the weights.
+# An exact sum that is at most this fraction of the sum of its absolute terms is 0 except for rounding of the weights.
 CANCELLED = 1e-9
-# The round, whether it is a mistake, and what the learner is told of it.
+# A round on which the learner acts, whether it is a mistake, and the further arguments of the learner's update.
 Act = tuple[int, bool, tuple[Any, ...]]
 
 
-class BaseHypothesis(ABC):
-    """A function that a learner changes, with its scores on the rest of the block in hand.
+class Hypothesis(ABC):
+    """A function f that a learner changes by verbs, and its scores on the rest of the current block.
+
+    Verbs can be called in any order: each one updates the scores of the rounds to come, `current`, and everything that
+    the form tracks.
 
     Attributes
     ----------
     form : str
-        What this form of a hypothesis is called in run ids.
+        The name of this form in run ids.
     revision : int, >= 1
         Raised whenever the form's outcomes change; part of every run id (`budgetrun.runner.identity`).
+    averages : bool
+        Whether `score` can give the mean of the hypotheses of all rounds, whatever the learner did.
+    upkeep : int
+        How many rows of kernel values an update reads or writes, for estimates of running time.
     scores : ndarray, shape (b,), or (n_classes, b)
-        f(x_t) of the rounds to come, and of the past ones as they were predicted.
+        f(x_t) of the rounds to come in the block; of past rounds as they were predicted.
     mistakes : int
-        M_t, the mistakes so far, the round in hand included.
+        M_t, the mistakes so far, including the current round.
     mistaken : bool
-        The round in hand is a mistake.
+        Whether the current round is a mistake.
     """
 
     form: ClassVar[str]
     revision: ClassVar[int] = 1
+    averages: ClassVar[bool] = False
+    upkeep: int = 1
 
     def __init__(self, pool: Pool) -> None:
         self.mistakes = 0
@@ -48,38 +58,52 @@ class BaseHypothesis(ABC):
 
     @property
     @abstractmethod
+    def current(self) -> Any:
+        """f(x_t) for the example of the current round, as f is now: a float, or shape (n_classes,)."""
+
+    @property
+    @abstractmethod
     def slots(self) -> np.ndarray:
-        """Where the support examples are in the pool, oldest first; shape (size,)."""
+        """The support examples' places in the pool, oldest first; shape (size,)."""
 
     @property
     def size(self) -> int:
-        """How many examples are held."""
+        """The number of support examples."""
         return len(self.slots)
 
     @property
     def square(self) -> float:
-        """k(x_t, x_t), for the example x_t of the round in hand."""
+        """k(x_t, x_t), for the example x_t of the current round."""
         return self._pool.squares.item(self._pool.block_slots.item(self._round))
 
     @property
     def now(self) -> int:
-        """The number of rounds up to the one in hand, from 1."""
+        """The number of rounds so far, including the current one."""
         return self._pool.seen - len(self._pool.block_slots) + self._round + 1
 
+    def kernel_row(self) -> np.ndarray:
+        """Return k(x_i, x_t) of the support examples with the example of the current round.
+
+        Returns
+        -------
+        ndarray of float64, shape (size,), oldest first
+        """
+        return self._pool.block[self.slots, self._round].astype(np.float64)
+
     def squares_from(self, t: int) -> np.ndarray:
-        """Return k(x, x) for the examples of the rounds from ``t`` of the block on, shape (b - t,)."""
+        """Return k(x, x) for the examples of the block's rounds from ``t`` on, shape (b - t,)."""
         return self._pool.squares[self._pool.block_slots[t:]]
 
     @property
     def rounding(self) -> float:
-        """What a rule compares is equal but for rounding if it differs by less than this."""
+        """Two values that a rule compares count as equal if they differ by less than this."""
         return 1e-9 if self._pool.dtype == np.float64 else 1e-4
 
     # -- what the engine does ------------------------------------------------------------------------------------
 
     @property
     def rounds(self) -> np.ndarray:
-        """The rounds of the support examples, from 0, oldest first; shape (size,)."""
+        """The rounds of the support examples, counted from 0, oldest first; shape (size,)."""
         return self._pool.rounds[self.slots]
 
     @property
@@ -88,7 +112,7 @@ class BaseHypothesis(ABC):
         return self._pool.examples(self.slots)
 
     def at(self, t: int, mistaken: bool) -> None:
-        """Go to round ``t`` of the block, where the learner acts."""
+        """Go to round ``t`` of the block, on which the learner acts."""
         self._round, self.mistaken = t, mistaken
         self.mistakes += mistaken
 
@@ -98,28 +122,27 @@ class BaseHypothesis(ABC):
 
     @abstractmethod
     def begin_block(self, sums: np.ndarray) -> None:
-        """Go to a new block; ``sums``, shape (terms, b), are the values of `terms` on it, to be updated in place."""
+        """Go to a new block; ``sums``, shape (terms, b), holds the values of `terms` on it, and is updated in place."""
 
     @abstractmethod
     def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
-        """Return the next round, from ``t`` of the block on, at which the learner acts.
+        """Return the next round of the block, from ``t`` on, on which the learner acts.
 
         Parameters
         ----------
         y : ndarray, shape (b,)
             The labels of the block.
         t : int
-        learner : Learner
+        learner : BinaryRule or MulticlassRule
         tie : {"mistake", "positive"}
 
         Returns
         -------
         tuple or None
-            The round, whether it is a mistake, and what else `Learner.update` is to be told.
+            The round, whether it is a mistake, and the further arguments of the learner's ``update``.
         """
 
-    @abstractmethod
-    def end_block(self) -> None:
+    def end_block(self) -> None:  # noqa: B027 (most forms have nothing to do here)
         """Leave the block."""
 
     @abstractmethod
@@ -130,22 +153,49 @@ class BaseHypothesis(ABC):
         ----------
         X : ndarray or csr_array, shape (n, d)
         averaged : bool
-            The mean of the hypotheses of all rounds, as they predicted, instead of the last one.
+            The mean of the hypotheses that predicted in all rounds, instead of the last hypothesis.
 
         Returns
         -------
         ndarray of float64, shape (n,), or (n_classes, n)
+
+        Raises
+        ------
+        NotImplementedError
+            The mean needs examples that are no longer held.
         """
+
+    def memory(self, size: int, block: int) -> float:
+        """Return about how many bytes the form takes beside the pool, for ``size`` support examples.
+
+        ``block`` is the number of rounds per block.
+        """
+        return 48 * size
+
+    def solving(self, size: int) -> float:
+        """Return about how many multiplications a round takes beside those of its kernel values."""
+        return 0.0
 
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) of the support examples with those of ``X``, shape (size, n)."""
         return self._pool.kernel.between(self.support_set, X.astype(self._pool.dtype, copy=False))
 
 
-class BinaryHypothesis(BaseHypothesis):
+class BinaryHypothesis(Hypothesis):
     """One function f, whose sign predicts."""
 
-    def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
+    # What verbs have changed f(x_t) by since it was predicted.
+    _moved = 0.0
+
+    @property
+    def current(self) -> float:
+        return self.scores.item(self._round) + self._moved
+
+    def at(self, t: int, mistaken: bool) -> None:
+        super().at(t, mistaken)
+        self._moved = 0.0
+
+    def next_act(self, y: np.ndarray, t: int, learner: BinaryRule, tie: str) -> Act | None:
         scores, b = self.scores, len(y)
         while t < b:
             doubt = self.doubt()
@@ -169,8 +219,8 @@ class BinaryHypothesis(BaseHypothesis):
 
     @abstractmethod
     def doubt(self) -> float:
-        """Return how far a score may be off through rounding."""
+        """Return how far rounding may have moved a score."""
 
     @abstractmethod
     def exact_score(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block, free of rounding as far as can be."""
+        """Return f(x_t) for round ``t`` of the block, as free of rounding as possible."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Rows
 
 
-class DecayingHypothesis(BinaryHypothesis):
+class Decaying(BinaryHypothesis):
     """f = sum_i coef_i k(x_i, .), of which every round leaves ``decay`` times as much, after its prediction.
 
-    The verbs a learner uses are `add` and `replace`, which speak of f as it is after the decay of the round in hand.
-    Support examples are counted from 0, in their places: one that is replaced leaves its place to the new one.
+    The verbs are `add` and `displace`; both are about f as it is after the decay of the current round. Support examples
+    are counted from 0, by their places: one that is displaced leaves its place to the new one.
 
     Parameters
     ----------
@@ -76,24 +76,26 @@ class DecayingHypothesis(BinaryHypothesis):
             self._weights = np.concatenate([self._weights, np.empty_like(self._weights)])
             self._values = np.concatenate([self._values, np.empty_like(self._values)])
         values = self._hold(n)
+        self._moved += weight * values.item(self._round)
         self._weights[n] = weight
         self._size = n + 1
         self._mass += abs(weight)
         t = self._round + 1
         self.scores[t:] += weight * self._powers[: len(values) - t] * values[t:]
 
-    def replace(self, i: int, weights: np.ndarray) -> None:
-        """The example of the round in hand takes the place of support example ``i``.
+    def displace(self, i: int, weights: np.ndarray) -> None:
+        """Give the place of support example ``i`` to the example of the current round, and set all weights.
 
         Parameters
         ----------
         i : int
         weights : ndarray, shape (size,)
-            Everyone's weights from then on, that of the new example in place ``i``.
+            The new weights of all examples, that of the new one in place ``i``.
         """
         self._hold(i)
         self.coef[:] = weights
         self._mass = float(np.abs(weights).sum())
+        self._moved = float(weights @ self._values[: self._size, self._round]) - self.scores.item(self._round)
         t = self._round + 1
         scores = self.scores[t:]
         np.matmul(weights.astype(scores.dtype, copy=False), self._values[: self._size, t:], out=scores)
@@ -111,6 +113,7 @@ class DecayingHypothesis(BinaryHypothesis):
 
     def at(self, t: int, mistaken: bool) -> None:
         super().at(t, mistaken)
+        self._moved = (self._decay - 1) * self.scores.item(t)
         self._pass(t + 1)
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -143,7 +146,8 @@ class DecayingHypothesis(BinaryHypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses needs the examples that are gone")
-        return self.coef @ self._values_with(X) if self.size else np.zeros(X.shape[0])
+        scores: np.ndarray = self.coef @ self._values_with(X) if self.size else np.zeros(X.shape[0])
+        return scores
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the block in hand out of pickles: between blocks it has no meaning."""

@@ -1,68 +1,86 @@
-"""A learner's hypothesis, and what the learner may do to it."""
+"""Kernel expansions: weighted sums over a support set."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from budgetrun.engine.hypotheses.base import CANCELLED, BinaryHypothesis
-from budgetrun.engine.pool import Pool
 
 if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
-    from budgetrun.learners.base import Learner
 
 
-class Hypothesis(BinaryHypothesis):
-    """f = sum_i coef_i k(x_i, .), together with its scores on the rest of the block in hand.
+class Expansion(BinaryHypothesis):
+    """f = sum_i coef_i k(x_i, .).
 
-    The verbs a learner uses are `add`, `scale` and `evict`; each keeps the scores of the rounds to come right, and the
-    quantities that were asked for (`self_scores`, `norm_sq`). Support examples are counted from 0, oldest first.
+    The verbs are `add`, `scale`, `evict`, `shift`, `keep` and `replace`. Support examples are counted from 0, oldest
+    first.
+
+    Parameters
+    ----------
+    pool : Pool
+    norm : bool
+        Track ||f||^2 (`norm_sq`).
+    track : {None, "oldest", "all"}
+        Track f(x_i) of the oldest support example, or of all of them (`score_of`, `self_scores`). Values that are not
+        tracked are computed when they are read, in O(size d).
+    capacity : int, >= 1, or None
+        The most examples that are ever held at a time, to bound memory with ``track="all"``.
 
     Attributes
     ----------
-    size : int
-        |I_t|, the examples held.
     coef : ndarray of float64, shape (size,)
         The weights, oldest example first.
     labels : ndarray of float64, shape (size,)
-        The signs of the weights, which are the examples' labels for every learner that adds y times something positive.
+        The signs of the weights: the examples' labels, for a learner whose weights are y times something positive.
     squares : ndarray of float64, shape (size,)
         k(x_i, x_i).
     self_scores : ndarray of float64, shape (size,)
-        f(x_i); only for a learner with ``needs_self_scores``.
+        f(x_i); only with ``track="all"``.
     norm_sq : float
-        ||f||^2; only for a learner with ``needs_norm``.
+        ||f||^2; only with ``norm=True``.
 
     Notes
     -----
-    Eviction of the oldest needs no kernel value that is not in the block: row 1 of `_held` has for each example what it
-    and the younger ones contribute to its own score, and once it is the oldest that is its score. Eviction of any
-    other example needs the values between the support examples. They were in a block when the younger of the two came
-    in, and are kept in `_pairs`, row of the younger, column of the older.
+    Evicting the oldest example needs no kernel value outside the block. Row 1 of `_held` has for each example what it
+    and the younger ones contribute to its own score; once it is the oldest, that is its score. Evicting any other
+    example needs the kernel values between support examples. They were in a block when the younger of the two was
+    added, and ``track="all"`` keeps them in `_pairs`: row of the younger, column of the older.
     """
 
     form = "expansion"
 
-    def __init__(self, pool: Pool, learner: Learner | None = None) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        norm: bool = False,
+        track: Literal["oldest", "all"] | None = None,
+        capacity: int | None = None,
+    ) -> None:
         super().__init__(pool)
+        self.track = track
+        self.upkeep = {None: 1, "oldest": 2, "all": 4}[track]
         self._head = self._tail = 0
         self._slots = np.empty(16, dtype=np.intp)
-        # Row 0: the weights. Row 1, if tracked: each example's own score, so that one product scales both.
-        self._held = np.empty((1, 16))
-        self._tracked = self._needs_square = False
-        self._place: np.ndarray | None = None
-        self._pairs: np.ndarray | None = None
-        self._free_places: list[int] = []
-        self._most: int | None = None
-        self._norm_sq: float | None = None
+        # Row 0: the weights. Row 1, if tracked: the examples' own scores, so that one product scales both.
+        self._held = np.empty((1 if track is None else 2, 16))
+        self._norm_sq: float | None = 0.0 if norm else None
         self._mass = 0.0
-        if learner is not None:
-            self._prepare(learner)
+        self._capacity = capacity
+        # With track="all": kernel values between support examples, each example's row of them, and the free rows.
+        self._pairs: np.ndarray | None = None
+        self._place = np.empty(16 if track == "all" else 0, dtype=np.intp)
+        self._free_places: list[int] = []
+        if track is not None:
+            pool.keep_rounds()
+        if track == "all":
+            self._pairs = np.empty((0, 0), dtype=pool.dtype)
 
     # -- what a learner reads ------------------------------------------------------------------------------------
 
@@ -96,41 +114,46 @@ class Hypothesis(BinaryHypothesis):
         return self._norm_sq
 
     def score_of(self, i: int) -> float:
-        """Return f(x_i), the score of support example ``i``: any with ``needs_self_scores``, else the oldest only."""
-        assert i == 0 or self._pairs is not None
-        return self._held.item(1, self._head + i)
+        """Return f(x_i), the score of support example ``i``."""
+        if self.track == "all" or (self.track == "oldest" and i == 0):
+            return self._held.item(1, self._head + i)
+        return float(self.coef @ self._row(i))
+
+    def gram(self) -> np.ndarray:
+        """Return k(x_i, x_j) over the support set, oldest first, shape (size, size), float64; computed anew."""
+        return self._pool.matrix(self.slots).astype(np.float64, copy=False)
 
     def smallest(self, values: np.ndarray) -> int:
-        """Return the first index of the least value; values equal but for rounding count as equal."""
+        """Return the first index of the least value; values that are equal except for rounding count as equal."""
         return int((values <= values.min() + self.rounding).argmax())
 
     # -- what a learner does -------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the round in hand."""
+        """f += weight k(x_t, .), for the example x_t of the current round, which must not be held already."""
         pool, t = self._pool, self._round
         slot = pool.block_slots.item(t)
-        if self._tail == len(self._slots):
-            self._make_room()
-        head, tail = self._head, self._tail
-        if self._needs_square:
-            score, square = self.scores.item(t), pool.squares.item(slot)
-            if self._norm_sq is not None:
-                self._norm_sq += weight * (2 * score + weight * square)
-            if self._tracked:
-                values = pool.with_round(t, self._slots[head:tail])
-                own = self._held[1]
-                _add(weight, values, own[head:tail])
-                if self._pairs is None:
-                    own[tail] = weight * square
-                else:
-                    own[tail] = score + weight * square
-                    self._remember(values)
-        self._slots[tail] = slot
-        self._held[0, tail] = weight
-        self._tail = tail + 1
-        self._mass += abs(weight)
-        _add(weight, pool.block[slot, t + 1 :], self.scores[t + 1 :])
+        square = pool.squares.item(slot)
+        values = None if self.track is None else pool.with_round(t, self.slots)
+        self._append(slot, weight, square, self.scores.item(t), values, self._moved)
+        self._moved += weight * square
+
+    def replace(self, i: int, point: Rows, weight: float) -> None:
+        """Evict support example ``i``, and add a point z that need not be in the stream: f += weight k(z, .).
+
+        Parameters
+        ----------
+        i : int
+        point : ndarray or csr_array, shape (1, d)
+            z, which becomes the youngest support example; like the stream, dense or sparse.
+        weight : float
+        """
+        self.evict(i)
+        pool = self._pool
+        slot = pool.place(point, self._round)
+        values = pool.exact(self.slots, slot)
+        self._append(slot, weight, pool.squares.item(slot), float(self.coef @ values), values)
+        self._moved += weight * pool.block.item(slot, self._round)
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
@@ -140,37 +163,83 @@ class Hypothesis(BinaryHypothesis):
         held *= phi
         rest = self.scores[self._round + 1 :]
         rest *= phi
+        self._moved += (phi - 1) * self.current
         if self._norm_sq is not None:
             self._norm_sq *= phi * phi
 
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and support example ``i`` is forgotten."""
-        pool, t, at = self._pool, self._round + 1, self._head + i
-        slot, coef = self._slots.item(at), self._held.item(0, at)
-        if self._norm_sq is not None:
-            self._norm_sq += coef * (coef * pool.squares.item(slot) - 2 * self.score_of(i))
-        if self._pairs is not None:
-            self.self_scores[:] -= coef * self._pairs_with(i)
+        at = self._head + i
+        self._change(i, -self._held.item(0, at), own=i)
+        if self.track == "all":
             self._free_places.append(self._place.item(at))
-        rest = self.scores[t:]
-        rest -= coef * pool.block[slot, t:]
         if i:
             tail = self._tail
-            for array in (self._slots, self._held, self._place):
-                if array is not None:
-                    array[..., at : tail - 1] = array[..., at + 1 : tail]
+            arrays = (self._slots, self._held, self._place) if self.track == "all" else (self._slots, self._held)
+            for array in arrays:
+                array[..., at : tail - 1] = array[..., at + 1 : tail]
             self._tail = tail - 1
         else:
             self._head += 1
 
+    def shift(self, i: int, delta: float) -> None:
+        """coef_i += delta, for support example ``i``."""
+        self._change(i, delta, own=i + 1)
+        self._held[0, self._head + i] += delta
+        self._mass += abs(delta)
+
+    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
+        """f = sum of ``weights`` times k(x_i, .) over the ``chosen`` support examples; the others are forgotten.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, ascending
+            The support examples that stay, counted from 0, oldest first.
+        weights : ndarray, of the same shape
+            Their new weights.
+        norm_sq : float or None
+            The new ||f||^2, if the caller knows it.
+        """
+        slots = self.slots[chosen]
+        n = len(slots)
+        self._head, self._tail = 0, n
+        self._slots[:n] = slots
+        self._held[0, :n] = weights
+        values = weights @ self._pool.block[slots, self._round :]
+        self._moved = (float(values[0]) if n else 0.0) - self.scores.item(self._round)
+        self.scores[self._round + 1 :] = values[1:]
+        self._mass = float(np.abs(weights).sum())
+        self._retrack(lambda: self._pool.matrix(slots), norm_sq)
+
     # -- what the engine does ------------------------------------------------------------------------------------
+
+    def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
+        """Take over another expansion in the middle of a block, and begin to track what this one tracks.
+
+        ``matrix`` gives the kernel values between the support examples, shape (size, size), if they are needed.
+        """
+        n = other.size
+        self.mistakes, self.mistaken, self._moved = other.mistakes, other.mistaken, other._moved
+        self.scores, self._round, self._mass = other.scores.copy(), other._round, other._mass
+        length = max(16, len(other._slots))
+        self._slots = np.empty(length, dtype=np.intp)
+        self._held = np.empty((len(self._held), length))
+        self._head, self._tail = other._head, other._tail
+        self._slots[:] = other._slots
+        self._held[0] = other._held[0]
+        if self.track == "all":
+            self._place = np.empty(length, dtype=np.intp)
+        if n:
+            self._retrack(matrix, None)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        # What came in at round r, counted from 0, and stayed as it was is part of the hypotheses of the rounds after.
+        # An example that was added in round r, counted from 0, with the weight that it still has, is part of the
+        # hypotheses of the rounds after r.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-        return (share * self.coef) @ self._values_with(X)
+        scores: np.ndarray = (share * self.coef) @ self._values_with(X)
+        return scores
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(self.slots, self.coef)]
@@ -179,57 +248,106 @@ class Hypothesis(BinaryHypothesis):
         self.scores = sums[0]
         self._mass = float(np.abs(self.coef).sum())
 
-    def end_block(self) -> None:
-        """Nothing of a block needs to be folded in."""
-
     def doubt(self) -> float:
         return self._mass * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
-        # Free of the order of summation; 0 if the terms cancel.
+        # Independent of the order of summation; 0 if the terms cancel.
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         score = math.fsum(terms.tolist())
-        # Weights that are not whole numbers carry rounding of their own.
+        # Weights that are not whole numbers carry rounding errors of their own.
         return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
-    def fork(self, learner: Learner, matrix: Callable[[], np.ndarray]) -> Hypothesis:
-        """Return a copy that goes its own way from the round in hand on, keeping what ``learner`` needs.
+    def memory(self, size: int, block: int) -> float:
+        pairs = 0 if self.track != "all" else min(size, self._capacity or size) + 1
+        # The pairs are copied as they grow.
+        return super().memory(size, block) + 1.5 * pairs**2 * self._pool.dtype.itemsize
 
-        ``matrix`` gives the kernel values between the support examples, shape (size, size), if they are needed.
+    # -- what is tracked -----------------------------------------------------------------------------------------
+
+    def _append(
+        self, slot: int, weight: float, square: float, score: float, values: np.ndarray | None, moved: float = 0.0
+    ) -> None:
+        """f += weight k(x, .), for a stored example that becomes the youngest.
+
+        Parameters
+        ----------
+        slot : int
+            Where the example is in the pool.
+        weight : float
+        square, score : float
+            k(x, x), and f(x) before the change, less ``moved``.
+        values : ndarray, shape (size,)
+            k(x_i, x) of the support examples, if they are tracked.
         """
-        other = copy.copy(self)
-        other._slots, other._held = self._slots.copy(), self._held.copy()
-        other.scores = self.scores.copy()
-        other._prepare(learner, matrix)
-        return other
+        if self._tail == len(self._slots):
+            self._make_room()
+        head, tail = self._head, self._tail
+        if self._norm_sq is not None:
+            self._norm_sq += weight * (2 * score + weight * square)
+            self._norm_sq += 2 * weight * moved
+        if self.track is not None and values is not None:
+            own = self._held[1]
+            _add(weight, values, own[head:tail])
+            own[tail] = weight * square
+            if self.track == "all":
+                own[tail] += score + moved
+                self._remember(values)
+        self._slots[tail] = slot
+        self._held[0, tail] = weight
+        self._tail = tail + 1
+        self._mass += abs(weight)
+        t = self._round + 1
+        _add(weight, self._pool.block[slot, t:], self.scores[t:])
 
-    def _prepare(self, learner: Learner, matrix: Callable[[], np.ndarray] | None = None) -> None:
-        """Set up the quantities that ``learner`` reads, for the examples held."""
-        if learner.needs_norm:
-            own = matrix() @ self.coef if self.size and matrix is not None else self.coef
-            self._norm_sq = float(own @ self.coef)
-        self._tracked = learner.needs_self_scores or learner.needs_oldest_score
-        self._needs_square = self._tracked or learner.needs_norm
-        if not self._tracked:
-            return
-        self._held = np.concatenate([self._held[:1], np.empty_like(self._held[:1])])
-        if self.size and matrix is not None:
+    def _change(self, i: int, delta: float, own: int) -> None:
+        """Update all that depends on f, but not the weight itself, for coef_i += delta.
+
+        With ``track="oldest"``, the first ``own`` examples' own scores change.
+        """
+        pool, t, at = self._pool, self._round, self._head + i
+        slot = self._slots.item(at)
+        if self._norm_sq is not None:
+            self._norm_sq += delta * (delta * pool.squares.item(slot) + 2 * self.score_of(i))
+        if self.track == "all":
+            self.self_scores[:] += delta * self._row(i)
+        elif self.track == "oldest" and own:
+            self.self_scores[:own] += delta * self._row(i)[:own]
+        self._moved += delta * pool.block.item(slot, t)
+        rest = self.scores[t + 1 :]
+        rest += delta * pool.block[slot, t + 1 :]
+
+    def _retrack(self, matrix: Callable[[], np.ndarray], norm_sq: float | None) -> None:
+        """Compute what is tracked anew; ``matrix`` gives the kernel values between the support examples."""
+        if self._norm_sq is not None:
+            self._norm_sq = float(matrix() @ self.coef @ self.coef) if norm_sq is None else norm_sq
+        if self.track is not None and self.size:
             K = matrix()
-            self.self_scores[:] = K @ self.coef if learner.needs_self_scores else np.triu(K) @ self.coef
-        if learner.needs_self_scores:
-            self._place = np.empty(len(self._slots), dtype=np.intp)
-            self._place[self._head : self._tail] = np.arange(self.size)
-            self._most = learner.budget + 1 if learner.budget is not None else None
+            self.self_scores[:] = (K if self.track == "all" else np.triu(K)) @ self.coef
+        if self.track == "all":
+            n = self.size
+            self._place[self._head : self._tail] = np.arange(n)
             self._pairs = np.empty((0, 0), dtype=self._pool.dtype)
             self._free_places = []
-            if self.size and matrix is not None:
-                self._grow_pairs(self.size + 1)
-                self._pairs[: self.size, : self.size] = matrix()
-                del self._free_places[-self.size :]
+            if n:
+                self._grow_pairs(n + 1)
+                self._pairs[:n, :n] = K
+                del self._free_places[-n:]
+
+    def _row(self, i: int) -> np.ndarray:
+        """Return k(x_i, x_j) for all support examples j, shape (size,)."""
+        if self._pairs is None:
+            return self._pool.exact(self.slots, self.slots.item(i))
+        places = self._place[self._head : self._tail]
+        place, width = places.item(i), len(self._pairs)
+        values = np.empty(self.size, dtype=self._pool.dtype)
+        values[:i] = self._pairs[place].take(places[:i])
+        values[i] = self._pool.squares.item(self.slots.item(i))
+        values[i + 1 :] = self._pairs.ravel().take(places[i + 1 :] * width + place)
+        return values
 
     def _remember(self, values: np.ndarray) -> None:
-        """Keep the new example's kernel values with the older ones, in a row of `_pairs` that is free."""
-        assert self._place is not None
+        """Keep the new example's kernel values with the older ones, in a free row of `_pairs`."""
         assert self._pairs is not None
         head, tail = self._head, self._tail
         if not self._free_places:
@@ -239,26 +357,14 @@ class Hypothesis(BinaryHypothesis):
         self._pairs[place, self._place[head:tail]] = values
 
     def _grow_pairs(self, wanted: int) -> None:
-        """Make room for ``wanted`` examples in `_pairs`, and no more than the learner may ever hold."""
+        """Make room for ``wanted`` examples in `_pairs`, but for no more than are ever held."""
         assert self._pairs is not None
         old = len(self._pairs)
-        room = wanted if self._most is None else min(wanted, self._most)
+        room = max(old + 1, wanted if self._capacity is None else min(wanted, self._capacity))
         pairs = np.empty((room, room), dtype=self._pairs.dtype)
         pairs[:old, :old] = self._pairs
         self._pairs = pairs
         self._free_places += range(room - 1, old - 1, -1)
-
-    def _pairs_with(self, i: int) -> np.ndarray:
-        """Return k(x_i, x_j) for all support examples j, shape (size,), out of `_pairs`."""
-        assert self._place is not None
-        assert self._pairs is not None
-        places = self._place[self._head : self._tail]
-        place, width = places.item(i), len(self._pairs)
-        values = np.empty(self.size, dtype=self._pool.dtype)
-        values[:i] = self._pairs[place].take(places[:i])
-        values[i] = self._pool.squares.item(self.slots.item(i))
-        values[i + 1 :] = self._pairs.ravel().take(places[i + 1 :] * width + place)
-        return values
 
     def _make_room(self) -> None:
         """Move the examples to the front of their arrays, which get twice the room if they are more than half full."""
@@ -271,7 +377,7 @@ class Hypothesis(BinaryHypothesis):
             return new
 
         self._slots, self._held = moved(self._slots), moved(self._held)
-        if self._place is not None:
+        if self.track == "all":
             self._place = moved(self._place)
         self._head, self._tail = 0, size
 

@@ -33,9 +33,11 @@ class BlockFeatures:
         if self._products is None:
             self._asked += 1
             if self._asked <= _ONE_BY_ONE * len(self.Z) or len(self.Z) > _MOST_PRODUCTS:
-                return self.Z[t + 1 :] @ self.Z[t]
+                one_by_one: np.ndarray = self.Z[t + 1 :] @ self.Z[t]
+                return one_by_one
             self._products = self.Z @ self.Z.T
-        return self._products[t, t + 1 :]
+        products: np.ndarray = self._products[t, t + 1 :]
+        return products
 
 
 class ExplicitFunction:
@@ -58,13 +60,20 @@ class ExplicitFunction:
         """Go to a block with these features; return f of its examples, shape (b,)."""
         self._features = features
         self._steps = np.zeros(len(features.Z))
-        return features.Z @ self._w
+        scores: np.ndarray = features.Z @ self._w
+        return scores
 
     def step(self, t: int, weight: float) -> np.ndarray:
         """w += weight z_t; return what that changes f of the later examples of the block by, shape (b - t - 1,)."""
         assert self._features is not None
         self._steps[t] += weight
         return weight * self._features.products(t)
+
+    def square(self, t: int) -> float:
+        """Return <z_t, z_t> for round ``t`` of the block."""
+        assert self._features is not None
+        z = self._features.Z[t]
+        return float(z @ z)
 
     def end_block(self) -> None:
         """Leave the block."""
@@ -128,10 +137,10 @@ def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> R
     return of_pool.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
 
 
-class FeatureHypothesis(BinaryHypothesis):
+class ExplicitFeatures(BinaryHypothesis):
     """f = w . z(x) over random features. No examples are held: its size is 0.
 
-    The verb a learner uses is `step`.
+    The verb is `step`.
 
     Parameters
     ----------
@@ -168,6 +177,7 @@ class FeatureHypothesis(BinaryHypothesis):
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the round in hand."""
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+        self._moved += weight * self._f.square(self._round)
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return []
@@ -188,7 +198,8 @@ class FeatureHypothesis(BinaryHypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses is not kept")
-        return self._map.of(X) @ self._f.w
+        scores: np.ndarray = self._map.of(X) @ self._f.w
+        return scores
 
 
 _SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()

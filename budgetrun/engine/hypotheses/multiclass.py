@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, Act, BaseHypothesis
+from budgetrun.engine.hypotheses.base import CANCELLED, Act, Hypothesis
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
+    from budgetrun.engine.rules import MulticlassRule
     from budgetrun.kernels import Rows
-    from budgetrun.learners.multiclass import MulticlassLearner
 
 
-class MulticlassBase(BaseHypothesis):
+class MulticlassHypothesis(Hypothesis):
     """Functions f_0, ..., f_{m-1} whose scores on the rounds to come are rows of `scores`.
 
     The rival of a round is the class other than the true one with the largest score, of several the lowest; the lead
@@ -27,8 +27,18 @@ class MulticlassBase(BaseHypothesis):
         super().__init__(pool)
         self.scores = np.empty((n_classes, 0))
         self.n_classes = n_classes
+        self._moved = np.zeros(n_classes)
 
-    def next_act(self, y: np.ndarray, t: int, learner: MulticlassLearner, tie: str) -> Act | None:
+    @property
+    def current(self) -> np.ndarray:
+        now: np.ndarray = self.scores[:, self._round] + self._moved
+        return now
+
+    def at(self, t: int, mistaken: bool) -> None:
+        super().at(t, mistaken)
+        self._moved = np.zeros(self.n_classes)
+
+    def next_act(self, y: np.ndarray, t: int, learner: MulticlassRule, tie: str) -> Act | None:
         b = len(y)
         while t < b:
             doubt = self.doubt()
@@ -77,10 +87,10 @@ class MulticlassBase(BaseHypothesis):
         """Return the rival and the lead of round ``t`` of the block, free of rounding as far as can be."""
 
 
-class MulticlassHypothesis(MulticlassBase):
+class MulticlassExpansion(MulticlassHypothesis):
     """f_c = sum_i coef[c, i] k(x_i, .), one support set for all classes.
 
-    The verbs a learner uses are `add` and `evict`.
+    The verbs are `add` and `evict`.
 
     Attributes
     ----------
@@ -126,12 +136,15 @@ class MulticlassHypothesis(MulticlassBase):
         change = weight * pool.block[slot, t + 1 :]
         self.scores[y, t + 1 :] += change
         self.scores[rival, t + 1 :] -= change
+        self._moved[y] += weight * self.square
+        self._moved[rival] -= weight * self.square
 
     def evict(self, i: int) -> None:
         """Forget support example ``i``, counted from 0, oldest first, in all classes."""
         pool, t, n = self._pool, self._round + 1, self._size
         rest = self.scores[:, t:]
         rest -= self._coef[:, i, None] * pool.block[self._slots[i], t:]
+        self._moved -= self._coef[:, i] * pool.block[self._slots[i], self._round]
         self._slots[i : n - 1] = self._slots[i + 1 : n]
         self._coef[:, i : n - 1] = self._coef[:, i + 1 : n]
         self._size = n - 1
@@ -146,15 +159,16 @@ class MulticlassHypothesis(MulticlassBase):
         self.scores = sums
         self._mass = float(np.abs(self.coef).sum(axis=1).max())
 
-    def end_block(self) -> None:
-        """Nothing of a block needs to be folded in."""
-
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros((self.n_classes, X.shape[0]))
         # What came in at round r, counted from 0, and stayed as it was is part of the hypotheses of the rounds after.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-        return (share * self.coef) @ self._values_with(X)
+        scores: np.ndarray = (share * self.coef) @ self._values_with(X)
+        return scores
+
+    def memory(self, size: int, block: int) -> float:
+        return super().memory(size, block) + 8 * self.n_classes * (size + block)
 
     def doubt(self) -> float:
         # A lead is the difference of two scores.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from budgetrun.engine.hypotheses.multiclass import MulticlassBase
+from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class Part:
         return len(self.labels)
 
 
-class ProjectedMulticlass(MulticlassBase):
+class MulticlassProjected(MulticlassHypothesis):
     """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
 
-    The verbs a learner uses are `add` and `project`. Labels that K does not connect have nothing to do with one
+    The verbs are `add` and `project`. Labels that K does not connect have nothing to do with one
     another: their pairs span orthogonal spaces, kept apart as `Part`. With the Kronecker delta that is a prototype a
     class.
 
@@ -72,6 +72,7 @@ class ProjectedMulticlass(MulticlassBase):
     """
 
     form = "multiclass_projected"
+    averages = True
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
         super().__init__(pool, len(label_kernel))
@@ -102,7 +103,7 @@ class ProjectedMulticlass(MulticlassBase):
 
     def projected_square(self, y: int, rival: int) -> float:
         """Return the squared norm of the projection of the same."""
-        return self.square * self._between(y, rival) - self.residual(y, rival)
+        return float(self.square * self._between(y, rival)) - self.residual(y, rival)
 
     def residuals(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
         """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels; of their shape."""
@@ -172,6 +173,13 @@ class ProjectedMulticlass(MulticlassBase):
         weights = self._weights(self._pool.seen if averaged else None)
         return self._label_kernel.T @ weights @ self._values_with(X)
 
+    def memory(self, size: int, block: int) -> float:
+        per_class = 4 * size**2 + 24 * size * block
+        return super().memory(size, block) + per_class + 8 * self.n_classes * (size + block)
+
+    def solving(self, size: int) -> float:
+        return float(size) ** 2
+
     def doubt(self) -> float:
         return self.rounding
 
@@ -203,8 +211,10 @@ class ProjectedMulticlass(MulticlassBase):
     def _project(self, c: int, weight: float) -> None:
         part, i = self._at(c)
         t, q = self._round, part.q
-        products = part.subspace.products(t * q + i, (t + 1) * q)
-        part.function.step(t * q + i, weight, self.now)
+        j = t * q + i
+        products = part.subspace.products(j, (t + 1) * q)
+        part.function.step(j, weight, self.now)
+        self._moved[part.labels] += weight * part.subspace.products(j, t * q)[:q]
         self._move(part, weight, products)
 
     def _add(self, c: int, weight: float) -> None:
@@ -214,9 +224,11 @@ class ProjectedMulticlass(MulticlassBase):
         slot = pool.block_slots.item(t)
         # The round's own labels are still to come too: the rival's turn is next.
         values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
-        part.function.step(t * q + i, weight, self.now)
+        self._moved[part.labels] += weight * values[:q]
         self._move(part, weight, values[q:])
         row = part.subspace.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
+        part.function.extend()
+        part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
         self._settle(part, t)
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.expansion import Hypothesis
+from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Rows
 
 
-class NystromHypothesis(Hypothesis):
+class Nystroem(Expansion):
     """f = sum_i coef_i k(x_i, .), until `approximate` makes it w . z(x), and the support set stays as it is.
 
     From then on the verb a learner uses is `step` instead of `add`.
@@ -66,11 +66,14 @@ class NystromHypothesis(Hypothesis):
         self._f = ExplicitFunction(roots * (mapped @ self.coef))
         self._map = vectors / roots
         t = self._round + 1
-        self.scores[t:] = self._f.begin_block(self._features())[t:]
+        scores = self._f.begin_block(self._features())
+        self._moved = scores.item(self._round) - self.scores.item(self._round)
+        self.scores[t:] = scores[t:]
 
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the round in hand."""
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+        self._moved += weight * self._f.square(self._round)
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return super().terms() if self._map is None else []

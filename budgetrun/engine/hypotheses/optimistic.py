@@ -10,15 +10,14 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
 from budgetrun.engine.hypotheses.base import Act
-from budgetrun.engine.hypotheses.reweighed import ReweighedHypothesis
+from budgetrun.engine.hypotheses.expansion import Expansion
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
-    from budgetrun.learners.base import Learner
 
 
-class HintedHypothesis(ReweighedHypothesis):
+class Optimistic(Expansion):
     """f = sum_i coef_i k(x_i, .); what predicts is f plus a multiple of the hint.
 
     The hint is the mean of y_j k(x_j, .) over the last rounds j, whether they are support examples or not. Beside the
@@ -28,7 +27,6 @@ class HintedHypothesis(ReweighedHypothesis):
     Parameters
     ----------
     pool : Pool
-    learner : Learner
     window : int, >= 1
         How many rounds the hint is the mean of; at the start of the stream of those there are.
     leaning : float
@@ -50,8 +48,8 @@ class HintedHypothesis(ReweighedHypothesis):
 
     form = "optimistic"
 
-    def __init__(self, pool: Pool, learner: Learner, window: int, leaning: float) -> None:
-        super().__init__(pool, learner)
+    def __init__(self, pool: Pool, window: int, leaning: float) -> None:
+        super().__init__(pool, norm=True)
         self._window = window
         self._leaning = leaning
         # The examples of the last rounds before the block, oldest first.
@@ -75,7 +73,7 @@ class HintedHypothesis(ReweighedHypothesis):
 
     @property
     def projected_square(self) -> float:
-        return float(self._projection() @ self._values_here())
+        return float(self._projection() @ self.kernel_row())
 
     @property
     def residual(self) -> float:
@@ -87,7 +85,7 @@ class HintedHypothesis(ReweighedHypothesis):
         if first == last or not self.size:
             return 0.0
         n, pool = len(self._recent_labels), self._pool
-        inside = pool.block[np.ix_(self.slots, range(max(0, first - n), last - n))] if last > n else None
+        inside = pool.block[np.ix_(self.slots, np.arange(max(0, first - n), last - n))] if last > n else None
         parts = [] if inside is None else [inside]
         if first < n:
             assert self._recent is not None
@@ -103,9 +101,17 @@ class HintedHypothesis(ReweighedHypothesis):
 
     def add(self, weight: float) -> None:
         super().add(weight)
-        self._factor = None
+        self._factor = self._shares = None
 
-    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float) -> None:
+    def evict(self, i: int) -> None:
+        super().evict(i)
+        self._factor = self._shares = None
+
+    def replace(self, i: int, point: Rows, weight: float) -> None:
+        super().replace(i, point, weight)
+        self._factor = self._shares = None
+
+    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
         if len(chosen) < self.size:
             self._factor = None
         super().keep(chosen, weights, norm_sq)
@@ -113,7 +119,7 @@ class HintedHypothesis(ReweighedHypothesis):
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the example x_t of the round in hand; the support set must be independent."""
         # f is of the span, so that <f, P k(x, .)> = f(x).
-        norm_sq = self.norm_sq + weight * (2 * self._own.item(self._round) + weight * self.projected_square)
+        norm_sq = self.norm_sq + weight * (2 * self.current + weight * self.projected_square)
         self.keep(np.arange(self.size), self.coef + weight * self._projection(), norm_sq)
 
     # -- what the engine does ------------------------------------------------------------------------------------
@@ -131,8 +137,8 @@ class HintedHypothesis(ReweighedHypothesis):
         return super().next_act(y, t, learner, tie)
 
     def at(self, t: int, mistaken: bool) -> None:
-        super().at(t, mistaken)
         self.scores = self._own
+        super().at(t, mistaken)
         self._shares = None
 
     def end_block(self) -> None:
@@ -197,10 +203,6 @@ class HintedHypothesis(ReweighedHypothesis):
         kept = self._recent[first:]
         return np.concatenate([kept, inside]) if isinstance(inside, np.ndarray) else sp.vstack([kept, inside], "csr")
 
-    def _values_here(self) -> np.ndarray:
-        """Return k(x_i, x_t) of the support examples with that of the round in hand, shape (size,), float64."""
-        return self._pool.block[self.slots, self._round].astype(np.float64)
-
     def _projection(self) -> np.ndarray:
         """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""
         if self._shares is None or len(self._shares) != self.size:
@@ -209,5 +211,5 @@ class HintedHypothesis(ReweighedHypothesis):
             else:
                 if self._factor is None:
                     self._factor = cho_factor(self.gram(), lower=True)
-                self._shares = cho_solve(self._factor, self._values_here())
+                self._shares = cho_solve(self._factor, self.kernel_row())
         return self._shares

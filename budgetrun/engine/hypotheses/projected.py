@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Rows
 
 
-class ProjectedHypothesis(BinaryHypothesis):
+class Projected(BinaryHypothesis):
     """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
 
-    The verbs a learner uses are `add`, `project` and `scale`. With P the projection on the span, delta = k(x, .) -
+    The verbs are `add`, `project` and `scale`. With P the projection on the span, delta = k(x, .) -
     P k(x, .) is what a projection loses of an example.
 
     Attributes
@@ -43,6 +43,7 @@ class ProjectedHypothesis(BinaryHypothesis):
     """
 
     form = "projected"
+    averages = True
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
@@ -93,8 +94,10 @@ class ProjectedHypothesis(BinaryHypothesis):
         if beside:
             self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
         else:
-            self._f.step(self._round, weight, self.now)
             row = self._subspace.extend(self._round, values, math.sqrt(self.residual))
+            self._f.extend()
+            self._f.step(self._round, weight, self.now)
+            self._residuals[self._round] = 0.0
             rest = self._residuals[self._round + 1 :]
             rest -= np.square(row)
             self._settle(self._round + 1)
@@ -117,6 +120,7 @@ class ProjectedHypothesis(BinaryHypothesis):
         self._weights[0] *= phi
         rest = self.scores[self._round + 1 :]
         rest *= phi
+        self._moved += (phi - 1) * self.current
         self._norm_sq *= phi * phi
 
     # -- what the engine does ------------------------------------------------------------------------------------
@@ -136,6 +140,13 @@ class ProjectedHypothesis(BinaryHypothesis):
     def end_block(self) -> None:
         self._f.end_block()
 
+    def memory(self, size: int, block: int) -> float:
+        # The triangular factor of the kernel matrix, and three blocks of coordinates beside it.
+        return super().memory(size, block) + 4 * size**2 + 24 * size * block
+
+    def solving(self, size: int) -> float:
+        return float(size) ** 2
+
     def doubt(self) -> float:
         return self.rounding
 
@@ -151,7 +162,8 @@ class ProjectedHypothesis(BinaryHypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        return self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
+        scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
+        return scores
 
     def _coef(self, n_rounds: int | None) -> np.ndarray:
         """Return the weights of f, or of its mean over ``n_rounds`` rounds, shape (size,)."""
@@ -177,7 +189,8 @@ class ProjectedHypothesis(BinaryHypothesis):
 
     def _step(self, weight: float, values: np.ndarray, square: float) -> None:
         """Let f change by weight g, for a function g with these values on the rounds to come and this squared norm."""
-        self._norm_sq += weight * (2 * self.scores.item(self._round) + weight * square)
+        self._norm_sq += weight * (2 * self.current + weight * square)
+        self._moved += weight * square
         self.scores[self._round + 1 :] += weight * values
 
     def _settle(self, t: int) -> None:

@@ -1,21 +1,26 @@
-"""What the learners share that halve their support set."""
+"""Balls around 0, and norms: what the learners share that bound ||f||."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Protocol
 
 import numpy as np
-from pydantic import AfterValidator, Field
 
 
-def _even(budget: int) -> int:
-    if budget % 2:
-        raise ValueError(f"must be even, since half of it leaves at a time, got {budget}")
-    return budget
+class Normed(Protocol):
+    """A form of hypothesis that knows its norm."""
+
+    @property
+    def norm_sq(self) -> float: ...
+
+    def scale(self, phi: float) -> None: ...
 
 
-EvenBudget = Annotated[int, Field(ge=2, strict=True), AfterValidator(_even)]
+def into_ball(f: Normed, radius: float) -> None:
+    """f *= min(1, radius / ||f||)."""
+    if f.norm_sq > radius**2:
+        f.scale(radius / math.sqrt(f.norm_sq))
 
 
 def with_norm(weights: np.ndarray, K: np.ndarray, norm: float) -> tuple[np.ndarray, float]:

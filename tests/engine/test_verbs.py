@@ -1,0 +1,410 @@
+"""Verbs are right in any order: random sequences of them against plain dictionaries of weights."""
+
+import numpy as np
+import pytest
+
+from budgetrun import kernels
+from budgetrun.engine.hypotheses import (
+    Decaying,
+    Expansion,
+    ExplicitFeatures,
+    MulticlassExpansion,
+    MulticlassProjected,
+    Nystroem,
+    Optimistic,
+    Projected,
+    random_features,
+)
+from budgetrun.engine.pool import Pool
+
+SEQUENCES = 120
+BLOCKS = (5, 7)
+GAUSSIAN = kernels.Gaussian(gamma=0.6)
+POLYNOMIAL = kernels.Polynomial(degree=2, gamma=0.4, coef0=1.0)
+CLOSE = {"rtol": 1e-8, "atol": 1e-8}
+# Where a linear system gives the weights, both sides lose digits.
+SOLVED = {"rtol": 1e-5, "atol": 1e-5}
+
+
+class Always:
+    """A learner that acts on every round."""
+
+    def margins(self, f, t, *_):
+        return np.full(len(f.scores[..., t:].T), np.inf)
+
+    costs = None
+
+
+class Harness:
+    """A form fed with blocks, and a dictionary {round: [point, weight]} that says what f should be."""
+
+    def __init__(self, make, kernel, rng, n_classes=None):
+        self.pool, self.kernel, self.rng = Pool(kernel, np.dtype("float64")), kernel, rng
+        self.f = make(self.pool)
+        self.n_classes = n_classes
+        self.held = {}
+        self.made = 0
+        solved = isinstance(self.f, Projected | MulticlassProjected | Optimistic | Nystroem)
+        self.close = SOLVED if solved else CLOSE
+
+    def k(self, A, B):
+        return self.kernel.between(np.atleast_2d(A), np.atleast_2d(B))
+
+    def f_of(self, X):
+        """What the dictionary says of f on examples X."""
+        shape = (len(X),) if self.n_classes is None else (self.n_classes, len(X))
+        value = np.zeros(shape)
+        for point, weight in self.held.values():
+            value += np.multiply.outer(weight, self.k(point, X)[0])
+        return value
+
+    def points(self):
+        return np.array([point for point, _ in self.held.values()]).reshape(len(self.held), 3)
+
+    def weights(self):
+        return np.array([weight for _, weight in self.held.values()])
+
+    def play(self, act, check):
+        for b in BLOCKS:
+            X = self.rng.normal(size=(b, 3))
+            pool = self.pool
+            pool.admit(X)
+            terms = self.f.terms()
+            self.f.begin_block(np.array([w @ pool.block[s] for s, w in terms]).reshape(len(terms), b))
+            y = self.rng.choice([-1, 1], b) if self.n_classes is None else self.rng.integers(self.n_classes, size=b)
+            for t in range(b):
+                self.f.next_act(y if self.n_classes else y.astype(float), t, Always(), "mistake")
+                self.f.at(t, True)
+                self.x, self.rest, self.t = X[t], X[t + 1 :], t
+                for _ in range(self.rng.integers(5)):
+                    act(self)
+                    np.testing.assert_allclose(self.f.current, self.f_of(X[t : t + 1])[..., 0], **self.close)
+                np.testing.assert_allclose(self.f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
+                check(self)
+            self.f.end_block()
+            held = np.zeros(pool.used, dtype=bool)
+            held[self.f.slots] = True
+            pool.release(held)
+            others = self.rng.normal(size=(2, 3))
+            if not isinstance(self.f, Optimistic):
+                np.testing.assert_allclose(self.f.score(others), self.f_of(others), **self.close)
+
+    def key(self, i):
+        return list(self.held)[i]
+
+    def hold(self, point, weight):
+        self.made += 1
+        self.held[self.made] = [point, weight]
+
+    @property
+    def x_is_held(self):
+        return any(point is self.x or np.array_equal(point, self.x) for point, _ in self.held.values())
+
+
+def weight_of(rng):
+    return float(rng.choice([-1.0, 1.0, rng.normal()]))
+
+
+def act_on_expansion(h):
+    f, rng, n = h.f, h.rng, len(h.held)
+    verb = rng.choice(["add", "scale", "evict", "shift", "keep", "replace"])
+    if verb == "add" and not h.x_is_held:
+        w = weight_of(rng)
+        f.add(w)
+        h.hold(h.x, w)
+    elif verb == "scale":
+        phi = float(rng.uniform(0.3, 1.0))
+        f.scale(phi)
+        for entry in h.held.values():
+            entry[1] *= phi
+    elif verb == "evict" and n:
+        i = int(rng.choice([0, rng.integers(n)]))
+        f.evict(i)
+        del h.held[h.key(i)]
+    elif verb == "shift" and n:
+        i, delta = int(rng.integers(n)), weight_of(rng)
+        f.shift(i, delta)
+        h.held[h.key(i)][1] += delta
+    elif verb == "keep" and n > 2:
+        chosen = np.flatnonzero(rng.random(n) < 0.6)
+        weights = rng.normal(size=len(chosen))
+        kept = [h.key(i) for i in chosen]
+        f.keep(chosen, weights)
+        h.held = {key: [h.held[key][0], w] for key, w in zip(kept, weights.tolist(), strict=True)}
+    elif verb == "replace" and n:
+        i, point, w = int(rng.integers(n)), rng.normal(size=3), weight_of(rng)
+        f.replace(i, point[None], w)
+        del h.held[h.key(i)]
+        h.hold(point, w)
+
+
+def check_expansion(h):
+    f, weights = h.f, h.weights()
+    K = h.k(h.points(), h.points()) if len(weights) else np.zeros((0, 0))
+    np.testing.assert_allclose(f.coef, weights, **h.close)
+    np.testing.assert_allclose(f.support_set, h.points(), **h.close)
+    if f._norm_sq is not None:
+        np.testing.assert_allclose(f.norm_sq, weights @ K @ weights, **h.close)
+    if not len(weights):
+        return
+    np.testing.assert_allclose(f.kernel_row(), h.k(h.points(), h.x)[:, 0], **h.close)
+    np.testing.assert_allclose([f.score_of(i) for i in range(f.size)], K @ weights, **h.close)
+    if f.track == "all":
+        np.testing.assert_allclose(f.self_scores, K @ weights, **h.close)
+    np.testing.assert_allclose(f.gram(), K, **h.close)
+
+
+TRACKED = [{"norm": norm, "track": track} for norm in (False, True) for track in (None, "oldest", "all")]
+
+
+@pytest.mark.parametrize("kernel", [GAUSSIAN, POLYNOMIAL], ids=str)
+@pytest.mark.parametrize("tracked", TRACKED, ids=str)
+def test_expansion(tracked, kernel):
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng(seed)
+        Harness(lambda pool: Expansion(pool, **tracked), kernel, rng).play(act_on_expansion, check_expansion)
+
+
+def test_an_expansion_that_takes_over_tracks_on():
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng(seed)
+        tracked = TRACKED[seed % len(TRACKED)]
+
+        def check(h, tracked=tracked, at=seed % 12):
+            h.rounds = getattr(h, "rounds", 0) + 1
+            if h.rounds == at:
+                own = Expansion(h.pool, **tracked)
+                own.continue_from(h.f, h.f.gram)
+                h.f = own
+            check_expansion(h)
+
+        h = Harness(Expansion, GAUSSIAN, rng)
+        h.pool.keep_rounds()
+        h.play(act_on_expansion, check)
+
+
+def test_decaying():
+    for seed in range(2 * SEQUENCES):
+        rng = np.random.default_rng(seed)
+        decay = float(rng.choice([1.0, 0.9, 0.5]))
+
+        def act(h):
+            f, n = h.f, len(h.held)
+            if h.x_is_held:
+                return
+            if h.rng.random() < 0.6 or not n:
+                w = weight_of(h.rng)
+                f.add(w)
+                h.hold(h.x, w)
+            else:
+                i, weights = int(h.rng.integers(n)), h.rng.normal(size=n)
+                f.displace(i, weights.copy())
+                keys = list(h.held)
+                h.held = {k: [h.x if j == i else h.held[k][0], weights[j]] for j, k in enumerate(keys)}
+
+        h = Harness(lambda pool, decay=decay: Decaying(pool, decay), GAUSSIAN, rng)
+        _play_decaying(h, act, decay)
+
+
+def _play_decaying(h, act, decay):
+    for b in BLOCKS:
+        X = h.rng.normal(size=(b, 3))
+        h.pool.admit(X)
+        ((slots, weights),) = h.f.terms()
+        h.f.begin_block((weights @ h.pool.block[slots])[None])
+        for t in range(b):
+            acts = h.rng.random() < 0.7
+            h.x = X[t]
+            np.testing.assert_allclose(h.f.scores[t], h.f_of(X[t : t + 1])[0], **CLOSE)
+            for entry in h.held.values():
+                entry[1] *= decay
+            if acts:
+                h.f.at(t, True)
+                np.testing.assert_allclose(h.f.current, h.f_of(X[t : t + 1])[0], **CLOSE)
+                for _ in range(h.rng.integers(3)):
+                    act(h)
+                    np.testing.assert_allclose(h.f.current, h.f_of(X[t : t + 1])[0], **CLOSE)
+                np.testing.assert_allclose(h.f.coef, h.weights(), **CLOSE)
+        h.f.end_block()
+        held = np.zeros(h.pool.used, dtype=bool)
+        held[h.f.slots] = True
+        h.pool.release(held)
+
+
+def projection_on(h, x):
+    """The weights on the support set of the projection of k(x, .)."""
+    P = h.points()
+    return np.linalg.solve(h.k(P, P), h.k(P, x)[:, 0]) if len(P) else np.empty(0)
+
+
+def project(h, weight):
+    for entry, share in zip(h.held.values(), projection_on(h, h.x), strict=True):
+        entry[1] += weight * share
+
+
+def act_on_projected(h):
+    f, rng = h.f, h.rng
+    verb, w = rng.choice(["add", "project", "scale"]), weight_of(rng)
+    if verb == "add" and not h.x_is_held:
+        f.add(w)
+        h.hold(h.x, w)
+    elif verb == "project" and not h.x_is_held:
+        f.project(w)
+        project(h, w)
+    elif verb == "scale":
+        f.scale(0.7)
+        for entry in h.held.values():
+            entry[1] *= 0.7
+
+
+def check_projected(h):
+    P, weights = h.points(), h.weights()
+    norm = weights @ h.k(P, P) @ weights if len(P) else 0.0
+    np.testing.assert_allclose(h.f.norm_sq, norm, **SOLVED)
+    if not h.x_is_held and len(P):
+        residual = h.k(h.x, h.x)[0, 0] - h.k(P, h.x)[:, 0] @ projection_on(h, h.x)
+        np.testing.assert_allclose(h.f.residual, residual, **SOLVED)
+
+
+def test_projected():
+    kernel = kernels.Gaussian(gamma=2.0)
+    for seed in range(2 * SEQUENCES):
+        Harness(Projected, kernel, np.random.default_rng(seed)).play(act_on_projected, check_projected)
+
+
+def test_optimistic():
+    def act(h):
+        if h.rng.random() < 0.3 and not h.x_is_held:
+            w = weight_of(h.rng)
+            h.f.project(w)
+            project(h, w)
+        else:
+            act_on_expansion(h)
+
+    kernel = kernels.Gaussian(gamma=2.0)
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng(seed)
+        Harness(lambda pool: Optimistic(pool, 3, 0.5), kernel, rng).play(act, check_expansion)
+
+
+def test_nystroem():
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng(seed)
+
+        def act(h, rng=rng):
+            f = h.f
+            if not f.approximated:
+                if len(h.held) >= 4 and rng.random() < 0.4:
+                    P = h.points()
+                    values, vectors = np.linalg.eigh(h.k(P, P))
+                    best = np.argsort(-values)[:3]
+                    h.Z = vectors[:, best] / np.sqrt(values[best])
+                    weights = h.Z @ (np.sqrt(values[best])[:, None] * vectors[:, best].T @ h.weights())
+                    f.approximate(3)
+                    for entry, w in zip(h.held.values(), weights, strict=True):
+                        entry[1] = w
+                elif not h.x_is_held:
+                    w = weight_of(rng)
+                    f.add(w)
+                    h.hold(h.x, w)
+                return
+            w = weight_of(rng)
+            f.step(w)
+            for entry, change in zip(h.held.values(), h.Z @ (h.Z.T @ h.k(h.points(), h.x)[:, 0]), strict=True):
+                entry[1] += w * change
+
+        Harness(lambda pool: Nystroem(pool, 1.0), GAUSSIAN, rng).play(
+            act, lambda h: np.testing.assert_allclose(h.f.coef, h.weights(), **SOLVED)
+        )
+
+
+def test_explicit_features():
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng(seed)
+        steps = []
+
+        def make(pool, seed=seed):
+            make.map = random_features(pool, 0.6, 6, seed)
+            return ExplicitFeatures(pool, make.map, 12, 1.0)
+
+        h = Harness(make, GAUSSIAN, rng)
+        w = np.zeros(12)
+        for b in BLOCKS:
+            X = rng.normal(size=(b, 3))
+            h.pool.admit(X)
+            h.f.begin_block(np.empty((0, b)))
+            Z = make.map.of(X)
+            for t in range(b):
+                np.testing.assert_allclose(h.f.scores[t], w @ Z[t], **CLOSE)
+                h.f.at(t, True)
+                for _ in range(rng.integers(3)):
+                    step = weight_of(rng)
+                    steps.append(step)
+                    h.f.step(step)
+                    w += step * Z[t]
+                    np.testing.assert_allclose(h.f.current, w @ Z[t], **CLOSE)
+            h.f.end_block()
+            np.testing.assert_allclose(h.f.w, w, **CLOSE)
+        assert seed or steps
+
+
+def pair(rng, n_classes):
+    return rng.choice(n_classes, 2, replace=False)
+
+
+def test_multiclass_expansion():
+    def act(h):
+        n = len(h.held)
+        if h.rng.random() < 0.6 and not h.x_is_held:
+            (y, rival), w = pair(h.rng, 3), weight_of(h.rng)
+            h.f.add(y, rival, w)
+            h.hold(h.x, w * (np.eye(3)[y] - np.eye(3)[rival]))
+        elif n:
+            i = int(h.rng.integers(n))
+            h.f.evict(i)
+            del h.held[h.key(i)]
+
+    def check(h):
+        if h.held:
+            np.testing.assert_allclose(h.f.coef, h.weights().T, **CLOSE)
+
+    for seed in range(2 * SEQUENCES):
+        rng = np.random.default_rng(seed)
+        Harness(lambda pool: MulticlassExpansion(pool, 3), GAUSSIAN, rng, n_classes=3).play(act, check)
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_multiclass_projected(connected):
+    """Pairs of example and label are what is held: their weights enter all labels that the label kernel connects."""
+    L = np.eye(3)
+    if connected:
+        L[0, 1] = L[1, 0] = 0.4
+    kernel = kernels.Gaussian(gamma=2.0)
+
+    def act(h):
+        y, rival = pair(h.rng, 3)
+        new = not any(np.array_equal(point, h.x) for point, _, _ in h.pairs)
+        if h.rng.random() < 0.5 and new:
+            h.f.add(y, rival)
+            for c, w in ((y, 1.0), (rival, -1.0)):
+                h.pairs.append([h.x, c, w])
+        elif new:
+            w = weight_of(h.rng)
+            h.f.project(y, rival, w)
+            for c, weight in ((y, w), (rival, -w)):
+                project_pair(h, c, weight)
+        h.held = {i: [point, w * L[c]] for i, (point, c, w) in enumerate(h.pairs)}
+
+    def project_pair(h, c, weight):
+        if not h.pairs:
+            return
+        P, of = np.array([point for point, _, _ in h.pairs]), [label for _, label, _ in h.pairs]
+        gram = h.k(P, P) * L[np.ix_(of, of)]
+        shares = np.linalg.solve(gram, h.k(P, h.x)[:, 0] * L[of, c])
+        for entry, share in zip(h.pairs, shares, strict=True):
+            entry[2] += weight * share
+
+    for seed in range(SEQUENCES):
+        h = Harness(lambda pool: MulticlassProjected(pool, L), kernel, np.random.default_rng(seed), n_classes=3)
+        h.pairs = []
+        h.play(act, lambda h: None)
