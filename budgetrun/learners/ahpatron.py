@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -34,6 +34,9 @@ class Ahpatron(BinaryLearner):
         The ridge of the projection, eq. (6).
     norm : {"kept", "shrunk"}
         ||f|| after halving: as it was, c_t = ||f_t|| / U (Theorem 6; default), or 0.6 U (Theorem 4).
+    halving : {"largest", "program"}
+        Which half stays: the examples of the largest weights (default), as the paper says; or, as in the authors'
+        program, the oldest of those whose weight is not below the median, so that a heavier young one can leave.
 
     Attributes
     ----------
@@ -63,6 +66,7 @@ class Ahpatron(BinaryLearner):
 
     budget: int
     name = "ahpatron"
+    added: ClassVar = {"halving": "largest"}
 
     def __init__(
         self,
@@ -73,6 +77,7 @@ class Ahpatron(BinaryLearner):
         step: Positive | None = None,
         eta: Positive = 0.0005,
         norm: Literal["kept", "shrunk"] = "kept",
+        halving: Literal["largest", "program"] = "largest",
     ) -> None:
         self.budget = budget
         self.epsilon = epsilon
@@ -80,6 +85,7 @@ class Ahpatron(BinaryLearner):
         self.step = self.U / math.sqrt(4 * budget) if step is None else step
         self.eta = eta
         self.norm = norm
+        self.halving = halving
         self.halvings = 0
         self.moved = self.furthest = 0.0
 
@@ -98,10 +104,13 @@ class Ahpatron(BinaryLearner):
     def halve(self, f: Expansion) -> None:
         """Keep the half of the support set with the largest weights, and project the other half on its span."""
         half = self.budget // 2
-        # The sort is stable: of weights that are equal but for rounding the older come first.
-        sizes = np.abs(f.coef)
+        # Weights that are equal except for rounding are equal; of these the older stay, as the sort is stable.
+        sizes = np.round(np.abs(f.coef) / np.abs(f.coef).max(), 9)
+        first = np.argsort(-sizes, kind="stable")
+        if self.halving == "program":
+            first = np.flatnonzero(sizes >= np.median(sizes))
         stays = np.zeros(f.size, dtype=bool)
-        stays[np.argsort(-np.round(sizes / sizes.max(), 9), kind="stable")[:half]] = True
+        stays[first[:half]] = True
         K = f.gram()
         K_2, K_21 = K[np.ix_(stays, stays)], K[np.ix_(stays, ~stays)]
         theta = np.linalg.solve(K_2 + self.eta * np.eye(half), K_21 @ f.coef[~stays])

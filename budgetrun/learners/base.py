@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,9 @@ class Learner(ABC):
         Whether a config that names no variant gets this one.
     revision : int, >= 1
         Raised whenever the rule's outcomes change; part of every run id (`budgetrun.runner.identity`).
+    added : dict of str to value
+        Parameters that came after the first runs, each with the value that does what was done before: with that value
+        they are no part of run ids.
     form : type
         The form of hypothesis that the rule works on.
     multiclass : bool
@@ -53,6 +57,7 @@ class Learner(ABC):
     variant: ClassVar[str | None] = None
     default_variant: ClassVar[bool] = False
     revision: ClassVar[int] = 1
+    added: ClassVar[Mapping[str, Any]] = {}
     form: ClassVar[type[Hypothesis]]
     multiclass: ClassVar[bool]
     margin: ClassVar[float] = 0.0

@@ -82,6 +82,9 @@ def run_id(
     ``source`` is the id of the run whose support size the budget is a fraction of, if it is one.
     """
     assert dataset.kernel is not None
+    added = algorithm_of(spec).added
+    # A parameter that came later, at the value that stands for the time before it, leaves older runs valid.
+    parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
     what: dict[str, Any] = {
         "revisions": sorted(revisions(spec, dataset, info)),
         "data": info.sha256,
@@ -94,7 +97,7 @@ def run_id(
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,
-        "algorithm": [spec.name, spec.variant, spec.parameters, spec.seed, spec.budget, spec.budget_fraction],
+        "algorithm": [spec.name, spec.variant, parameters, spec.seed, spec.budget, spec.budget_fraction],
         "source": source,
     }
     if spec.typed:

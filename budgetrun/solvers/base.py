@@ -6,9 +6,9 @@ import importlib
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -132,6 +132,8 @@ class Solver(ABC):
     ----------
     name : str
         The name in configs, e.g. ``mpu``.
+    added : dict of str to value
+        As in `budgetrun.learners.base.Learner`.
     revision : int, >= 1
         Raised whenever the solver's outcomes change; part of every run id (`budgetrun.runner.identity`).
     draws : bool
@@ -142,6 +144,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     revision: ClassVar[int] = 1
+    added: ClassVar[Mapping[str, Any]] = {}
     draws: ClassVar[bool] = False
     kernels: ClassVar[tuple[str, ...]] = ("linear",)
 

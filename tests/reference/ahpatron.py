@@ -9,7 +9,7 @@ from reference.kernel_expansion import is_mistake, record, rounded_value, stream
 from reference.projection import ProjectionTrace, gram
 
 
-def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept", tie="mistake"):
+def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept", halving="largest", tie="mistake"):
     U = math.sqrt(budget) / 2 if U is None else U
     step = U / math.sqrt(4 * budget) if step is None else step
     K = gram(X, k)
@@ -29,6 +29,13 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
             # (weights that differ by rounding only are equal)
             ranked = sorted(alpha, key=lambda i: (-round(abs(alpha[i]) / largest, 9), i))
             S_2, S_1 = sorted(ranked[: budget // 2]), ranked[budget // 2 :]
+            if halving == "program":
+                # the oldest of those that are not below the median
+                sizes = {i: round(abs(alpha[i]) / largest, 9) for i in sorted(alpha)}
+                median = sorted(sizes.values())[budget // 2 - 1 : budget // 2 + 1]
+                heavy = [i for i in sizes if sizes[i] >= sum(median) / 2]
+                S_2 = heavy[: budget // 2]
+                S_1 = [i for i in sizes if i not in S_2]
             # theta = (K_2 + eta I)^{-1} K_21 alpha_1, eq. (9)
             K_2, K_21 = K[np.ix_(S_2, S_2)], K[np.ix_(S_2, S_1)]
             theta = np.linalg.inv(K_2 + eta * np.eye(len(S_2))) @ K_21 @ np.array([alpha[i] for i in S_1])
@@ -53,6 +60,7 @@ CASES = [
         {"budget": 2, "epsilon": 0.5},
         {"budget": 20, "epsilon": 0.5},
         {"budget": 40, "epsilon": 0.8, "norm": "shrunk"},
+        {"budget": 20, "epsilon": 0.6, "halving": "program"},
         {"budget": 1000, "epsilon": 0.6},
     )
 ]
