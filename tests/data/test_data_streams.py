@@ -5,21 +5,16 @@ import hashlib
 import numpy as np
 import pytest
 import scipy.sparse
+from faults import message
 
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import dataset as datasets
 from budgetrun.data import open_stream, stream_info
+from budgetrun.data.formats import csv, idx
 from budgetrun.errors import InputError
 
 
 def spec(name, **fields):
     return DatasetSpec(name=name, **fields)
-
-
-def fault(call, *args, **kwargs):
-    with pytest.raises(InputError) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture
@@ -132,8 +127,8 @@ def test_a_stream_is_the_callers_own(own):
 
 def test_a_file_is_parsed_once(own, monkeypatch):
     calls = []
-    parse = datasets.parse_table
-    monkeypatch.setattr(datasets, "parse_table", lambda *args: calls.append(1) or parse(*args))
+    parse = csv.parse_table
+    monkeypatch.setattr(csv, "parse_table", lambda *args: calls.append(1) or parse(*args))
     for repetition in range(3):
         open_stream(spec("own", path=own), 0, repetition)
     assert len(calls) <= 1
@@ -218,7 +213,7 @@ def test_info_of_a_card(pair, digits):
 
 
 def test_info_of_a_card_parses_nothing(digits, monkeypatch):
-    monkeypatch.setattr(datasets, "parse_idx", None)
+    monkeypatch.setattr(idx, "parse_idx", None)
     assert stream_info(spec("digits", positive=3), digits.data).n_examples == 30
 
 
@@ -278,12 +273,12 @@ def test_info_of_an_own_file(own, tmp_path):
 )
 def test_faults_are_told_before_and_by_the_stream(own, fields, told):
     wrong = spec(**{"path": own, **fields})
-    assert fault(stream_info, wrong) == told
-    assert fault(open_stream, wrong, 0, 0) == told
+    assert message(stream_info, wrong) == told
+    assert message(open_stream, wrong, 0, 0) == told
 
 
 def test_unknown_task(own):
-    told = fault(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
+    told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
 
 
