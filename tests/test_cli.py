@@ -191,7 +191,7 @@ def test_a_truncated_file(command):
     assert code == 2
     assert err == (
         f"{os.getcwd()}/data/usps/zip.train.gz: truncated or corrupt .gz file (Compressed file ended before the "
-        "end-of-stream marker was reached); replace it by a whole copy\n"
+        "end-of-stream marker was reached); replace it with a whole copy\n"
     )
     assert command("data", "verify", "usps", "--data", "data")[0] == 1
     assert not os.path.exists("results")

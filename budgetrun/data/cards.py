@@ -191,14 +191,14 @@ def _folder() -> Path:
 @lru_cache(maxsize=64)
 def _read_card(path: Path) -> Card:
     document = parse(path.read_text(encoding="utf-8"))
-    faults = [str(problem) for problem in document.problems]
-    if not faults:
-        try:
-            read = Card.model_validate(document.data)
-        except ValidationError as error:
-            faults = [f"{dotted(fault['loc'])}: {fault['msg']}".removeprefix(": ") for fault in error.errors()]
-    if faults:
-        raise InputError(f"{path}: not a dataset card: {'; '.join(faults)}")
+    if document.problems:
+        raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))
+    try:
+        read = Card.model_validate(document.data)
+    except ValidationError as error:
+        faults = [(dotted(fault["loc"]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+        told = "; ".join(f"{where}: {fault}" if where else fault for where, fault in faults)
+        raise InputError(f"{path}: not a dataset card: {told}") from error
     if read.name != path.stem:
         raise InputError(f"{path}: a card is named after its file, got name '{read.name}'")
     return read

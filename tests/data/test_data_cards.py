@@ -48,3 +48,10 @@ def test_a_card_is_named_after_its_file(made):
     small_card(made)
     (made.cards / "other.yaml").write_text((made.cards / "small.yaml").read_text())
     assert message(card, "other") == f"{made.cards / 'other.yaml'}: a card is named after its file, got name 'small'"
+
+
+def test_a_card_is_read_strictly(made):
+    small_card(made)
+    path = made.cards / "twice.yaml"
+    path.write_text("name: twice\ntitle: a\ntitle: b\n")
+    assert message(card, "twice") == f"{path}:3: title: key given twice, first on line 2"

@@ -5,12 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 import scipy.sparse
+import yaml
 from faults import message
 
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import open_stream, stream_info
+from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
-from budgetrun.errors import InputError
+from budgetrun.errors import DataMissingError, InputError
 
 
 def spec(name, **fields):
@@ -225,6 +226,35 @@ def test_info_of_an_own_file(own, tmp_path):
     sparse = tmp_path / "s.libsvm"
     sparse.write_text("1 1:1 99:2\n-1\n")
     assert stream_info(spec("s", path=sparse)).nnz_per_row == 1.0
+
+
+# Without the files
+
+
+def test_info_from_the_card_alone(pair, digits):
+    specs = [spec("pair"), spec("pair", test=("test",), n_examples=9), spec("digits", task="equal_splits")]
+    verified = [stream_info(one, pair.data) for one in specs]
+    for path in [path for path in pair.data.rglob("*") if path.is_file()]:
+        path.unlink()
+    for one, info in zip(specs, verified, strict=True):
+        assert stream_info(one, verify=False) == info
+        message(stream_info, one, None, False, kind=DataMissingError)
+
+
+def test_info_from_the_card_alone_looks_for_no_file(pair, monkeypatch):
+    monkeypatch.setattr(files, "find", None)
+    assert stream_info(spec("pair"), verify=False).n_examples == 40
+
+
+def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_cache):
+    known = yaml.safe_load((pair.cards / "pair.yaml").read_text())
+    for file in known["files"]["train"]:
+        file["sha256"] = None
+    pair.write({**known, "name": "unverified"})
+    assert stream_info(spec("own", path=own), verify=False) == stream_info(spec("own", path=own))
+    found = stream_info(spec("unverified"), pair.data, verify=False)
+    assert found == stream_info(spec("unverified"), pair.data)
+    message(stream_info, spec("unverified"), None, False, verify=False, kind=DataMissingError)
 
 
 # What does not go together
