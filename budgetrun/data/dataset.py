@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,16 +80,18 @@ def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, 
     Raises
     ------
     InputError
-        A file is at fault, or a file without a known checksum does not hold what the card says.
+        A file is at fault, or the content of an unverified file is not what the card says.
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
-    paths = files.locate(card, parts, data_dir, download)
-    parts_of_files = [part for part in parts for _ in card.files[part]]
+    paths = iter(files.locate(card, parts, data_dir, download))
+    module: Any = formats.all_formats()[card.format]
     members = []
-    for file, part, path in zip(card.files_of(parts), parts_of_files, paths, strict=True):
-        inside = formats.members(card.format, path, part) if file.folder else {file.file: path}
-        members.append(tuple((name, Stamp.of(member)) for name, member in inside.items()))
+    for part in parts:
+        for file in card.files[part]:
+            path = next(paths)
+            inside = module.members(path, part) if file.folder else {file.file: path}
+            members.append(tuple((name, Stamp.of(member)) for name, member in inside.items()))
     return _load_card(card.name, parts, tuple(members))
 
 
@@ -111,7 +113,7 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
 
 @lru_cache(maxsize=2)
 def _load_card(name: str, parts: tuple[str, ...], members: tuple[tuple[tuple[str, Stamp], ...], ...]) -> Dataset:
-    """Return parts of a card, read from the members of each of its files; a file has one member, a folder several."""
+    """Return parts of a card, read from the members of its files: a folder has several, any other file is its own."""
     card = card_named(name)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Matrix: TypeAlias = "NDArray[Any] | csr_array"
 LabelColumn = Literal["first", "last"]
-HEAD_BYTES = 1 << 16
 
 
 class Content(NamedTuple):
@@ -99,21 +98,12 @@ def revision(name: str) -> str:
 
 
 def format_of(name: str, content: bytes) -> str:
-    """Return the name of the format of a user's own file: decided by its suffix, otherwise by its content; a table if
-    nothing else fits."""
+    """Return the format of a user's own file: the one that claims its suffix, or recognizes its content, or a table."""
     formats = all_formats()
     suffix = Path(name).suffix.lower()
-    head = content[:HEAD_BYTES]
-    claimed = (name for name, module in formats.items() if suffix in module.SUFFIXES)
-    sniffed = (name for name, module in formats.items() if hasattr(module, "sniff") and module.sniff(head))
-    return next(claimed, None) or next(sniffed, "csv")
-
-
-def members(name: str, folder: Path, part: str) -> dict[str, Path]:
-    """Return the files that a format reads from the folder of a card's part, by name and in order."""
-    module = all_formats()[name]
-    found: dict[str, Path] = module.members(folder, part) if hasattr(module, "members") else {}
-    return found
+    claiming = [name for name, module in formats.items() if suffix in module.SUFFIXES]
+    sniffing = (name for name, module in formats.items() if hasattr(module, "sniff") and module.sniff(content[:65536]))
+    return claiming[0] if claiming else next(sniffing, "csv")
 
 
 def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]]) -> Examples:

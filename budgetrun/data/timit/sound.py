@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import wave
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,8 @@ _SPHERE = b"NIST_1A\n"
 _BYTE_ORDERS = {"01": "<i2", "10": ">i2"}
 
 
-class _Sound(NamedTuple):
-    shape: tuple[int, int, int]  # channels, bytes per sample, samples per second
-    n_samples: int
-    stored: bytes
-    dtype: str
+# Channels, bytes per sample and samples per second; the number of samples; the samples; their type.
+_Sound = tuple[tuple[int, int, int], int, bytes, str]
 
 
 def parse_sound(content: bytes, where: str, rate: int) -> NDArray[np.int16]:
@@ -44,19 +40,16 @@ def parse_sound(content: bytes, where: str, rate: int) -> NDArray[np.int16]:
         The file has another format or another kind of samples, or ends before its last sample.
     """
     if content.startswith(_SPHERE):
-        sound = _sphere(content, where)
+        shape, n, stored, dtype = _sphere(content, where)
     elif content.startswith(b"RIFF"):
-        sound = _riff(content, where)
+        shape, n, stored, dtype = _riff(content, where)
     else:
         raise InputError(f"{where}: neither a NIST SPHERE nor a RIFF sound file; replace it with the original")
-    if sound.shape != (1, 2, rate) or not sound.dtype:
+    if shape != (1, 2, rate) or not dtype:
         raise InputError(f"{where}: not one channel of 16-bit samples at {rate:,} Hz; replace it with the original")
-    n_found = len(sound.stored) // 2
-    if len(sound.stored) != 2 * sound.n_samples:
-        raise InputError(
-            f"{where}: truncated: {n_found:,} of {sound.n_samples:,} samples; replace it with a whole copy"
-        )
-    return np.frombuffer(sound.stored, dtype=sound.dtype).astype(np.int16)
+    if len(stored) != 2 * n:
+        raise InputError(f"{where}: truncated: {len(stored) // 2:,} of {n:,} samples; replace it with a whole copy")
+    return np.frombuffer(stored, dtype=dtype).astype(np.int16)
 
 
 def _sphere(content: bytes, where: str) -> _Sound:
@@ -73,7 +66,7 @@ def _sphere(content: bytes, where: str) -> _Sound:
     counts += [fields.get(name, "") for name in ("sample_n_bytes", "sample_rate", "sample_count")]
     channels, n_bytes, rate, n = (int(text) if text.isdecimal() else -1 for text in counts)
     order = _BYTE_ORDERS.get(fields.get("sample_byte_format", "01"), "") if n >= 0 else ""
-    return _Sound((channels, n_bytes, rate), n, content[n_header:][: 2 * max(n, 0)], order)
+    return (channels, n_bytes, rate), n, content[n_header:][: 2 * max(n, 0)], order
 
 
 def _riff(content: bytes, where: str) -> _Sound:
@@ -81,7 +74,7 @@ def _riff(content: bytes, where: str) -> _Sound:
         with wave.open(io.BytesIO(content)) as opened:
             n = opened.getnframes()
             shape = (opened.getnchannels(), opened.getsampwidth(), opened.getframerate())
-            return _Sound(shape, n, opened.readframes(n), "<i2")
+            return shape, n, opened.readframes(n), "<i2"
     except (wave.Error, EOFError) as error:
         reason = str(error) or "it ends early"
         raise InputError(f"{where}: not a complete RIFF file of PCM samples ({reason}); replace it") from error

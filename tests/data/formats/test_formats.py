@@ -1,5 +1,7 @@
 """The formats as a whole: adding one is adding a file."""
 
+import gzip
+import subprocess
 import sys
 
 import pytest
@@ -43,8 +45,6 @@ def pairs(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("pairs")
 @pytest.mark.parametrize("name", ["own.pairs", "own.pairs.gz", "own", "own.txt"])
 def test_a_new_file_reads_users_own_files(tmp_path, name):
-    import gzip
-
     path = tmp_path / name
     path.write_bytes((gzip.compress if name.endswith(".gz") else bytes)(b"7=2\n9=1\n"))
     dataset = load_own(path, "")
@@ -79,3 +79,11 @@ def test_every_format_has_its_revision():
 def test_no_two_formats_claim_one_suffix():
     claimed = [suffix for module in formats.all_formats().values() for suffix in module.SUFFIXES]
     assert sorted(claimed) == [".csv", ".libsvm", ".npz", ".svm", ".tsv"]
+
+
+def test_what_reads_speech_is_imported_only_when_timit_is_read():
+    code = (
+        "import sys; from budgetrun.data import list_cards; list_cards(); print('budgetrun.data.timit' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
