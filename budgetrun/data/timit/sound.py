@@ -13,8 +13,6 @@ from budgetrun.errors import InputError
 
 _SPHERE = b"NIST_1A\n"
 _BYTE_ORDERS = {"01": "<i2", "10": ">i2"}
-
-
 # Channels, bytes per sample and samples per second; the number of samples; the samples; their type.
 _Sound = tuple[tuple[int, int, int], int, bytes, str]
 
