@@ -20,7 +20,7 @@ def here(tmp_path, monkeypatch):
     """Every test in a folder of its own, without data, network or drawing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("no network", offline=True))
+    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("the download failed", offline=True))
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 
@@ -168,8 +168,8 @@ def test_an_interrupt_outside_a_sweep(command, monkeypatch):
 def test_data_missing(command, undrawn, tmp_path):
     places = "".join(f"  put usps/zip.{part}.gz at {tmp_path}/cache/usps/zip.{part}.gz\n" for part in ("train", "test"))
     sentence = (
-        f"dataset 'usps': 2 of 2 files are not on this machine (no network)\n{places}"
-        "  or name a folder that holds them with --data or $BUDGETRUN_DATA\n"
+        f"dataset 'usps': 2 of 2 files are missing, and the download failed\n{places}"
+        "  or name a folder that has them with --data or $BUDGETRUN_DATA\n"
     )
     listed = "usps: usps/zip.train.gz: missing\nusps: usps/zip.test.gz: missing\n"
     assert command("data", "fetch", "usps") == (1, listed, sentence)
@@ -191,7 +191,7 @@ def test_a_truncated_file(command):
     assert code == 2
     assert err == (
         f"{os.getcwd()}/data/usps/zip.train.gz: truncated or corrupt .gz file (Compressed file ended before the "
-        "end-of-stream marker was reached); replace it by a whole copy\n"
+        "end-of-stream marker was reached); replace it with a whole copy\n"
     )
     assert command("data", "verify", "usps", "--data", "data")[0] == 1
     assert not os.path.exists("results")

@@ -1,4 +1,4 @@
-"""Dataset cards: one YAML file a dataset, saying what it is, where it comes from and how its files are known."""
+"""Dataset cards: one YAML file per dataset, with its source, its files and their checksums."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from budgetrun.config.yaml import dotted, parse
+from budgetrun.data.formats import LabelColumn, all_formats
 from budgetrun.errors import InputError
 from budgetrun.paths import own_folder
 
@@ -25,17 +26,17 @@ class CardFile(BaseModel):
     Attributes
     ----------
     file : str
-        Its name under a data folder, e.g. ``libsvm/a9a.xz``; the same name with another of the suffixes none, .gz,
-        .bz2, .xz is the same file otherwise compressed.
+        Its name under a data folder, e.g. ``libsvm/a9a.xz``. The same file may also be there uncompressed, or
+        compressed with another of .gz, .bz2 and .xz.
     folder : bool
-        Whether it is a folder of files; then its name may be in any case.
+        Whether it is a folder of files; its name may then be in any case.
     urls : list of str
-        Public addresses of the file, in the order to try; empty where there is none.
+        Public addresses of the file, in the order in which they are tried; empty if there is none.
     sha256 : str or None
-        Of the decompressed content: this decides whether a file is the right one. None where it is not known: then a
-        file that is here is used as it is, unverified, and none is ever downloaded.
+        Of the decompressed content; decides whether a file is the right one. If it is None, not known, a file found on
+        this machine is used unverified, and none is ever downloaded.
     sha256_stored : str or None
-        Of the compressed file that the card was written from; for people, not checked.
+        Of the compressed file from which the card was written; for information, not checked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,30 +56,30 @@ class Card(BaseModel):
     name, title, description, source, licence, homepage : str
         ``source`` is the citation.
     format : str
-        Which reader its files need.
+        The name of a module of `budgetrun.data.formats`, or ``generated``.
     n_features : int
         d.
     files : dict of part to list of CardFile
         Empty for a generated dataset.
     n_examples : dict of part to int
     labels : dict of part to (dict of label to count)
-        Both may lack parts whose files have no checksum.
+        Both may lack parts whose files have no known checksum.
     nnz : dict of part to int
         Non-zero values, for datasets that are read as sparse matrices.
     default_parts : list of str
-        The parts of a stream whose config names none.
+        The parts of a stream if the config names none.
     positive : list of labels or None
-        The labels that become +1 in a binary task whose config names none; None: the larger of two.
+        The labels that become +1 in a binary task if the config names none; None for the larger of two labels.
     label_column : 'first' or 'last'
-        For format csv.
+        The column of the labels, for tables.
     options : dict
-        A generated dataset's options with their defaults.
+        The options of a generated dataset, with their defaults.
     version : int or None
-        A generated dataset's: changes whenever its points do.
+        Of a generated dataset; changes whenever its points do.
     obtain : str
-        How to come by files that are never downloaded; a clause for a message.
+        How to get files that are never downloaded, as a clause for messages.
     notes : list of str
-        What a reader of results should know of the data.
+        What a reader of results should know about the data.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,7 +90,7 @@ class Card(BaseModel):
     source: str
     licence: str
     homepage: str
-    format: Literal["idx", "libsvm", "csv", "zip_digits", "census_income", "timit", "generated"]
+    format: str
     n_features: Annotated[int, Field(ge=1)]
     files: dict[str, list[CardFile]] = {}
     n_examples: dict[str, int] = {}
@@ -97,7 +98,7 @@ class Card(BaseModel):
     nnz: dict[str, int] = {}
     default_parts: list[str] = []
     positive: list[int | str] | None = None
-    label_column: Literal["first", "last"] = "first"
+    label_column: LabelColumn = "first"
     options: dict[str, Any] = {}
     version: int | None = None
     obtain: str = ""
@@ -109,6 +110,8 @@ class Card(BaseModel):
             if self.files or self.version is None:
                 raise ValueError("a generated dataset has a version and no files")
             return self
+        if self.format not in (known := all_formats()):
+            raise ValueError(f"format: unknown {self.format!r}; known: {' '.join(known)} generated")
         parts = set(self.files)
         if not parts or not set(self.n_examples) | set(self.labels) | set(self.nnz) <= parts:
             raise ValueError("files, n_examples and labels must name the same parts")
@@ -122,16 +125,16 @@ class Card(BaseModel):
         return self
 
     def has_checksums(self, parts: tuple[str, ...]) -> bool:
-        """Return whether the checksum of every file of some parts is known."""
+        """Return whether the checksums of all files of some parts are known."""
         return all(file.sha256 for file in self.files_of(parts))
 
     def chosen_parts(self, parts: Sequence[str] | None, key: str = "parts") -> tuple[str, ...]:
-        """Return the parts to read, in order: those named under ``key``, else the card's default.
+        """Return the parts to read, in order: those named in the config's ``key``, otherwise the card's default.
 
         Raises
         ------
         InputError
-            An unknown part, one named twice, or any for a generated dataset.
+            A part is unknown, or named twice; or the dataset is generated and has no parts.
         """
         if parts is None:
             return tuple(self.default_parts)
@@ -148,7 +151,7 @@ class Card(BaseModel):
         return [file for part in parts for file in self.files[part]]
 
     def label_counts(self, parts: tuple[str, ...]) -> dict[Label, int]:
-        """Return how many examples of some parts have each label, labels ascending."""
+        """Return the number of examples with each label in some parts, labels ascending."""
         found = {label for part in parts for label in self.labels[part]}
         labels = sorted(found, key=lambda label: (isinstance(label, str), label))
         return {label: sum(self.labels[part].get(label, 0) for part in parts) for label in labels}
@@ -165,7 +168,7 @@ def card(name: str) -> Card:
     Raises
     ------
     InputError
-        No such card; names the nearest ones. Or the card itself is at fault.
+        There is no such card (the message has the nearest names), or the card is at fault.
     """
     path = _folder() / f"{name}.yaml"
     names = [path.stem for path in sorted(_folder().glob("*.yaml"))]
@@ -177,7 +180,7 @@ def card(name: str) -> Card:
 
 
 def combined_sha256(hashes: list[str]) -> str:
-    """Return one hash for a list of files: its own for a single one, else the hash of the hashes in order."""
+    """Return one hash for several files: the hash of their hashes in order; for a single file, its own."""
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
@@ -187,10 +190,15 @@ def _folder() -> Path:
 
 @lru_cache(maxsize=64)
 def _read_card(path: Path) -> Card:
+    document = parse(path.read_text(encoding="utf-8"))
+    if document.problems:
+        raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))
     try:
-        read = Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (ValidationError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: not a dataset card: {error}") from error
+        read = Card.model_validate(document.data)
+    except ValidationError as error:
+        faults = [(dotted(fault["loc"]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+        told = "; ".join(f"{where}: {fault}" if where else fault for where, fault in faults)
+        raise InputError(f"{path}: not a dataset card: {told}") from error
     if read.name != path.stem:
         raise InputError(f"{path}: a card is named after its file, got name '{read.name}'")
     return read

@@ -1,4 +1,4 @@
-"""Files as bytes: decompressed by suffix, hashed by content."""
+"""Files as bytes: decompressed according to their suffix, hashed by content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BROKEN = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
 class Stamp(NamedTuple):
-    """A file as it was when looked at; a cache keyed by it forgets a file that has changed since.
+    """The state of a file at one time; a cache with this key notices when the file changes.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def read_content(path: Path) -> bytes:
     Raises
     ------
     InputError
-        The file cannot be read, is truncated or corrupt, or holds nothing.
+        The file cannot be read, is truncated or corrupt, or is empty.
     """
     try:
         stored = path.read_bytes()
@@ -65,7 +65,9 @@ def read_content(path: Path) -> bytes:
     try:
         content = DECOMPRESS[suffix](stored) if suffix and stored else stored
     except _BROKEN as error:
-        raise InputError(f"{path}: truncated or corrupt {suffix} file ({error}); replace it by a whole copy") from error
+        raise InputError(
+            f"{path}: truncated or corrupt {suffix} file ({error}); replace it with a whole copy"
+        ) from error
     if not content:
         raise InputError(f"{path}: the file is empty")
     return content

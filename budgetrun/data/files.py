@@ -1,4 +1,4 @@
-"""Where a dataset's files are: found, fetched, and held against the card's checksum."""
+"""The files of a dataset: found on this machine or downloaded, and compared with the checksums of its card."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
 
 
 def cache_folder() -> Path:
-    """Return where downloads go: ``datasets/cache`` of a checkout, else the platform's cache folder."""
+    """Return the folder for downloads: ``datasets/cache`` in a checkout, otherwise the platform's cache folder."""
     top = checkout()
     if top is not None:
         return top / "datasets" / "cache"
@@ -32,12 +32,12 @@ def cache_folder() -> Path:
 
 
 def search_folders(data_dir: Path | None = None) -> list[Path]:
-    """Return the folders that files are looked for in, in order: ``data_dir``, $BUDGETRUN_DATA, the cache.
+    """Return the folders in which files are looked for, in order: ``data_dir``, $BUDGETRUN_DATA, the cache.
 
     Raises
     ------
     InputError
-        ``data_dir`` or $BUDGETRUN_DATA is given and is no folder.
+        ``data_dir`` or $BUDGETRUN_DATA is given and is not a folder.
     """
     folders = []
     for origin, given in (("--data", data_dir), (f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT))):
@@ -50,11 +50,11 @@ def search_folders(data_dir: Path | None = None) -> list[Path]:
 
 
 def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
-    """Return where a card's file is on this machine, or None.
+    """Return the path of a card's file on this machine, or None.
 
-    In each folder its name is tried with and without the sub-folder, first as the card writes it, then plain and with
-    the suffixes .gz, .bz2, .xz. The first file found is the one: a wrong one is an error, not passed over. A folder's
-    name may be in any case, and stand in another folder named like its first part, as archives unpack.
+    In each folder, the name is tried with and without its subfolder: first as in the card, then plain and with the
+    suffixes .gz, .bz2 and .xz. The first file found is used, even if its checksum turns out to be wrong. The name of a
+    folder may be in any case, and may be repeated (``timit/TIMIT/TRAIN``), as some archives unpack.
     """
     for folder in search_folders(data_dir):
         if file.folder:
@@ -70,14 +70,8 @@ def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
     return None
 
 
-def _told(file: CardFile) -> str:
-    """Return what to call a file that people must get themselves."""
-    source = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
-    return f"{'the folder ' if file.folder else ''}{file.file}{source}"
-
-
 def _in_any_case(folder: Path, name: Path) -> Path | None:
-    """Return the folder of a name, read in any case, below another folder."""
+    """Return the folder with a name, in any case, below another folder, or None."""
     for part in name.parts:
         listed = sorted(folder.iterdir()) if folder.is_dir() else []
         same = [path for path in listed if path.name.lower() == part.lower() and path.is_dir()]
@@ -88,37 +82,37 @@ def _in_any_case(folder: Path, name: Path) -> Path | None:
 
 
 def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
-    """Raise an InputError if the card gives another sha256 for the file's content than ``found``."""
+    """Raise an InputError if the card has another sha256 for the file's content than ``found``."""
     if file.sha256 is not None and found != file.sha256:
         raise InputError(
             f"{path}: not the {file.file} of dataset '{card.name}': the sha256 of its content is {found}, expected "
-            f"{file.sha256}; replace it by the original, or remove it and type 'budgetrun data fetch {card.name}'"
+            f"{file.sha256}; replace it with the original, or remove it and type 'budgetrun data fetch {card.name}'"
         )
 
 
 def fetch(
     card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None, download: bool = True
 ) -> list[Path]:
-    """Return the files of a dataset, verified; those not on this machine are downloaded into the cache folder.
+    """Return the files of a dataset, verified; missing files are downloaded into the cache folder.
 
-    A file whose checksum the card does not know is returned unverified if it is here, and never downloaded.
+    A file whose checksum the card does not know is used unverified, and never downloaded.
 
     Parameters
     ----------
     card : Card
     data_dir : Path or None
-        A folder to look in first; nothing is ever written there.
+        The folder in which files are looked for first; nothing is ever written there.
     parts : sequence of str or None
-        Which parts; None takes all of the card.
+        The names of the parts; None for all of the card.
     download : bool
-        Whether to download what is not here.
+        Whether to download missing files.
 
     Raises
     ------
     InputError
-        A file is not what the card says.
+        The content of a file is not what the card says.
     DataMissingError
-        Files are neither here nor to be had; names each, and where to put it.
+        Files are neither on this machine nor can they be downloaded; the message names each and where to put it.
     """
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
     paths = locate(card, chosen, data_dir, download)
@@ -129,13 +123,13 @@ def fetch(
 
 
 def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> list[Path]:
-    """Return where the files of some parts are, as `fetch` does, but take those found on this machine unverified."""
+    """Return the paths of the files of some parts, as `fetch` does, but without verifying those found here."""
     files = card.files_of(parts)
     paths = {file.file: find(file, data_dir) for file in files}
     missing: dict[str, _Failure] = {}
     for file in files:
         if paths[file.file] is None and file.sha256 is None:
-            missing[file.file] = _Failure(card.obtain or "what has no known checksum is never downloaded")
+            missing[file.file] = _Failure(card.obtain or "files without a known checksum are never downloaded")
         elif download and paths[file.file] is None and not any(reason.offline for reason in missing.values()):
             outcome = _download(card, file)
             if isinstance(outcome, Path):
@@ -144,20 +138,20 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
                 missing[file.file] = outcome
     absent = [file for file in files if paths[file.file] is None]
     if absent:
-        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values())) or "none was fetched"
-        places = "".join(f"\n  put {_told(file)} at {cache_folder() / file.file}" for file in absent)
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values())) or "nothing was downloaded"
+        places = "".join(f"\n  put {_description(file)} at {cache_folder() / file.file}" for file in absent)
         raise DataMissingError(
-            f"dataset '{card.name}': {len(absent)} of {len(files)} files are not on this machine ({reasons}){places}\n"
-            f"  or name a folder that holds them with --data or ${ENVIRONMENT}"
+            f"dataset '{card.name}': {len(absent)} of {len(files)} files are missing, and {reasons}{places}\n"
+            f"  or name a folder that has them with --data or ${ENVIRONMENT}"
         )
     return [path for path in paths.values() if path is not None]
 
 
 def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
-    """Return each file of a card with its path and its state.
+    """Return each file of a card with its path and its state. Nothing is downloaded.
 
-    That is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or ``unverified`` for a file that is here and whose
-    checksum the card does not know. Nothing is downloaded.
+    The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or, for a file whose checksum the card does
+    not know, ``unverified``.
     """
     states: list[tuple[CardFile, Path | None, str]] = []
     for file in card.files_of(tuple(card.files)):
@@ -180,21 +174,27 @@ def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Pat
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why a file could not be had; ``offline`` if trying further files would be in vain."""
+    """Why a file is still missing, as a clause; ``offline`` if trying further files would be pointless."""
 
     text: str
     offline: bool = False
 
 
-def _download(card: Card, file: CardFile) -> Path | _Failure:
-    """Return the cached path of a file fetched from the first of its addresses that has it.
+def _description(file: CardFile) -> str:
+    """Return how messages name a file that users must get themselves."""
+    source = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
+    return f"{'the folder ' if file.folder else ''}{file.file}{source}"
 
-    The file appears under its name whole and verified, or not at all.
+
+def _download(card: Card, file: CardFile) -> Path | _Failure:
+    """Return the path of a file downloaded from the first of its addresses that has it.
+
+    The file appears under its name complete and verified, or not at all.
     """
     import requests
 
     if not file.urls:
-        return _Failure(f"{file.file} has no public address; datasets/{card.name}.yaml says how it was made")
+        return _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")
     failure = _Failure("")
     for url in file.urls:
         target = cache_folder() / Path(file.file).parent
@@ -204,15 +204,17 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
                 arrived = _retrieve(url, Path(partial))
             except requests.exceptions.RequestException as error:
                 offline = isinstance(error, requests.exceptions.ConnectionError)
-                failure = _Failure(f"{url} cannot be had: {_short(error)}", offline)
+                failure = _Failure(f"the download of {url} failed ({_short(error)})", offline)
                 continue
             try:
                 found = hashlib.sha256(read_content(arrived)).hexdigest()
             except InputError:
-                failure = _Failure(f"{url} sent a damaged file, not kept")
+                failure = _Failure(f"{url} sent a damaged file, which was discarded")
                 continue
             if found != file.sha256:
-                failure = _Failure(f"{url} sent another file, not kept: sha256 {found}, expected {file.sha256}")
+                failure = _Failure(
+                    f"{url} sent another file, which was discarded: sha256 {found}, expected {file.sha256}"
+                )
                 continue
             final = target / (bare_name(Path(file.file).name) + compression(arrived.name))
             os.replace(arrived, final)
@@ -221,7 +223,7 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
 
 
 def _retrieve(url: str, folder: Path) -> Path:
-    """Download into an empty folder; the file's suffix is that of its content, whatever the server called it."""
+    """Download into an empty folder; the file's suffix follows from its content, not from the name on the server."""
     import pooch
 
     name = Path(url).name

@@ -5,39 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from budgetrun.data.formats import Matrix
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def scale_in_place(
-    X: np.ndarray | csr_array, scale: str, where: str, test: np.ndarray | csr_array | None = None
-) -> None:
-    """Scale examples; the statistics are those of the rows of X, that is of the stream actually used.
+Dense = NDArray[np.float64]
+
+
+def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None) -> None:
+    """Scale examples by statistics of the rows of X, that is of the stream as it is used.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, d), float64
         Changed in place.
     test : like X, shape (m, d), or None
-        A test set, changed in place too, by the statistics of X: its values may leave [0, 1] under ``minmax``. Features
-        that are constant in X, and become 0 there, become 0 here.
+        A test set, also changed in place by the statistics of X, so that its values may lie outside [0, 1] with
+        ``minmax``. Features that are constant in X become 0 in both.
     scale : 'none', 'unit_norm', 'minmax' or 'standard'
-        ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay.
-        ``minmax``: every feature to [0, 1]; constant features become 0. On a sparse matrix a feature that has both
-        zeros and negative values is refused, because its zeros would become non-zeros.
+        ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay as they are.
+        ``minmax``: every feature to [0, 1]; constant features become 0. In a sparse matrix, a feature with both zeros
+        and negative values is refused, because its zeros would become non-zeros.
         ``standard``: every feature to mean 0 and (population) standard deviation 1; constant features become 0. A
-        sparse matrix is divided by the standard deviations but not centred, so that its zeros stay; there, features
-        with standard deviation 0 stay as they are.
+        sparse matrix is divided by the standard deviations but not centered, so that its zeros stay zeros; there,
+        features with standard deviation 0 stay as they are.
     where : str
         The dataset, for messages.
 
     Raises
     ------
     InputError
-        ``minmax`` on a sparse matrix with negative values, or values too large for the statistic.
+        ``minmax`` for a sparse matrix with negative values, or values so large that a statistic overflows.
     """
     if scale == "none":
         return
@@ -53,20 +56,20 @@ def scale_in_place(
         else:
             raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none unit_norm minmax standard")
         if test is not None:
-            _finite(test.data if sparse else test, scale, f"{where}: test set")
+            _finite(test if isinstance(test, np.ndarray) else test.data, scale, f"{where}: test set")
 
 
-def _finite(statistic: np.ndarray, scale: str, where: str) -> np.ndarray:
+def _finite(statistic: Dense, scale: str, where: str) -> Dense:
     if not np.isfinite(statistic).all():
         raise InputError(f"{where}: scale: the values are too large for '{scale}' in float64; use 'scale: none'")
     return statistic
 
 
-def _nonzero(divisor: np.ndarray) -> np.ndarray:
+def _nonzero(divisor: Dense) -> Dense:
     return np.where(divisor == 0, 1.0, divisor)
 
 
-def _unit_norm_dense(X: np.ndarray, where: str) -> None:
+def _unit_norm_dense(X: Dense, where: str) -> None:
     norms = np.sqrt(np.einsum("ij,ij->i", X, X))
     X /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
 
@@ -77,7 +80,7 @@ def _unit_norm_sparse(X: csr_array, where: str) -> None:
     X.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
 
 
-def _minmax_dense(X: np.ndarray, test: np.ndarray | None, where: str) -> None:
+def _minmax_dense(X: Dense, test: Dense | None, where: str) -> None:
     least = X.min(axis=0)
     span = _finite(X.max(axis=0) - least, "minmax", where)
     _move_and_divide(X, least, span)
@@ -86,7 +89,7 @@ def _minmax_dense(X: np.ndarray, test: np.ndarray | None, where: str) -> None:
         test[:, span == 0] = 0.0
 
 
-def _move_and_divide(X: np.ndarray, origin: np.ndarray, divisor: np.ndarray) -> None:
+def _move_and_divide(X: Dense, origin: Dense, divisor: Dense) -> None:
     X -= origin
     X /= _nonzero(divisor)
 
@@ -111,29 +114,30 @@ def _minmax_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
     X.eliminate_zeros()
 
 
-def _without_zeros(X: csr_array) -> np.ndarray:
-    """Return which features have no zero, shape (d,), bool."""
-    return np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+def _without_zeros(X: csr_array) -> NDArray[np.bool_]:
+    """Tell which features have no zeros; shape (d,)."""
+    full: NDArray[np.bool_] = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    return full
 
 
-def _refuse_moved_zeros(moved: np.ndarray, reason: str, where: str) -> None:
+def _refuse_moved_zeros(moved: NDArray[np.bool_], reason: str, where: str) -> None:
     faults = np.flatnonzero(moved)
     if len(faults):
         raise InputError(
-            f"{where}: scale: 'minmax' would turn the zeros of feature {faults[0] + 1} into non-zeros, since {reason}; "
+            f"{where}: scale: 'minmax' would make zeros of feature {faults[0] + 1} non-zero, because {reason}; "
             "use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)"
         )
 
 
-def _standard_dense(X: np.ndarray, test: np.ndarray | None, where: str) -> None:
+def _standard_dense(X: Dense, test: Dense | None, where: str) -> None:
     constant = X.max(axis=0) == X.min(axis=0)
-    # A constant column's rounded mean may differ from its value; the value itself makes it exactly 0.
-    centre = np.where(constant, X[0], X.mean(axis=0))
-    X -= centre
+    # The mean of a constant column may differ from its value by rounding; subtracting the value gives exactly 0.
+    center = np.where(constant, X[0], X.mean(axis=0))
+    X -= center
     deviation = _finite(np.sqrt(np.einsum("ij,ij->j", X, X) / len(X)), "standard", where)
     X /= _nonzero(deviation)
     if test is not None:
-        _move_and_divide(test, centre, deviation)
+        _move_and_divide(test, center, deviation)
         test[:, constant] = 0.0
 
 

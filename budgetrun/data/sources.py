@@ -1,4 +1,4 @@
-"""What a spec asks for: a card or a user's own file, loaded, or told of without drawing it."""
+"""Where the examples of a stream and of its test set come from: a card, a user's own file, or a generator."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import files
+from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, card, combined_sha256
-from budgetrun.data.dataset import Dataset, generated, load_card, load_own, reader
+from budgetrun.data.dataset import Dataset, generated, load_card, load_own
+from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
 
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of the data of a stream or of a test set.
+    """What is known of a source without its examples.
 
     Attributes
     ----------
     counts : dict of label to int
-        How many examples have each label, labels ascending.
+        The number of examples with each label, labels ascending.
     n_features : int
     nnz : int or None
         Non-zero values; None if the data are dense.
     files : dict of file name to str
         The sha256 of each file's decompressed content.
     sha256 : str
-        Of all of them together, or of a generator's name, version and options.
+        Of all files together, or of a generator's name, version and options.
     reader : str
-        The format of the data, with its reader's revision, such as ``libsvm 1``.
+        The format with its revision, such as ``libsvm 1``, or a generator with its version.
     notes : list of str
     open_ended : bool
-        Whether there may be further features, all zero.
+        Whether further features may exist that are zero in every example.
     """
 
     counts: dict[Label, int]
@@ -55,88 +56,122 @@ class Facts:
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
         """Return what is known of data in memory."""
         nnz = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz)
-        sha256 = combined_sha256(list(dataset.sha256s.values()))
+        hashes = dataset.sha256s
+        sha256 = combined_sha256(list(hashes.values()))
         n_features = int(dataset.X.shape[1])
-        return cls(
-            dataset.counts, n_features, nnz, dataset.sha256s, sha256, dataset.reader, list(notes), dataset.open_ended
-        )
+        return cls(dataset.counts, n_features, nnz, hashes, sha256, dataset.reader, list(notes), dataset.open_ended)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Some parts of a card, a generator, or a user's own file.
+
+    Attributes
+    ----------
+    where : str
+        What messages call the dataset.
+    card : Card or None
+        None for a user's own file.
+    parts : tuple of str
+        Of the card.
+    options : dict
+        Of a generator, completed by their defaults.
+    path : Path
+        The user's own file.
+    key : 'path' or 'test_path'
+        The config's key for it.
+    """
+
+    where: str
+    card: Card | None = None
+    parts: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    path: Path = Path()
+    key: str = "path"
+
+    def load(self, data_dir: Path | None, rng: np.random.Generator) -> Dataset:
+        """Return the examples, in file order; ``rng`` draws generated ones."""
+        if self.card is None:
+            return load_own(self.path, self.where, self.key)
+        if self.card.format == "generated":
+            return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, generated(self.card))
+        return load_card(self.card, self.parts, data_dir)
+
+    def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
+        """Return what is known of the examples.
+
+        Files whose checksums the card knows are found or fetched and verified, but not parsed; without ``verify`` they
+        are not even looked for. Other files are read.
+        """
+        known, parts = self.card, self.parts
+        if known is None:
+            return Facts.of(load_own(self.path, self.where, self.key))
+        if known.format == "generated":
+            options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
+            sha256 = hashlib.sha256(f"{known.name} version={known.version} {options}".encode()).hexdigest()
+            counts = generator(known.name).counts(**self.options)
+            return Facts(counts, known.n_features, None, {}, sha256, generated(known), known.notes)
+        if not known.has_checksums(parts):
+            dataset = load_card(known, parts, data_dir, download)
+            told = [
+                f"Unverified: the checksum of {file.file} is not known; that of the one used is "
+                f"{dataset.sha256s[file.file]}."
+                for file in known.files_of(parts)
+                if file.sha256 is None
+            ]
+            return Facts.of(dataset, [*known.notes, *told])
+        if verify:
+            files.fetch(known, data_dir, parts, download)
+        nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
+        hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
+        sha256, reader = combined_sha256(list(hashes.values())), formats.revision(known.format)
+        return Facts(known.label_counts(parts), known.n_features, nnz, hashes, sha256, reader, known.notes)
 
 
 def where_of(spec: DatasetSpec) -> str:
-    """Return what a message calls a dataset."""
+    """Return what messages call a dataset."""
     return f"dataset '{spec.label}'"
 
 
-def card_of(spec: DatasetSpec) -> Card | None:
-    """Return the card a spec names, or None for a user's own file; refuse what does not go together."""
+def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
+    """Return where the stream of a spec and its test set, if it has one, come from.
+
+    Raises
+    ------
+    InputError
+        The card is unknown, or keys of the spec do not go together.
+    """
     known = card(spec.name) if spec.path is None else None
     where = where_of(spec)
-    generated = known is not None and known.format == "generated"
+    is_generated = known is not None and known.format == "generated"
     for key, parts in (("parts", spec.parts), ("test", spec.test)):
         if parts is not None and known is None:
             instead = "remove it" if key == "parts" else "name the file of the test set with 'test_path'"
             raise InputError(f"{where}: '{key}' belongs to a dataset with a card, not to one with 'path'; {instead}")
-        if parts is not None and generated:
+        if parts is not None and is_generated:
             raise InputError(f"{where}: a generated dataset has no parts; remove '{key}'")
     if spec.test_path is not None and known is not None:
-        instead = "remove it" if generated else "name the card's parts to test on with 'test'"
+        instead = "remove it" if is_generated else "name the card's parts to test on with 'test'"
         raise InputError(f"{where}: 'test_path' belongs to a dataset with 'path', not to one with a card; {instead}")
-    if spec.options and not generated:
+    if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if known is not None and spec.test is not None:
-        learned = sorted(set(known.chosen_parts(spec.parts)) & set(known.chosen_parts(spec.test, "test")))
-        if learned:
-            raise InputError(
-                f"{where}: test: part '{learned[0]}' is one of the stream's; a test set has examples that are not "
-                "learned: name another part, or fewer 'parts'"
-            )
     if spec.task == "multiclass":
         for key, given in (("noise", spec.noise), ("balanced", spec.balanced)):
             if given:
                 raise InputError(f"{where}: '{key}' does not go with 'task: multiclass'; remove one of them")
-    return known
-
-
-def load(spec: DatasetSpec, known: Card | None, data_dir: Path | None) -> Dataset:
-    """Return the data of a stream that is not generated, in file order."""
     if known is None:
         assert spec.path is not None
-        return load_own(Path(spec.path), where_of(spec))
-    return load_card(known, known.chosen_parts(spec.parts), data_dir)
-
-
-def facts_of(spec: DatasetSpec, known: Card | None, data_dir: Path | None, download: bool) -> Facts:
-    """Return what is known of a stream's data."""
-    if known is None:
-        return Facts.of(load(spec, known, data_dir))
-    if known.format != "generated":
-        return card_facts(known, known.chosen_parts(spec.parts), data_dir, download)
-    source = generator(known.name)
-    options = source.check(spec.options, known.options, where_of(spec))
-    sha256 = _generator_sha256(known, options)
-    return Facts(source.counts(**options), known.n_features, None, {}, sha256, generated(known), known.notes)
-
-
-def card_facts(known: Card, parts: tuple[str, ...], data_dir: Path | None, download: bool) -> Facts:
-    """Return what is known of some parts of a card, whose files are found or fetched and verified.
-
-    Where the card does not know the checksums of all of them, they are read.
-    """
-    files.fetch(known, data_dir, parts, download)
-    if not known.has_checksums(parts):
-        dataset = load_card(known, parts, data_dir)
-        unverified = [file.file for file in known.files_of(parts) if file.sha256 is None]
-        told = [
-            f"Unverified: the checksum of {name} is not known; that of the one used is {dataset.sha256s[name]}."
-            for name in unverified
-        ]
-        return Facts.of(dataset, [*known.notes, *told])
-    nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
-    hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-    sha256 = combined_sha256(list(hashes.values()))
-    return Facts(known.label_counts(parts), known.n_features, nnz, hashes, sha256, reader(known.format), known.notes)
-
-
-def _generator_sha256(known: Card, options: dict[str, Any]) -> str:
-    text = f"{known.name} version={known.version} " + " ".join(f"{name}={options[name]}" for name in sorted(options))
-    return hashlib.sha256(text.encode()).hexdigest()
+        test = None if spec.test_path is None else Source(where, path=spec.test_path, key="test_path")
+        return Source(where, path=spec.path), test
+    if is_generated:
+        return Source(where, known, options=generator(known.name).check(spec.options, known.options, where)), None
+    stream = Source(where, known, known.chosen_parts(spec.parts))
+    if spec.test is None:
+        return stream, None
+    test = Source(where, known, known.chosen_parts(spec.test, "test"))
+    if learned := sorted(set(stream.parts) & set(test.parts)):
+        raise InputError(
+            f"{where}: test: part '{learned[0]}' is also in the stream; a test set has examples that are not learned: "
+            "name another part, or fewer 'parts'"
+        )
+    return stream, test

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.data.cards import Card, Label
-from budgetrun.data.dataset import Dataset, generated
-from budgetrun.data.generators import generator
+from budgetrun.data.cards import Label
+from budgetrun.data.dataset import canonical
+from budgetrun.data.formats import Matrix
 from budgetrun.data.scaling import scale_in_place
-from budgetrun.data.sources import card_of, facts_of, load, where_of
+from budgetrun.data.sources import Source, sources_of, where_of
 from budgetrun.data.tasks import task_signs
-from budgetrun.data.testset import TestSet, check_test, facts_of_test, load_test
+from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from budgetrun.config.schema import DatasetSpec
 
-# Raised whenever the rounds of a stream change: their order, labels, scaling or cap; part of every run id.
+# Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
-# What a random draw is for; each purpose has a stream of random numbers of its own.
+# What random numbers are drawn for; each purpose has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
 
@@ -38,16 +37,16 @@ class Stream:
     Attributes
     ----------
     X : ndarray or csr_array, shape (T, d), float64
-        The examples in the order of the rounds; C-contiguous, or CSR with int32 indices, sorted. The caller's own copy.
+        The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
     tasks : dict of task name to ndarray, shape (T,)
         int8, -1 or +1; or, for several classes, int16, each label's position in ``classes``.
     classes : list of labels, ascending
-        All labels of the data; for every task the same.
+        All labels of the data, the same for every task.
     test : TestSet or None
     """
 
-    X: np.ndarray | csr_array
-    tasks: dict[str, np.ndarray]
+    X: Matrix
+    tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)
     test: TestSet | None = None
 
@@ -64,7 +63,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class StreamInfo:
-    """What is known of a stream without drawing it.
+    """What is known of a stream before it is opened.
 
     Attributes
     ----------
@@ -73,23 +72,23 @@ class StreamInfo:
     n_features : int
         d.
     nnz_per_row : float or None
-        Mean number of non-zero values an example, over all the data read; None if the stream is dense.
+        Mean number of non-zero values per example, over all the data read; None if the stream is dense.
     task_names : list of str
     sha256 : str
-        Of the data: the file's content, several files' hashes together, or a generator's name, version and options;
+        Of the data: of the file's content, of several files' hashes, or of a generator's name, version and options;
         with a test set, of both together.
     files : dict of file name to str
         The sha256 of each file's decompressed content; empty for generated data.
     notes : list of str
-        The card's notes, and one for each file that is used unverified.
+        The card's notes, and one for each unverified file.
     classes : list of labels, ascending
-        All labels of the data; for every task the same.
+        All labels of the data, the same for every task.
     n_classes : int
-        How many values a task's labels have: 2 for signs.
+        The number of values that a task's labels take; 2 for signs.
     n_test : int
-        How many examples the test set has; 0 without one.
+        The number of examples in the test set; 0 without one.
     readers : list of str
-        The formats that the data are read in, each with its reader's revision, such as ``libsvm 1``.
+        The formats of the data, each with its revision, such as ``libsvm 1``.
     """
 
     n_examples: int
@@ -112,41 +111,37 @@ def open_stream(
     data_dir: Path | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Stream:
-    """Return the stream of one repetition: balanced, permuted, labels flipped, capped, then scaled; and its test set.
+    """Return the stream of one repetition with its test set.
 
-    Everything random depends on the seed, the dataset's name (not its label) and the repetition alone; labels of one
-    dataset that differ in scaling, noise or cap see the same permutation, and the flips at a smaller noise are among
-    those at a larger one. A flipped round is flipped in every task.
+    Examples are balanced, permuted, their labels flipped, then capped and scaled, in this order.
+
+    All randomness depends only on the seed, the dataset's name (not its label) and the repetition. Entries of one
+    dataset that differ in scaling, noise or cap therefore see the same permutation, and the labels flipped at a smaller
+    noise are among those flipped at a larger one. A flipped round is flipped in every task.
 
     Parameters
     ----------
     spec : DatasetSpec
     seed : int, >= 0
-        The config's.
+        The config's seed.
     repetition : int, >= 0
     data_dir : Path or None
-        The folder to look for files in first.
+        The folder in which files are looked for first.
     tasks : sequence of str or None
-        Names of the tasks wanted; None takes all.
+        Names of the wanted tasks; None for all.
 
     Raises
     ------
     InputError
         The spec does not fit the data, or a file is at fault.
     DataMissingError
-        A file is neither here nor to be had.
+        A file is neither on this machine nor can it be downloaded.
     """
     where = where_of(spec)
-    known = card_of(spec)
-    rng = _randomness(spec.name, seed, repetition)
-    dataset: Dataset
-    if known is not None and known.format == "generated":
-        source = generator(known.name)
-        options = source.check(spec.options, known.options, where)
-        dataset = Dataset.of(*source.draw(rng(POINTS), **options), {}, generated(known))
-    else:
-        dataset = load(spec, known, data_dir)
-    signs = _signs(spec, known, dataset.classes)
+    source, test_source = sources_of(spec)
+    rng = _generators(spec.name, seed, repetition)
+    dataset = source.load(data_dir, rng(POINTS))
+    signs = _signs(spec, source, dataset.classes)
     wanted = list(signs) if tasks is None else list(tasks)
     for name in wanted:
         if name not in signs:
@@ -163,30 +158,42 @@ def open_stream(
     X = _take(dataset.X, rows)
     codes = dataset.codes[rows]
     test = None
-    if spec.has_test:
-        test_X, test_codes = load_test(spec, known, data_dir, dataset)
+    if test_source is not None:
+        test_X, test_codes = fitted(where, test_source.load(data_dir, rng(POINTS)), dataset)
         test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
     scale_in_place(X, spec.scale, where, None if test is None else test.X)
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
 
 
-def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool = True) -> StreamInfo:
-    """Return a stream's size, tasks and checksums; its files are found or fetched and verified.
+def stream_info(
+    spec: DatasetSpec, data_dir: Path | None = None, download: bool = True, *, verify: bool = True
+) -> StreamInfo:
+    """Return a stream's size, tasks and checksums.
 
-    A card's files are hashed but not parsed; files of a user's own, and those whose checksums a card does not know, are
-    read. Without ``download``, a file that is not on this machine is missing.
+    Files whose checksums a card knows are found or fetched and verified, but not parsed. A user's own files, and files
+    of a card without known checksums, are read.
+
+    Parameters
+    ----------
+    spec : DatasetSpec
+    data_dir : Path or None
+        The folder in which files are looked for first.
+    download : bool
+        Whether to download files that are not on this machine.
+    verify : bool
+        False takes the card's word for files whose checksums it knows: they are neither looked for nor hashed.
 
     Raises
     ------
     InputError
         The spec does not fit the data, or a file is at fault.
     DataMissingError
-        A file is neither here nor to be had.
+        A file is neither on this machine nor can it be downloaded.
     """
     where = where_of(spec)
-    known = card_of(spec)
-    facts = facts_of(spec, known, data_dir, download)
-    signs = _signs(spec, known, list(facts.counts))
+    source, test_source = sources_of(spec)
+    facts = source.facts(data_dir, download, verify)
+    signs = _signs(spec, source, list(facts.counts))
     n_read = sum(facts.counts.values())
     n_examples = n_read
     if spec.balanced:
@@ -198,8 +205,8 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool 
 
     sha256, n_test = facts.sha256, 0
     hashes, notes, readers = dict(facts.files), list(facts.notes), [facts.reader]
-    if spec.has_test:
-        test = facts_of_test(spec, known, data_dir, download)
+    if test_source is not None:
+        test = test_source.facts(data_dir, download, verify)
         check_test(where, facts, test)
         n_test = sum(test.counts.values())
         sha256 = hashlib.sha256(f"stream {sha256}\ntest {test.sha256}".encode()).hexdigest()
@@ -221,32 +228,31 @@ def stream_info(spec: DatasetSpec, data_dir: Path | None = None, download: bool 
     )
 
 
-def _signs(spec: DatasetSpec, known: Card | None, classes: Sequence[Label]) -> dict[str, np.ndarray]:
-    return task_signs(classes, spec.task, spec.positive, known.positive if known else None, where_of(spec))
+def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:
+    default_positive = None if source.card is None else source.card.positive
+    return task_signs(classes, spec.task, spec.positive, default_positive, where_of(spec))
 
 
-def _randomness(name: str, seed: int, repetition: int) -> Any:
+def _generators(name: str, seed: int, repetition: int) -> Callable[[int], np.random.Generator]:
+    """Return a function that gives the random number generator of each purpose."""
     crc = zlib.crc32(name.encode())
     return lambda purpose: np.random.default_rng([seed, crc, repetition, purpose])
 
 
-def _binary(signs: dict[str, np.ndarray], where: str) -> np.ndarray:
-    """Return the signs of the one task that balancing goes by."""
+def _binary(signs: dict[str, NDArray[Any]], where: str) -> NDArray[Any]:
+    """Return the signs of the only task, by which a stream is balanced."""
     if list(signs) != ["-"]:
         raise InputError(f"{where}: 'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'")
     return signs["-"]
 
 
-def _balanced(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+def _balanced(rng: np.random.Generator, y: NDArray[np.int8]) -> NDArray[np.intp]:
     """Return the rows of the smaller class and as many random ones of the larger, in file order."""
     small, large = sorted((np.flatnonzero(y > 0), np.flatnonzero(y < 0)), key=len)
     return np.sort(np.concatenate([small, rng.choice(large, size=len(small), replace=False)]))
 
 
-def _take(X: np.ndarray | csr_array, rows: np.ndarray) -> np.ndarray | csr_array:
+def _take(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
     if isinstance(X, np.ndarray):
         return X[rows].astype(np.float64, order="C", copy=False)
-    taken = X[rows]
-    taken.sort_indices()
-    taken.indices, taken.indptr = taken.indices.astype(np.int32), taken.indptr.astype(np.int32)
-    return taken
+    return canonical(X[rows])

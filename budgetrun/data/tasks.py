@@ -1,4 +1,4 @@
-"""Labels to tasks: which labels of a dataset become +1 and which -1, or the codes of several classes."""
+"""From labels to tasks: which labels of a dataset become +1 and which -1, or the codes of several classes."""
 
 from __future__ import annotations
 
@@ -7,38 +7,44 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.errors import InputError
 
-MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would make 1,716
+MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
 MAX_CLASSES = 1000
 
 
 def task_signs(
     classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
-) -> dict[str, np.ndarray]:
-    """Return each task's sign of every label, or its code.
+) -> dict[str, NDArray[Any]]:
+    """Return the sign of every label in each task, or its code.
 
     Parameters
     ----------
     classes : sequence of labels, shape (k,)
-        The labels that the data hold, ascending.
+        The labels found in the data, ascending.
     task : 'binary', 'equal_splits' or 'multiclass'
-        ``binary``: one task, ``-``. ``equal_splits``: every way to divide the labels into two halves, named like
-        ``01234|56789``; the half that holds the first label stands first and is +1; in lexicographic order.
-        ``multiclass``: one task, ``-``, in which each label is a class of its own, 2 to `MAX_CLASSES` of them.
+        ``binary``: one task, ``-``. ``equal_splits``: one task for every way to divide the labels into two halves,
+        named like ``01234|56789``, in lexicographic order; the half with the first label comes first and is +1.
+        ``multiclass``: one task, ``-``, in which each label is its own class, 2 to `MAX_CLASSES` of them.
     positive : label, list of labels or None
         For ``binary``: these become +1, all others -1.
     default_positive : sequence of labels or None
-        The same, where ``positive`` is None and there is a card's choice. Where both are None, the smaller of two
-        labels becomes -1 and the larger +1.
+        The card's choice, used if ``positive`` is None. If both are None, the smaller of two labels becomes -1 and the
+        larger +1.
     where : str
         The dataset, for messages.
 
     Returns
     -------
     dict of task name to ndarray, shape (k,), int8, -1 or +1; or int16, 0 to k - 1, for ``multiclass``
+
+    Raises
+    ------
+    InputError
+        The labels or ``positive`` do not fit the task.
     """
     if task != "binary":
         if positive is not None:
@@ -66,7 +72,7 @@ def listed(labels: Sequence[Label]) -> str:
     return shown + (" ..." if len(labels) > 20 else "")
 
 
-def _chosen(classes: Sequence[Label], positive: Sequence[Any], where: str) -> np.ndarray:
+def _chosen(classes: Sequence[Label], positive: Sequence[Any], where: str) -> NDArray[np.int8]:
     signs = np.full(len(classes), -1, dtype=np.int8)
     for label in positive:
         matches = [k for k, known in enumerate(classes) if _same(label, known)]
@@ -87,7 +93,7 @@ def _same(label: Any, known: Label) -> bool:
         return False
 
 
-def _codes(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:
+def _codes(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
     k = len(classes)
     if not 2 <= k <= MAX_CLASSES:
         advice = "nothing can be learned from a single label" if k < 2 else "is the label a measured number?"
@@ -97,7 +103,7 @@ def _codes(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:
     return {"-": np.arange(k, dtype=np.int16)}
 
 
-def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, np.ndarray]:
+def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
     k = len(classes)
     if k % 2 or not 2 <= k <= MAX_SPLIT_LABELS:
         raise InputError(

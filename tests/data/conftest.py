@@ -6,7 +6,7 @@ import hashlib
 import numpy as np
 import pytest
 import yaml
-from made_images import idx
+from made_files import idx
 
 from budgetrun.data import cards, files
 

@@ -38,15 +38,17 @@ def transcript(phones=PHONES):
 
 
 def write_part(folder, speakers, sound=None, phones=None, lower=False):
-    """Write ten sentences of each speaker below a folder, two of them SA; all alike but for their names."""
+    """Write ten sentences per speaker, two of them SA, alike except for their names; and a file of another kind."""
     sound = sphere(tone(2640)) if sound is None else sound
     phones = transcript() if phones is None else phones
     names = [*(f"SX{k}" for k in range(1, 6)), *(f"SI{k}" for k in range(1, 4)), "SA1", "SA2"]
     for number, speaker in enumerate(speakers):
         home = folder / (f"dr{number % 8 + 1}/{speaker.lower()}" if lower else f"DR{number % 8 + 1}/{speaker}")
         home.mkdir(parents=True)
+        if not number:
+            (home / "SX1.TXT").write_bytes(b"0 2640 words\n")
         for name in names:
-            for suffix, content in ((".WAV", sound), (".PHN", phones), (".TXT", b"0 2640 words\n")):
+            for suffix, content in ((".WAV", sound), (".PHN", phones)):
                 (home / (name + suffix).lower() if lower else home / (name + suffix)).write_bytes(content)
 
 

@@ -1,4 +1,4 @@
-"""Cards, the search for files, checksums and downloads."""
+"""The search for files, their checksums, and downloads."""
 
 import bz2
 import gzip
@@ -8,78 +8,12 @@ import lzma
 import threading
 
 import pytest
+from faults import message
+from made_files import CONTENT, SHA256, small_card
 
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import card, fetch, files, list_cards, stream_info, verify
-from budgetrun.errors import DataMissingError, InputError
-
-CONTENT = b"1 1:2\n-1 1:3\n"
-SHA256 = hashlib.sha256(CONTENT).hexdigest()
-
-
-def message(call, *args, kind=InputError, **kwargs):
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
-
-
-def small_card(made, urls=(), file="f/small.gz"):
-    made.write(
-        {
-            "name": "small", "title": "small", "description": "made", "source": "made", "licence": "none",
-            "homepage": "none", "format": "libsvm", "n_features": 3, "default_parts": ["all"],
-            "files": {"all": [{"file": file, "urls": list(urls), "sha256": SHA256, "sha256_stored": SHA256}]},
-            "n_examples": {"all": 2}, "labels": {"all": {-1: 1, 1: 1}},
-        }
-    )  # fmt: skip
-    return card("small")
-
-
-# Cards
-
-
-def test_every_card_of_the_project_is_sound():
-    found = {c.name: c for c in list_cards()}
-    assert list(found) == sorted(found)
-    assert set(found) >= {"mnist", "usps", "census_income", "noisy_gaussians", "a9a", "ijcnn1", "cod_rna", "w8a"}
-    assert set(found) >= {"phishing", "susy_30000", "covtype_92962"}
-    for c in found.values():
-        assert c.notes
-        assert c.licence
-        for file in c.files_of(tuple(c.files)):
-            assert all(url.startswith(("https://", "http://yann.lecun.com")) for url in file.urls)
-
-
-def test_unknown_card_names_the_nearest():
-    tail = "  (budgetrun list datasets; your own file needs 'path')"
-    assert message(card, "mnists") == f"unknown dataset 'mnists'; did you mean 'mnist'?{tail}"
-    assert message(card, "zzz").startswith("unknown dataset 'zzz'; known: a9a census_income cod_rna ")
-    assert message(card, "../datasets/a9a").startswith("unknown dataset '../datasets/a9a'; ")
-
-
-def test_parts_are_checked():
-    a9a = card("a9a")
-    assert a9a.chosen_parts(None) == ("train",)
-    assert a9a.chosen_parts(["test", "train"]) == ("test", "train")
-    told = "dataset 'a9a': parts: unknown part 'tset'; its parts are: train test"
-    assert message(a9a.chosen_parts, ["tset"]) == told
-    told = "dataset 'a9a': parts: name each part once; its parts are: train test"
-    assert message(a9a.chosen_parts, ["test", "test"]) == told
-
-
-@pytest.mark.parametrize(
-    "change", [{"n_examples": {"all": 3}}, {"labels": {}}, {"default_parts": ["x"]}, {"surprise": 1}, {"version": "x"}]
-)
-def test_a_faulty_card_names_its_file(made, change):
-    made.write({**small_card(made).model_dump(), "name": "other", **change})
-    assert message(card, "other").startswith(f"{made.cards / 'other.yaml'}: not a dataset card: ")
-
-
-def test_a_card_is_named_after_its_file(made):
-    small_card(made)
-    (made.cards / "other.yaml").write_text((made.cards / "small.yaml").read_text())
-    assert message(card, "other") == f"{made.cards / 'other.yaml'}: a card is named after its file, got name 'small'"
-
+from budgetrun.data import card, fetch, files, stream_info, verify
+from budgetrun.errors import DataMissingError
 
 # The search
 
@@ -126,7 +60,7 @@ def test_wrong_checksum(made):
     found = hashlib.sha256(CONTENT + b" ").hexdigest()
     assert message(fetch, small, made.data) == (
         f"{path}: not the f/small.gz of dataset 'small': the sha256 of its content is {found}, expected {SHA256}; "
-        "replace it by the original, or remove it and type 'budgetrun data fetch small'"
+        "replace it with the original, or remove it and type 'budgetrun data fetch small'"
     )
     assert verify(small, made.data) == [(small.files["all"][0], path, "wrong checksum")]
 
@@ -144,10 +78,10 @@ def test_verify_tells_each_state_and_downloads_nothing(made):
 
 def test_missing_without_an_address_says_where_to_put_it(made):
     assert message(fetch, small_card(made), kind=DataMissingError) == (
-        "dataset 'small': 1 of 1 files are not on this machine (f/small.gz has no public address; "
-        "datasets/small.yaml says how it was made)\n"
+        "dataset 'small': 1 of 1 files are missing, and f/small.gz has no public address; "
+        "see datasets/small.yaml for how it was made\n"
         f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
-        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+        "  or name a folder that has them with --data or $BUDGETRUN_DATA"
     )
 
 
@@ -224,16 +158,16 @@ def test_a_download_that_fails_leaves_nothing_behind(made, server, case):
     url = f"{server.url}/small.gz"
     wrong = hashlib.sha256(b"other").hexdigest()
     answers = {
-        "truncated": (answer(stored[:20], len(stored)), f"{url} cannot be had: ChunkedEncodingError"),
-        "torn": (answer(stored[:20]), f"{url} sent a damaged file, not kept"),
-        "wrong": (answer(b"other"), f"{url} sent another file, not kept: sha256 {wrong}, expected {SHA256}"),
-        "404": ((404, b"", 0), f"{url} cannot be had: HTTP 404"),
+        "truncated": (answer(stored[:20], len(stored)), f"the download of {url} failed (ChunkedEncodingError)"),
+        "torn": (answer(stored[:20]), f"{url} sent a damaged file, which was discarded"),
+        "wrong": (answer(b"other"), f"{url} sent another file, which was discarded: sha256 {wrong}, expected {SHA256}"),
+        "404": ((404, b"", 0), f"the download of {url} failed (HTTP 404)"),
     }
     server.answers["/small.gz"], reason = answers[case]
     assert message(fetch, small_card(made, [url]), kind=DataMissingError) == (
-        f"dataset 'small': 1 of 1 files are not on this machine ({reason})\n"
+        f"dataset 'small': 1 of 1 files are missing, and {reason}\n"
         f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
-        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+        "  or name a folder that has them with --data or $BUDGETRUN_DATA"
     )
     assert kept(made) == []
 
@@ -264,10 +198,10 @@ def test_without_network_all_files_are_named_and_one_is_tried(made, monkeypatch)
     second = {**fields["files"]["all"][0], "file": "f/second", "urls": ["http://far/second"]}
     made.write({**fields, "name": "two", "files": {"all": [*fields["files"]["all"], second]}})
     assert message(fetch, card("two"), kind=DataMissingError) == (
-        "dataset 'two': 2 of 2 files are not on this machine (http://far/small cannot be had: ConnectionError)\n"
+        "dataset 'two': 2 of 2 files are missing, and the download of http://far/small failed (ConnectionError)\n"
         f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
         f"  put f/second at {made.cache / 'f/second'}\n"
-        "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+        "  or name a folder that has them with --data or $BUDGETRUN_DATA"
     )
     assert tried == ["http://far/small"]
 
@@ -304,9 +238,9 @@ def test_a_file_without_checksum_is_never_downloaded(made, monkeypatch):
             stream_info, DatasetSpec(name=unknown_card(made).name), made.data, download, kind=DataMissingError
         )
         assert told == (
-            "dataset 'unknown': 1 of 1 files are not on this machine (what has no known checksum is never downloaded)\n"
+            "dataset 'unknown': 1 of 1 files are missing, and files without a known checksum are never downloaded\n"
             f"  put f/small.gz (from http://127.0.0.1:9/small) at {made.cache / 'f/small.gz'}\n"
-            "  or name a folder that holds them with --data or $BUDGETRUN_DATA"
+            "  or name a folder that has them with --data or $BUDGETRUN_DATA"
         )
 
 
@@ -323,7 +257,7 @@ def test_a_file_without_checksum_is_held_against_the_card(made, content, changes
     path = made.data / "small"
     path.write_bytes(content)
     assert message(stream_info, DatasetSpec(name="unknown", task="multiclass"), made.data) == (
-        f"{path}: {told}; the file is another one or not whole: replace it by the original"
+        f"{path}: {told}; this is another file, or an incomplete one: replace it with the original"
     )
 
 

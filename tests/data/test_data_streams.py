@@ -5,21 +5,17 @@ import hashlib
 import numpy as np
 import pytest
 import scipy.sparse
+import yaml
+from faults import message
 
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import dataset as datasets
-from budgetrun.data import open_stream, stream_info
-from budgetrun.errors import InputError
+from budgetrun.data import files, open_stream, stream_info
+from budgetrun.data.formats import csv, idx
+from budgetrun.errors import DataMissingError, InputError
 
 
 def spec(name, **fields):
     return DatasetSpec(name=name, **fields)
-
-
-def fault(call, *args, **kwargs):
-    with pytest.raises(InputError) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture
@@ -132,8 +128,8 @@ def test_a_stream_is_the_callers_own(own):
 
 def test_a_file_is_parsed_once(own, monkeypatch):
     calls = []
-    parse = datasets.parse_table
-    monkeypatch.setattr(datasets, "parse_table", lambda *args: calls.append(1) or parse(*args))
+    parse = csv.parse_table
+    monkeypatch.setattr(csv, "parse_table", lambda *args: calls.append(1) or parse(*args))
     for repetition in range(3):
         open_stream(spec("own", path=own), 0, repetition)
     assert len(calls) <= 1
@@ -218,7 +214,7 @@ def test_info_of_a_card(pair, digits):
 
 
 def test_info_of_a_card_parses_nothing(digits, monkeypatch):
-    monkeypatch.setattr(datasets, "parse_idx", None)
+    monkeypatch.setattr(idx, "parse_idx", None)
     assert stream_info(spec("digits", positive=3), digits.data).n_examples == 30
 
 
@@ -230,6 +226,35 @@ def test_info_of_an_own_file(own, tmp_path):
     sparse = tmp_path / "s.libsvm"
     sparse.write_text("1 1:1 99:2\n-1\n")
     assert stream_info(spec("s", path=sparse)).nnz_per_row == 1.0
+
+
+# Without the files
+
+
+def test_info_from_the_card_alone(pair, digits):
+    specs = [spec("pair"), spec("pair", test=("test",), n_examples=9), spec("digits", task="equal_splits")]
+    verified = [stream_info(one, pair.data) for one in specs]
+    for path in [path for path in pair.data.rglob("*") if path.is_file()]:
+        path.unlink()
+    for one, info in zip(specs, verified, strict=True):
+        assert stream_info(one, verify=False) == info
+        message(stream_info, one, None, False, kind=DataMissingError)
+
+
+def test_info_from_the_card_alone_looks_for_no_file(pair, monkeypatch):
+    monkeypatch.setattr(files, "find", None)
+    assert stream_info(spec("pair"), verify=False).n_examples == 40
+
+
+def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_cache):
+    known = yaml.safe_load((pair.cards / "pair.yaml").read_text())
+    for file in known["files"]["train"]:
+        file["sha256"] = None
+    pair.write({**known, "name": "unverified"})
+    assert stream_info(spec("own", path=own), verify=False) == stream_info(spec("own", path=own))
+    found = stream_info(spec("unverified"), pair.data, verify=False)
+    assert found == stream_info(spec("unverified"), pair.data)
+    message(stream_info, spec("unverified"), None, False, verify=False, kind=DataMissingError)
 
 
 # What does not go together
@@ -278,12 +303,12 @@ def test_info_of_an_own_file(own, tmp_path):
 )
 def test_faults_are_told_before_and_by_the_stream(own, fields, told):
     wrong = spec(**{"path": own, **fields})
-    assert fault(stream_info, wrong) == told
-    assert fault(open_stream, wrong, 0, 0) == told
+    assert message(stream_info, wrong) == told
+    assert message(open_stream, wrong, 0, 0) == told
 
 
 def test_unknown_task(own):
-    told = fault(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
+    told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
 
 

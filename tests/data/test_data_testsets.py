@@ -5,20 +5,14 @@ import hashlib
 import numpy as np
 import pytest
 import scipy.sparse
+from faults import message
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
-from budgetrun.errors import InputError
 
 
 def spec(name, **fields):
     return DatasetSpec(name=name, **fields)
-
-
-def fault(call, *args, **kwargs):
-    with pytest.raises(InputError) as caught:
-        call(*args, **kwargs)
-    return str(caught.value)
 
 
 @pytest.fixture
@@ -79,8 +73,8 @@ def test_a_cap_keeps_all_classes(digits):
 )
 def test_what_several_classes_refuse(digits, fields, told):
     wrong = spec("digits", task="multiclass", **fields)
-    assert fault(stream_info, wrong, digits.data) == f"dataset 'digits': {told}"
-    assert fault(open_stream, wrong, 0, 0, digits.data) == f"dataset 'digits': {told}"
+    assert message(stream_info, wrong, digits.data) == f"dataset 'digits': {told}"
+    assert message(open_stream, wrong, 0, 0, digits.data) == f"dataset 'digits': {told}"
 
 
 # Test parts of a card
@@ -118,7 +112,7 @@ def test_the_hash_of_a_stream_changes_with_its_test_set_alone(pair):
 
 def test_every_split_is_tested(made, digits):
     images = np.arange(60, dtype=np.uint8).reshape(10, 2, 3)
-    from made_images import idx
+    from made_files import idx
 
     of = {part: {f"d/{part}-x": idx(images), f"d/{part}-y": idx(np.arange(10, dtype=np.uint8)[::step])}
           for part, step in (("train", 1), ("test", -1))}  # fmt: skip
@@ -141,12 +135,12 @@ def test_every_split_is_tested(made, digits):
     [
         (
             {"name": "pair", "test": ("train",)},
-            "dataset 'pair': test: part 'train' is one of the stream's; a test set has examples that are not learned: "
+            "dataset 'pair': test: part 'train' is also in the stream; a test set has examples that are not learned: "
             "name another part, or fewer 'parts'",
         ),
         (
             {"name": "pair", "parts": ("train", "test"), "test": ("test",)},
-            "dataset 'pair': test: part 'test' is one of the stream's; a test set has examples that are not learned: "
+            "dataset 'pair': test: part 'test' is also in the stream; a test set has examples that are not learned: "
             "name another part, or fewer 'parts'",
         ),
         (
@@ -166,15 +160,15 @@ def test_every_split_is_tested(made, digits):
     ],
 )
 def test_what_does_not_go_together(pair, fields, told):
-    assert fault(stream_info, spec(**fields), pair.data) == told
-    assert fault(open_stream, spec(**fields), 0, 0, pair.data) == told
+    assert message(stream_info, spec(**fields), pair.data) == told
+    assert message(open_stream, spec(**fields), 0, 0, pair.data) == told
 
 
 def test_generated_data_are_not_tested():
     told = "dataset 'noisy_gaussians': a generated dataset has no parts; remove 'test'"
-    assert fault(stream_info, spec("noisy_gaussians", test=("test",))) == told
+    assert message(stream_info, spec("noisy_gaussians", test=("test",))) == told
     told = "dataset 'noisy_gaussians': 'test_path' belongs to a dataset with 'path', not to one with a card; remove it"
-    assert fault(stream_info, spec("noisy_gaussians", test_path="x.csv")) == told
+    assert message(stream_info, spec("noisy_gaussians", test_path="x.csv")) == told
 
 
 # A test file of one's own
@@ -225,9 +219,9 @@ def test_a_sparse_test_file_beside_a_dense_stream(own):
 
 def features(test, stream):
     return (
-        f"dataset 's': the test set has {test} features and the stream {stream}; they must be as many, but a LIBSVM "
-        "test file may lack the last ones (where the stream's file lacks them, write its last feature once with value "
-        "0)"
+        f"dataset 's': the test set has {test} features and the stream {stream}; the numbers must be equal, except "
+        "that a LIBSVM test file may lack the last features (if the stream's file lacks them, write its last feature "
+        "once with value 0)"
     )
 
 
@@ -240,19 +234,19 @@ def features(test, stream):
         (
             "1,2,3\n2,3,4\n",
             "1,2,3\n4,2,3\n3,1,1\n",
-            "dataset 's': the test set has labels that the stream has not: 3 4; the stream's labels are: 1 2",
+            "dataset 's': the test set has labels that the stream does not have: 3 4; the stream's labels are: 1 2",
         ),
         (
             "1,2,3\n2,3,4\n",
             "1,2,3\n2,3,4\n",
-            "dataset 's': test_path: the stream's own data once more; a test set has examples that are not learned",
+            "dataset 's': test_path: the same data as the stream's; a test set has examples that are not learned",
         ),
     ],
 )
 def test_test_files_that_do_not_fit(own, learned, tested, told):
     wrong = spec("s", path=own("s", learned), test_path=own("t", tested))
-    assert fault(stream_info, wrong) == told
-    assert fault(open_stream, wrong, 0, 0) == told
+    assert message(stream_info, wrong) == told
+    assert message(open_stream, wrong, 0, 0) == told
 
 
 def test_a_feature_named_with_value_zero_widens_a_stream(own):
@@ -263,4 +257,4 @@ def test_a_feature_named_with_value_zero_widens_a_stream(own):
 def test_a_test_file_that_is_not_there(own, tmp_path):
     stream = spec("s", path=own("s.csv", "1,0\n2,4\n"), test_path=tmp_path / "none.csv")
     told = f"dataset 's': test_path: no file {tmp_path / 'none.csv'}; give a path from the config's folder, or an "
-    assert fault(stream_info, stream) == f"{told}absolute one"
+    assert message(stream_info, stream) == f"{told}absolute one"

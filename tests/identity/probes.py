@@ -198,7 +198,7 @@ def _data_probes(folder):
 
 
 def _reader_probes():
-    from budgetrun.data import dataset
+    from budgetrun.data import formats
 
     census = importlib.import_module("budgetrun.data.formats.census_income")
     idx = importlib.import_module("budgetrun.data.formats.idx")
@@ -216,7 +216,7 @@ def _reader_probes():
         "zip_digits": lambda: [_array(a) for a in table.parse_table(digits, "probe")],
     }
     for kind, outcome in found.items():
-        yield f"reader {kind}", [f"{kind} {dataset.REVISIONS[kind]}"], outcome
+        yield f"reader {kind}", [formats.revision(kind)], outcome
 
 
 def _stream(spec):

@@ -183,7 +183,7 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     lines = [untimed(line) for line in lines]
     assert lines[0] == "small: 16 runs, 0 done, 16 to do"
     assert lines[1].startswith("  noisy_gaussians: 40 rounds x 2 features, 16 runs, 16 to do, about _ s of one core, ")
-    assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are not on this machine")
+    assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are missing")
     assert lines[-1].startswith("  estimate: about _ s with --jobs 1, at most 0.")
     assert os.listdir(tmp_path) == ["small.yaml"]
 
@@ -294,7 +294,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
 def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, made, monkeypatch):
     from budgetrun.data.files import _Failure
 
-    monkeypatch.setattr("budgetrun.data.files._download", lambda *_: _Failure("no network", offline=True))
+    monkeypatch.setattr("budgetrun.data.files._download", lambda *_: _Failure("the download failed", offline=True))
     monkeypatch.setattr("budgetrun.data.files.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.delenv("BUDGETRUN_DATA", raising=False)
     path = config(tmp_path, datasets=[{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}])
@@ -302,10 +302,10 @@ def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, made, monkeyp
         code, err = made(path)
         assert code == 1
         assert err.splitlines()[:5] == [
-            "dataset 'usps': 2 of 2 files are not on this machine (no network)",
+            "dataset 'usps': 2 of 2 files are missing, and the download failed",
             f"  put usps/zip.train.gz at {tmp_path}/cache/usps/zip.train.gz",
             f"  put usps/zip.test.gz at {tmp_path}/cache/usps/zip.test.gz",
-            "  or name a folder that holds them with --data or $BUDGETRUN_DATA",
+            "  or name a folder that has them with --data or $BUDGETRUN_DATA",
             f"small: {n_made} runs to do, {16 - n_made} done, in {tmp_path}/results/small",
         ]
     assert len(finished(tmp_path / "results" / "small")) == 16

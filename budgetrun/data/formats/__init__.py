@@ -1,1 +1,120 @@
-"""Readers of file formats: bytes to examples and labels."""
+"""File formats: one module each, found by its name, that turns the contents of files into examples and labels.
+
+A module defines ``REVISION``, ``SUFFIXES`` and ``read`` as described in `Format`. It may also define
+
+- ``sniff(head)``: whether a user's own file whose suffix no format claims looks like this format, judged by the first
+  64 KB of its content;
+- ``members(folder, part)``: for datasets that are folders, the files that are read from one, by name and in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.registry import modules
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Matrix: TypeAlias = "NDArray[Any] | csr_array"
+LabelColumn = Literal["first", "last"]
+
+
+class Content(NamedTuple):
+    """The decompressed content of a file, and the file's name for messages."""
+
+    content: bytes
+    where: str
+
+
+class Layout(NamedTuple):
+    """What a card knows about the content of its files; the defaults are those of a user's own file.
+
+    Attributes
+    ----------
+    n_features : int or None
+        d; None if the file decides.
+    label_column : 'first' or 'last'
+    """
+
+    n_features: int | None = None
+    label_column: LabelColumn = "first"
+
+
+class Examples(NamedTuple):
+    """Examples and labels in file order.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d), float64 or uint8; or csr_array, shape (n, d), float64
+    y : ndarray, shape (n,), numbers or str
+    open_ended : bool
+        Whether further features may exist that are zero in every example.
+    """
+
+    X: Matrix
+    y: NDArray[Any]
+    open_ended: bool = False
+
+
+class Format(Protocol):
+    """What every module of this package defines.
+
+    Attributes
+    ----------
+    REVISION : int, >= 1
+        Raised whenever the module reads something different from the same file; part of the run ids of its data.
+    SUFFIXES : tuple of str
+        The suffixes, such as ``.csv``, of the users' own files that are read in this format.
+    """
+
+    REVISION: int
+    SUFFIXES: tuple[str, ...]
+
+    def read(self, files: Sequence[Content], layout: Layout) -> Examples:
+        """Return the examples of some files, one file after the other.
+
+        Raises
+        ------
+        InputError
+            A file is not in this format; names the file and the place of the first fault.
+        """
+        ...
+
+
+def all_formats() -> dict[str, Format]:
+    """Return all formats by name."""
+    return {module.__name__.rpartition(".")[2]: cast(Format, module) for module in modules(__name__)}
+
+
+def revision(name: str) -> str:
+    """Return a format with its revision, such as ``libsvm 1``."""
+    return f"{name} {all_formats()[name].REVISION}"
+
+
+def format_of(name: str, content: bytes) -> str:
+    """Return the format of a user's own file: the one that claims its suffix, or recognizes its content, or a table."""
+    formats = all_formats()
+    suffix = Path(name).suffix.lower()
+    claiming = [name for name, module in formats.items() if suffix in module.SUFFIXES]
+    sniffing = (name for name, module in formats.items() if hasattr(module, "sniff") and module.sniff(content[:65536]))
+    return claiming[0] if claiming else next(sniffing, "csv")
+
+
+def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]]) -> Examples:
+    """Return the examples of several files as one, dense if those of all files are."""
+    if len(parts) == 1:
+        return Examples(*parts[0])
+    matrices = [X for X, _ in parts]
+    y = np.concatenate([y for _, y in parts])
+    if all(isinstance(X, np.ndarray) for X in matrices):
+        return Examples(np.concatenate(matrices), y)
+
+    from scipy.sparse import vstack
+
+    return Examples(vstack(matrices, format="csr"), y)

@@ -1,16 +1,22 @@
-"""Census-Income (KDD): 42 columns of numbers, codes and words, made into numbers."""
+"""Census-Income (KDD): 42 columns of numbers, codes and words, turned into numbers."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.data.formats import Content, Examples, Layout
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# The columns of the file, in order, as the data set's own description names them.
+REVISION = 1
+SUFFIXES = ()
+# The columns of the file in order, named as in the dataset's own description.
 COLUMNS = (
     "age", "class of worker", "industry code", "occupation code", "education", "wage per hour",
     "enrolled in edu inst last wk", "marital status", "major industry code", "major occupation code", "race",
@@ -30,13 +36,18 @@ NUMERIC = (
 )  # fmt: skip
 
 
-def parse_census(content: bytes) -> tuple[csr_array, np.ndarray]:
+def read(files: Sequence[Content], layout: Layout) -> Examples:
+    """Read all files together with `parse_census`, so that they share categories and ranges."""
+    return Examples(*parse_census(b"".join(file.content for file in files)))
+
+
+def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
     """Turn Census-Income text into features: 7 numbers in [0, 1], and an indicator for each category of the rest.
 
-    The 7 columns of `NUMERIC` are scaled to [0, 1] by the least and the largest value in ``content``. Each of the other
-    33 columns, coded numbers included, becomes one 0/1 feature a category, categories sorted as text; ``?`` is a
-    category like any other. The instance weight is left out, as the data set's description demands. Features stand
-    in the order of the columns.
+    The 7 columns of `NUMERIC` are scaled to [0, 1] by the smallest and the largest value in ``content``. Each of the
+    other 33 columns, coded numbers included, becomes one 0/1 feature per category, with categories sorted as text;
+    ``?`` is a category like any other. The instance weight is left out, as the dataset's description requires.
+    Features are in the order of the columns.
 
     Parameters
     ----------
@@ -46,17 +57,17 @@ def parse_census(content: bytes) -> tuple[csr_array, np.ndarray]:
     Returns
     -------
     X : csr_array, shape (n, d), float64
-        33 ones a row, and up to 7 numbers. The training file has d = 510.
+        33 ones per row, and up to 7 numbers. The training file has d = 510.
     y : ndarray of str, shape (n,)
         The last column without its leading blank: ``- 50000.`` or ``50000+.``.
     """
     import pandas as pd
     from scipy.sparse import csr_array
 
-    types: dict[str, str] = {name: "float64" if name in NUMERIC else "category" for name in COLUMNS}
+    types: dict[str, Any] = {name: "float64" if name in NUMERIC else "category" for name in COLUMNS}
     used = [name for name in COLUMNS if name != "instance weight"]
     frame = pd.read_csv(
-        io.BytesIO(content), header=None, names=list(COLUMNS), usecols=used, dtype=types,  # type: ignore[arg-type]
+        io.BytesIO(content), header=None, names=list(COLUMNS), usecols=used, dtype=types,
         skipinitialspace=True, keep_default_na=False, na_filter=False, quoting=3,
     )  # fmt: skip
     features = used[:-1]
@@ -81,10 +92,10 @@ def parse_census(content: bytes) -> tuple[csr_array, np.ndarray]:
     return X, categories[codes]
 
 
-def _sorted_codes(column: object) -> tuple[np.ndarray, np.ndarray]:
+def _sorted_codes(column: Any) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
     """Return the category number of each row, and the categories sorted as text."""
-    found = np.asarray(column.categories, dtype=np.str_)  # type: ignore[attr-defined]
+    found = np.asarray(column.categories, dtype=np.str_)
     order = np.argsort(found)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank[column.codes.to_numpy()], found[order]  # type: ignore[attr-defined]
+    return rank[column.codes.to_numpy()], found[order]

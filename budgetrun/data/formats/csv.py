@@ -1,26 +1,37 @@
-"""Tables of numbers as text: comma, semicolon, tab or blanks between the columns, with or without a header line."""
+"""Tables of numbers as text: columns separated by commas, semicolons, tabs or blanks, with an optional header."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.data.formats.tokens import NUMERIC_BYTES, number_fault, parse_numbers, uniform
+from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
+from budgetrun.data.text import NUMERIC_BYTES, number_fault, parse_numbers, uniform
 from budgetrun.errors import InputError
 
+REVISION = 1
+SUFFIXES = (".csv", ".tsv")
+
 _SOLID, _PADDING, _SEPARATOR, _NEWLINE, _ALIEN = range(5)
-LabelColumn = Literal["first", "last"]
 
 
-def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tuple[np.ndarray, np.ndarray]:
-    """Parse a table of finite numbers, one example a row, the label in the first (or last) column.
+def read(files: Sequence[Content], layout: Layout) -> Examples:
+    """Read tables with `parse_table`."""
+    return joined([parse_table(*file, layout.label_column) for file in files])
 
-    The separator is the first of semicolon, tab, comma, blank that the second line holds (the first line, where there
-    is but one). Blanks around a field do not count; as separators, several count as one. The first line is a header if
-    its label field is text and its other fields are not numbers, or number the columns from 0 or 1.
+
+def parse_table(
+    content: bytes, where: str, label: LabelColumn = "first"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Parse a table of finite numbers, one example per row, with the label in the first (or last) column.
+
+    The separator is the first of semicolon, tab, comma and blank that occurs in the second line (or in the only line).
+    Blanks around a field are ignored; where blanks are the separator, several count as one. The first line is a header
+    if its label field is text and its other fields either are not numbers or count the columns from 0 or 1.
 
     Parameters
     ----------
@@ -39,8 +50,8 @@ def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tup
     Raises
     ------
     InputError
-        Names the file, line and column (both from 1) of the first fault: NaN, an empty field or row, a row of another
-        length, text where a number belongs.
+        Names the file, line and column (both from 1) of the first fault: NaN, an empty field or row, a row of
+        another length, or text where a number belongs.
     """
     content = uniform(content)
     head = content.split(b"\n", 2)
@@ -54,7 +65,7 @@ def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tup
     if table is None or (skipped and table.shape[1] != len(first)):
         raise InputError(_first_fault(body, where, separator, skipped, len(first), label))
     if table.shape[1] < 2:
-        raise InputError(f"{where}: one column only; a row is a label and at least one feature")
+        raise InputError(f"{where}: only one column; a row is a label and at least one feature")
     at = 0 if label == "first" else -1
     features = table[:, 1:] if label == "first" else table[:, :-1]
     return np.ascontiguousarray(features), table[:, at].copy()
@@ -70,7 +81,7 @@ def _fields(line: str, separator: str) -> list[str]:
 
 
 def _header_fields(line: str, separator: str) -> list[str]:
-    """Return the fields of a line that may be a header, whose names may be quoted; a table's numbers may not."""
+    """Return the fields of a line that may be a header; names in a header may be quoted, numbers may not."""
     if '"' in line:
         with contextlib.suppress(csv.Error):
             return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
@@ -89,8 +100,8 @@ def _is_header(fields: list[str], label: LabelColumn) -> bool:
     return all(number_fault(field) for field in others) or others in counted
 
 
-def _parse(body: bytes, separator: str) -> np.ndarray | None:
-    """Return the table, shape (n, columns), or None if anything at all is wrong."""
+def _parse(body: bytes, separator: str) -> NDArray[np.float64] | None:
+    """Return the table, shape (n, columns), or None if it has any fault."""
     kind_of = np.full(256, _ALIEN, dtype=np.uint8)
     kind_of[list(NUMERIC_BYTES)] = _SOLID
     kind_of[ord(" ")] = _PADDING
@@ -105,12 +116,12 @@ def _parse(body: bytes, separator: str) -> np.ndarray | None:
         opens = solid.copy()
         opens[1:] &= ~solid[:-1]
         ends = np.flatnonzero(opens | (kinds == _NEWLINE))
-        # Each field and each newline stands once in `ends`; a row's fields are those since the newline before.
+        # `ends` has one entry per field and per newline; a row's fields are those since the previous newline.
         widths = np.diff(np.flatnonzero(kinds[ends] == _NEWLINE), prepend=-1) - 1
     else:
         ends = np.flatnonzero(kinds >= _SEPARATOR)
         starts = np.concatenate([[0], ends[:-1] + 1])
-        # Then every field holds a number or fails to parse, so the count below proves one number in each.
+        # No field is empty, so if the count of numbers below is right, each field holds exactly one number.
         if not np.logical_or.reduceat(solid, starts).all():
             return None
         widths = np.diff(np.flatnonzero(kinds[ends] == _NEWLINE), prepend=-1)
@@ -135,5 +146,6 @@ def _first_fault(body: bytes, where: str, separator: str, skipped: int, width: i
         if len(fields) != width:
             source = "the header" if skipped else "the first row"
             column = min(len(fields), width) + 1
-            return f"{where}:{number}:{column}: {len(fields)} columns where {source} has {width}; all rows are as long"
+            rule = "all rows have the same length"
+            return f"{where}:{number}:{column}: {len(fields)} columns where {source} has {width}; {rule}"
     raise AssertionError(f"{where}: the fast and the slow table reader disagree")

@@ -1,27 +1,40 @@
-"""IDX, the format of the MNIST files: big-endian header, then unsigned bytes."""
+"""IDX, the format of the MNIST files: a big-endian header, then unsigned bytes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from budgetrun.data.formats import Content, Examples, Layout, joined
 from budgetrun.errors import InputError
+
+REVISION = 1
+SUFFIXES = ()
 
 _UNSIGNED_BYTE = 0x08
 
 
-def parse_idx(content: bytes, where: str) -> np.ndarray:
+def read(files: Sequence[Content], layout: Layout) -> Examples:
+    """Read pairs of files: images, then their labels."""
+    arrays = [parse_idx(*file) for file in files]
+    pairs = zip(arrays[0::2], arrays[1::2], strict=True)
+    return joined([(images.reshape(len(images), -1), labels) for images, labels in pairs])
+
+
+def parse_idx(content: bytes, where: str) -> NDArray[np.uint8]:
     """Parse an IDX file of unsigned bytes.
 
     Returns
     -------
-    ndarray of uint8, of the shape that the header says
+    ndarray of uint8, with the shape given in the header
 
     Raises
     ------
     InputError
-        Not IDX, another type than unsigned byte, or more or fewer bytes than the header says.
+        Not IDX, another type than unsigned byte, or more or fewer bytes than the header announces.
     """
     if len(content) < 4 or content[:2] != b"\0\0" or content[3] == 0:
         raise InputError(f"{where}: not an IDX file (it must start with two zero bytes, a type and a dimension)")

@@ -1,16 +1,25 @@
-"""LIBSVM text: ``label index:value index:value ...``, one example a line."""
+"""LIBSVM text: ``label index:value index:value ...``, one example per line."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.data.formats.tokens import NUMERIC_BYTES, number_fault, parse_numbers, shown, uniform
+from budgetrun.data.formats import Content, Examples, Layout, Matrix, joined
+from budgetrun.data.text import NUMERIC_BYTES, number_fault, parse_numbers, shown, uniform
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+REVISION = 1
+SUFFIXES = (".libsvm", ".svm")
+# With at most so many features, or so large a share of non-zero values, products are cheaper with a dense matrix.
+DENSE_FEATURES = 64
+DENSE_SHARE = 0.5
 
 _DIGIT, _SIGN, _COLON, _BLANK, _NEWLINE, _ALIEN = range(6)
 _KIND = np.full(256, _ALIEN, dtype=np.uint8)
@@ -22,10 +31,26 @@ _KIND[ord("\n")] = _NEWLINE
 _MAX_INDEX = 2**31 - 1
 
 
-def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> tuple[csr_array, np.ndarray]:
+def read(files: Sequence[Content], layout: Layout) -> Examples:
+    """Read LIBSVM text; without a card, the number of features is the largest index found."""
+    X, y, _ = joined([parse_libsvm(*file, layout.n_features) for file in files])
+    return Examples(_dense_if_cheaper(X), y, open_ended=layout.n_features is None)
+
+
+def sniff(head: bytes) -> bool:
+    """Tell LIBSVM text from a table by its colons."""
+    return b":" in head
+
+
+def _dense_if_cheaper(X: csr_array) -> Matrix:
+    n, d = X.shape
+    return X.toarray() if d <= DENSE_FEATURES or X.nnz >= DENSE_SHARE * n * d else X
+
+
+def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> tuple[csr_array, NDArray[np.float64]]:
     """Parse LIBSVM text: indices from 1, ascending, no index twice on a line, all numbers finite.
 
-    A line that holds a label only is an all-zero example. Values written as 0 are not stored.
+    A line with nothing but a label is an all-zero example. Values written as 0 are not stored.
 
     Parameters
     ----------
@@ -61,12 +86,14 @@ def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> t
     return X, labels
 
 
-def _parse(content: bytes, max_index: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return indptr, indices from 1, values and labels; None if anything at all is wrong."""
+def _parse(
+    content: bytes, max_index: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return indptr, indices from 1, values and labels; None if the text has any fault."""
     kinds = _KIND[np.frombuffer(content, dtype=np.uint8)]
     if kinds.max() == _ALIEN:
         return None
-    # A piece is what stands between two of: colon, blank, newline.
+    # A token is the text between two delimiters: colons, blanks and newlines.
     ends = np.flatnonzero(kinds >= _COLON)
     end = kinds[ends]
     before = np.concatenate([[_NEWLINE], end[:-1]])
@@ -126,8 +153,8 @@ def _line_fault(line: str, n_features: int | None) -> str | None:
         if int(index) > (n_features or _MAX_INDEX):
             return f"feature {index}: indices go up to {n_features or _MAX_INDEX}"
         if int(index) == last:
-            return f"feature {index} stands twice; every index may stand once a line"
+            return f"feature {index} appears twice; each index may appear once per line"
         if int(index) < last:
-            return f"feature {index} stands after {last}; indices must ascend"
+            return f"feature {index} comes after {last}; indices must ascend"
         last = int(index)
     return None

@@ -1,24 +1,35 @@
-"""Numpy's .npz archives: arrays X and y, or a sparse matrix in pieces and y."""
+"""Numpy's .npz archives: arrays X and y, or the arrays of a sparse matrix and y."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from budgetrun.data.formats import Content, Examples, Layout, Matrix, joined
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+REVISION = 1
+SUFFIXES = (".npz",)
+
 _PIECES = ("data", "indices", "indptr", "shape")
 _BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
-def parse_npz(content: bytes, where: str) -> tuple[np.ndarray | csr_array, np.ndarray]:
+def read(files: Sequence[Content], layout: Layout) -> Examples:
+    """Read archives with `parse_npz`."""
+    return joined([parse_npz(*file) for file in files])
+
+
+def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
     """Parse an .npz archive with y and X, or y and a CSR matrix as data, indices, indptr, shape.
 
     Returns
@@ -29,28 +40,28 @@ def parse_npz(content: bytes, where: str) -> tuple[np.ndarray | csr_array, np.nd
     Raises
     ------
     InputError
-        A torn archive, an array missing or of the wrong shape or type, a number that is not finite.
+        The archive is damaged, an array is missing or has the wrong shape or type, or a number is not finite.
     """
     try:
         if not content.startswith(b"PK"):
-            raise ValueError("it is no zip archive")
+            raise ValueError("not a zip archive")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except _BROKEN as error:
-        raise InputError(f"{where}: not a whole .npz archive of plain arrays ({error})") from error
+        raise InputError(f"{where}: not a complete .npz archive of plain arrays ({error})") from error
     if "y" not in arrays or not ("X" in arrays or all(piece in arrays for piece in _PIECES)):
         found = " ".join(sorted(arrays)) or "none"
         raise InputError(f"{where}: arrays X and y are needed, or data, indices, indptr, shape and y; found {found}")
     y = _numbers(arrays, "y", 1, where)
     X = _numbers(arrays, "X", 2, where) if "X" in arrays else _sparse(arrays, where)
     if X.shape[0] != len(y):
-        raise InputError(f"{where}: X has {X.shape[0]} rows and y has {len(y)}; they must be as many")
+        raise InputError(f"{where}: X has {X.shape[0]} rows and y has {len(y)}; the numbers must be equal")
     if 0 in X.shape:
         raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
     return X, y
 
 
-def _numbers(arrays: dict[str, np.ndarray], name: str, n_dimensions: int, where: str) -> np.ndarray:
+def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, where: str) -> NDArray[np.float64]:
     array = arrays[name]
     if array.dtype.kind not in "biuf":
         raise InputError(f"{where}: {name} holds {array.dtype}; real numbers are needed")
@@ -63,21 +74,23 @@ def _numbers(arrays: dict[str, np.ndarray], name: str, n_dimensions: int, where:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _sparse(arrays: dict[str, np.ndarray], where: str) -> csr_array:
+def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
     from scipy.sparse import csr_array
 
     kind = arrays.get("format")
     if kind is not None and kind.item() not in (b"csr", "csr"):
-        raise InputError(f"{where}: a sparse matrix of format {kind.item()!r}; save it with .tocsr()")
+        raise InputError(
+            f"{where}: a sparse matrix of format {kind.item()!r}; convert it with .tocsr() before saving it"
+        )
     data = _numbers(arrays, "data", 1, where)
     indices, indptr, shape = (arrays[piece] for piece in _PIECES[1:])
     try:
         X = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
         X.check_format(full_check=True)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{where}: data, indices, indptr and shape make no CSR matrix ({error})") from error
+        raise InputError(f"{where}: data, indices, indptr and shape do not form a CSR matrix ({error})") from error
     X.sort_indices()
     if not X.has_canonical_format:
-        raise InputError(f"{where}: the sparse matrix names an entry twice; save it after .sum_duplicates()")
+        raise InputError(f"{where}: the sparse matrix has an entry twice; call .sum_duplicates() before saving it")
     X.eliminate_zeros()
     return X

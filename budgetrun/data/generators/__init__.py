@@ -1,7 +1,7 @@
-"""Generated data, one module a card, found by the card's name.
+"""Generated data: one module per card, found by the card's name.
 
-A module has `check`, which completes the options of a config, `counts`, which tells how many examples of each label
-they give, and `draw`, which gives the examples. Whatever changes what is drawn changes the ``version`` on the card.
+A module has `check`, which completes and checks the options of a config, `counts`, which returns the number of examples
+with each label, and `draw`, which returns the examples. A change to what is drawn changes the ``version`` on the card.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ from typing import Any
 
 
 def generator(name: str) -> Any:
-    """Return the module of the generated data set of that name."""
+    """Return the module of the generated dataset with that name."""
     return importlib.import_module(f"{__name__}.{name}")

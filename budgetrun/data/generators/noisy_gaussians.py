@@ -29,7 +29,7 @@ def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict
 
 
 def counts(n_per_class: int, **_: Any) -> dict[int, int]:
-    """Return how many examples have each label."""
+    """Return the number of examples with each label."""
     return {-1: n_per_class, 1: n_per_class}
 
 
@@ -41,7 +41,7 @@ def draw(rng: np.random.Generator, n_per_class: int, spread: str) -> tuple[np.nd
     rng : Generator
     n_per_class : int, >= 1
     spread : 'variance' or 'standard_deviation'
-        What the 0.2 and 2 of the two axes are: ``variance`` as the paper prints them, covariance diag(0.2, 2).
+        What 0.2 and 2 are for the two axes; ``variance`` is as published: covariance diag(0.2, 2).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Checks that the generators share."""
+"""Checks shared by the generators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def completed(options: dict[str, Any], defaults: dict[str, Any], where: str) -> 
     Raises
     ------
     InputError
-        An option that there is no default for.
+        An option is unknown: it has no default.
     """
     for name in options:
         if name not in defaults:
@@ -22,12 +22,12 @@ def completed(options: dict[str, Any], defaults: dict[str, Any], where: str) -> 
 
 
 def check_integer(name: str, value: Any, least: int, where: str) -> None:
-    """Refuse what is no integer of at least ``least``."""
+    """Raise an InputError unless a value is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{where}: options.{name}: must be an integer >= {least}, got {value!r}")
 
 
 def check_number(name: str, value: Any, least: float, where: str) -> None:
-    """Refuse what is no number of at least ``least``."""
+    """Raise an InputError unless a value is a finite number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
         raise InputError(f"{where}: options.{name}: must be a number >= {least:g}, got {value!r}")

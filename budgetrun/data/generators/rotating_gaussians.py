@@ -1,4 +1,4 @@
-"""Two Gaussian clouds that turn about the origin while the stream goes on."""
+"""Two Gaussian clouds that rotate about the origin during the stream."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict
     check_number("turns", chosen["turns"], 0, where)
     check_number("deviation", chosen["deviation"], 1e-6, where)
     if chosen["n_examples"] % 2:
-        raise InputError(
-            f"{where}: options.n_examples: must be even, half of it of each label, got {chosen['n_examples']}"
-        )
+        raise InputError(f"{where}: options.n_examples: must be even, half for each label, got {chosen['n_examples']}")
     return chosen
 
 
 def counts(n_examples: int, **_: Any) -> dict[int, int]:
-    """Return how many examples have each label."""
+    """Return the number of examples with each label."""
     return {-1: n_examples // 2, 1: n_examples // 2}
 
 
 def draw(rng: np.random.Generator, n_examples: int, turns: float, deviation: float) -> tuple[np.ndarray, np.ndarray]:
-    """Draw points around m_t, labelled +1, and around -m_t, labelled -1, for an m_t that turns at constant speed.
+    """Draw points around m_t, labelled +1, and around -m_t, labelled -1, where m_t rotates at constant speed.
 
     Parameters
     ----------
@@ -45,7 +43,7 @@ def draw(rng: np.random.Generator, n_examples: int, turns: float, deviation: flo
     n_examples : int, even
         T; half of them have each label, in random order.
     turns : float
-        How many times the clouds go round; with half a turn they change places.
+        The number of turns of the clouds; after half a turn they have changed places.
     deviation : float
         The standard deviation of a point about its centre, in each direction; |m_t| = sqrt(2).
 

@@ -1,1 +1,1 @@
-"""TIMIT: speech files to frames of features."""
+"""Speech: sound files and cepstral features, imported only when TIMIT is read."""

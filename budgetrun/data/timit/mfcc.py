@@ -1,11 +1,15 @@
-"""Mel-frequency cepstral coefficients, their derivatives, and windows of adjacent frames."""
+"""Mel-frequency cepstral coefficients and their derivatives."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy.fft import dct
+from scipy.ndimage import correlate1d
 
 SAMPLE_RATE = 16_000  # Hz
 FRAME = 400  # samples: 25 ms
@@ -14,17 +18,17 @@ N_FFT = 512
 N_FILTERS = 26
 N_COEFFICIENTS = 13
 PRE_EMPHASIS = 0.97
-REACH = 2  # frames on either side that a derivative looks at
+Features = NDArray[np.float64]
 
 
-def mfcc(samples: np.ndarray) -> np.ndarray:
+def mfcc(samples: NDArray[Any]) -> Features:
     """Return the cepstrum of every frame.
 
     The samples are pre-emphasised (x_t - 0.97 x_{t-1}, the first one kept) and cut into frames of 25 ms every 10 ms,
-    as many as lie within the samples; each is weighted by a Hamming window. The power spectrum (FFT of 512 points)
-    passes 26 triangular filters whose corners are equally far apart on the mel scale, from 0 to 8,000 Hz. Of the
-    natural logarithms of their outputs, each taken as at least 1, the orthonormal cosine transform's first 13
-    coefficients are kept: c0, which stands for the energy, to c12, not liftered.
+    as many as lie within the samples. Each frame is weighted by a Hamming window. Its power spectrum (FFT of 512
+    points) passes 26 triangular filters with corners equally spaced on the mel scale from 0 to 8,000 Hz. The result is
+    the first 13 coefficients of the orthonormal cosine transform of the natural logarithms of the filter outputs, each
+    output taken as at least 1: c0, which stands for the energy, to c12, not liftered.
 
     Parameters
     ----------
@@ -40,15 +44,13 @@ def mfcc(samples: np.ndarray) -> np.ndarray:
     if len(signal) < FRAME:
         return np.empty((0, N_COEFFICIENTS))
     frames = sliding_window_view(signal, FRAME)[::STEP] * np.hamming(FRAME)
-    power = np.abs(np.fft.rfft(frames, N_FFT)) ** 2
-    energies = power @ _filters().T
-    return np.log(np.maximum(energies, 1.0)) @ _cosines().T
+    energies = np.abs(np.fft.rfft(frames, N_FFT)) ** 2 @ _mel_filters().T
+    cepstrum: Features = dct(np.log(np.maximum(energies, 1.0)), norm="ortho")[:, :N_COEFFICIENTS]
+    return cepstrum
 
 
-def derivatives(features: np.ndarray) -> np.ndarray:
-    """Return the slope of every feature over five frames, by least squares.
-
-    That is sum_k k (c_{t+k} - c_{t-k}) / (2 sum_k k^2) for k = 1, 2; beyond the ends, the end frames are repeated.
+def derivatives(features: Features) -> Features:
+    """Return the least-squares slope of every feature over five frames; the end frames are repeated beyond the ends.
 
     Parameters
     ----------
@@ -56,43 +58,18 @@ def derivatives(features: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray, shape (n, d), a frame's slope in each
+    ndarray, shape (n, d)
     """
-    n = len(features)
-    padded = np.pad(features, ((REACH, REACH), (0, 0)), mode="edge")
-    steps = range(1, REACH + 1)
-    slopes = sum(k * (padded[REACH + k :][:n] - padded[REACH - k :][:n]) for k in steps)
-    return np.asarray(slopes) / (2 * sum(k * k for k in steps))
-
-
-def adjacent(n: int, reach: int) -> np.ndarray:
-    """Return the numbers of each frame's neighbours, itself among them; beyond the ends, the end frames are repeated.
-
-    Returns
-    -------
-    ndarray, shape (n, 2 reach + 1), int
-    """
-    return np.clip(np.arange(n)[:, None] + np.arange(-reach, reach + 1), 0, n - 1)
+    slopes: Features = correlate1d(features, np.array([-0.2, -0.1, 0.0, 0.1, 0.2]), axis=0, mode="nearest")
+    return slopes
 
 
 @cache
-def _filters() -> np.ndarray:
+def _mel_filters() -> Features:
     """Return the weight of every frequency in every filter, shape (26, 257)."""
-
-    def hertz(mel: np.ndarray) -> np.ndarray:
-        return 700.0 * (10.0 ** (mel / 2595.0) - 1.0)
-
     highest = 2595.0 * np.log10(1.0 + SAMPLE_RATE / 2 / 700.0)
-    edges = hertz(np.linspace(0.0, highest, N_FILTERS + 2))
-    low, centre, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+    corners = 700.0 * (10.0 ** (np.linspace(0.0, highest, N_FILTERS + 2) / 2595.0) - 1.0)
+    low, center, high = corners[:-2, None], corners[1:-1, None], corners[2:, None]
     frequency = np.arange(N_FFT // 2 + 1) * SAMPLE_RATE / N_FFT
-    return np.maximum(0.0, np.minimum((frequency - low) / (centre - low), (high - frequency) / (high - centre)))
-
-
-@cache
-def _cosines() -> np.ndarray:
-    """Return the first rows of the orthonormal cosine transform (type II), shape (13, 26)."""
-    k = np.arange(N_COEFFICIENTS)[:, None]
-    cosines = np.sqrt(2.0 / N_FILTERS) * np.cos(np.pi * k * (np.arange(N_FILTERS) + 0.5) / N_FILTERS)
-    cosines[0] /= np.sqrt(2.0)
-    return cosines
+    weights: Features = np.minimum((frequency - low) / (center - low), (high - frequency) / (high - center))
+    return np.maximum(weights, 0.0)

@@ -1,4 +1,4 @@
-"""What the text readers share: bytes made uniform, numbers parsed in one call, a number told from a word."""
+"""What the readers of text formats share: uniform line ends, fast parsing of numbers, sentences about faulty ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
 NUMERIC_BYTES = b"0123456789+-.eE"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -14,14 +15,14 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def uniform(content: bytes) -> bytes:
-    """Return text without a byte order mark, with ``\\n`` line ends, and with one at the very end."""
+    """Return text without a byte order mark, with every line ending in ``\\n``, the last one too."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
     return content if content.endswith(b"\n") else content + b"\n"
 
 
-def parse_numbers(content: bytes, n_numbers: int) -> np.ndarray | None:
+def parse_numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
     """Parse blank-separated numbers, correctly rounded.
 
     Returns
@@ -30,7 +31,7 @@ def parse_numbers(content: bytes, n_numbers: int) -> np.ndarray | None:
         None if the text does not hold exactly ``n_numbers`` finite numbers.
     """
     with warnings.catch_warnings():
-        # Text that is not a number is a ValueError in newer numpy, and was a DeprecationWarning before.
+        # For text that is not a number, newer numpy raises a ValueError, older numpy gives a DeprecationWarning.
         warnings.simplefilter("error", DeprecationWarning)
         try:
             numbers = np.fromstring(content, sep=" ")
@@ -49,5 +50,5 @@ def number_fault(token: str) -> str | None:
 
 
 def shown(token: str) -> str:
-    """Return a token quoted for a message, cut where it is long."""
+    """Return a token quoted for a message, shortened if it is long."""
     return repr(token if len(token) <= 40 else token[:37] + "...")
