@@ -1,8 +1,10 @@
-# One typeable command each; `make help` lists them.
+# Short commands for daily work; `make help` lists them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+LOCKED ?=
+READY := $(VENV)/ready$(if $(LOCKED),-locked)
+LOCK := requirements.lock
 PROFILE ?= full
 JOBS ?=
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
@@ -10,38 +12,55 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make reproduce-CONFIG   Recompute one table or figure: $(CONFIGS)"
 
-setup: $(READY)  ## Make .venv with budgetrun and what its tests need
+setup: $(READY)  ## Create .venv with budgetrun and its test tools; LOCKED=1 for the exact versions in requirements.lock
 
-$(READY): pyproject.toml
+$(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@rm -f $(VENV)/ready-locked
 	@touch $@
 
-demo: $(READY)  ## Set up, then run the learners on generated data: a table and a picture
+$(VENV)/ready-locked: pyproject.toml $(LOCK)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(VENV)/ready $@
+
+lock: $(READY)  ## Renew requirements.lock: the newest versions that pyproject.toml allows
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --no-emit-package budgetrun \
+		--custom-compile-command "make lock" pyproject.toml --output-file $(LOCK)
+
+demo: $(READY)  ## Run the learners on generated data: a table, a figure and a page
 	$(BIN)/budgetrun sweep quickstart
 
-test: $(READY)  ## Set up, then run the tests (those on real data need BUDGETRUN_DATA)
-	$(BIN)/python -m pytest
+test: $(READY)  ## Run the tests in parallel and show the coverage (tests on real data need BUDGETRUN_DATA)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
-lint: $(READY)  ## Check style, and that public functions have types
+lint: $(READY) mypy  ## Check style, formatting, types and spelling
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
-data: $(READY)  ## Fetch and verify the data sets of all configs
+mypy: $(READY)  ## Check types
+	$(BIN)/mypy
+
+data: $(READY)  ## Download and verify the data sets of all configs
 	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1 phishing w8a cod_rna susy_30000 covtype_92962
 
 bench: $(READY)  ## Measure the engine against plain loops
 	$(BIN)/budgetrun bench
 
-report: $(READY)  ## Write tables, figures and pages again, from the runs that are there
+report: $(READY)  ## Write tables, figures and pages again from the finished runs
 	$(BIN)/budgetrun report $(RESULTS)
 
-bounds: $(READY)  ## Hold the papers' mistake bounds against the runs that are there; fails if one is violated
+bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs; fails if one is violated
 	$(BIN)/budgetrun bounds $(RESULTS)
 
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version
@@ -50,6 +69,6 @@ reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a s
 $(addprefix reproduce-,$(CONFIGS)): reproduce-%: $(READY)
 	$(SWEEP) $*
 
-clean:  ## Remove what was built; data and results stay
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+clean:  ## Remove build products and caches; data and results stay
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -6,7 +6,7 @@ The learners are scikit-learn classifiers here: ``from budgetrun import Forgetro
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

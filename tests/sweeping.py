@@ -72,16 +72,18 @@ def untimed(text):
 def start(folder, *arguments, **options):
     """Start the command in a process and process group of its own."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    # Without coverage: tracing makes a command several times slower, and most of these are killed anyway.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_PROCESS")}
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
+        env=environment | {"PYTHONPATH": str(TOP)},
         start_new_session=True,
         **options,
     )
 
 
-def ended(process, seconds=30):
+def ended(process, seconds=60):
     """Wait for a started command; return its exit code, stdout and stderr."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -90,7 +92,7 @@ def ended(process, seconds=30):
     return process.returncode, out.decode(), err.decode()
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=60):
     """Wait until ``what()`` is true, and return it."""
     until = time.monotonic() + seconds
     while not (found := what()):

@@ -1,0 +1,70 @@
+"""What the pages show works: Python runs, configs are valid, commands and links exist."""
+
+import re
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import yaml
+
+from budgetrun import config
+from budgetrun.cli import main
+
+TOP = Path(__file__).resolve().parent.parent
+PAGES = [TOP / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((TOP / "docs").glob("*.md"))
+MAKEFILE = (TOP / "Makefile").read_text()
+
+
+def blocks(page, language):
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [text for of, text in found if of == language]
+
+
+of_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+@of_page
+def test_python_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "example"}
+    for text in blocks(page, "python"):
+        exec(compile(text, str(page), "exec"), names)
+
+
+@of_page
+def test_configs_are_valid(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.choice([-1, 1], 60), rng.normal(size=(60, 2))])
+    for text in blocks(page, "yaml"):
+        assert yaml.safe_load(text)
+        if text.startswith("name:"):
+            for name in re.findall(r"path: ([\w.]+)", text):
+                np.savetxt(name, table, delimiter=",", fmt="%.3f")
+            Path("example.yaml").write_text(text)
+            config.load(Path("example.yaml"))
+
+
+@of_page
+def test_commands_exist(page):
+    for line in "".join(blocks(page, "")).splitlines():
+        words = line.split("#")[0].split()
+        if words[:1] == ["budgetrun"] and not set(words) & {"...", "CONFIG..."}:
+            command = main.commands[words[1]]
+            while isinstance(command, click.Group):
+                command = command.commands[words.pop(2)]
+            command.make_parser(click.Context(command)).parse_args(words[2:])
+    for target in re.findall(r"(?:^|`)make ([a-z]+(?:-[a-z]+)*)", page.read_text(encoding="utf-8"), re.MULTILINE):
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), f"make {target}"
+
+
+@of_page
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]*)", text):
+        assert (page.parent / target).exists(), target
+    for name in re.findall(
+        r"`((?:budgetrun|tests|scripts|docs|configs|datasets)/[\w./]+\.\w+|(?:budgetrun|tests)/[\w/]+/)`", text
+    ):
+        assert (TOP / name).exists(), name
