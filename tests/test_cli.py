@@ -78,15 +78,15 @@ def test_every_verb_has_help(command, verb):
 
 def test_a_days_work(command):
     path = config(".")
-    assert command("check", path) == (0, "small.yaml: good; 1 datasets, 8 settings of 4 algorithms\n", "")
+    assert command("check", path) == (0, "small.yaml: valid; 1 datasets, 8 settings of 4 algorithms\n", "")
     code, out, err = command("sweep", path, "--dry-run")
-    assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 done, 16 to do", "")
+    assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 finished, 16 to do", "")
     assert os.listdir() == ["small.yaml"]
     code, out, err = command("sweep", path, "--jobs", 1)
     assert code == 0
     assert "Online error in percent." in out
-    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 done, in results/small", "16/16 runs, _ s"]
-    assert command("status", "results") == (0, "results/small: 16 of 16 runs done\n", "")
+    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 finished, in results/small", "16/16 runs, _ s"]
+    assert command("status", "results") == (0, "results/small: 16 of 16 runs finished\n", "")
     code, out, _ = command("plot", "results/small")
     assert (code, out) == (
         0,
@@ -96,14 +96,14 @@ def test_a_days_work(command):
     assert code == 0
     assert "page     results/small/report.html" in out
     code, out, _ = command("sweep", path, "--dry-run")
-    assert out.splitlines()[0] == "small: 16 runs, 16 done, 0 to do"
+    assert out.splitlines()[0] == "small: 16 runs, 16 finished, 0 to do"
     code, out, _ = command("sweep", path, "--dry-run", "--force")
-    assert out.splitlines()[0] == "small: 16 runs, 0 done, 16 to do"
+    assert out.splitlines()[0] == "small: 16 runs, 0 finished, 16 to do"
 
 
 def test_check_counts_every_setting_of_a_budgets_source(command):
     algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
-    said = "small.yaml: good; 1 datasets, 4 settings of 2 algorithms\n"
+    said = "small.yaml: valid; 1 datasets, 4 settings of 2 algorithms\n"
     assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
 
 
@@ -111,7 +111,7 @@ def test_a_profile_has_its_folder(command, undrawn):
     path = config(".", profiles={"ci": {"n_examples": 40, "repetitions": 1}})
     assert command("sweep", path, "--profile", "ci", "--jobs", 1, "--only", "seed=1")[0] == 0
     assert sorted(os.listdir("results")) == ["ci"]
-    said = "results/ci/small: 1 of 8 runs done; for the rest, type: budgetrun sweep small.yaml --profile ci\n"
+    said = "results/ci/small: 1 of 8 runs finished; to complete it: budgetrun sweep small.yaml --profile ci\n"
     assert command("status", "results/ci/small") == (0, said, "")
 
 
@@ -121,7 +121,7 @@ def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, undr
     command("sweep", path, "--jobs", 1, "--force")
     assert len(os.listdir("results")) == 2
     before = os.stat("results/small/runs.csv").st_mtime_ns
-    assert command("status", "results")[1] == "results/small: 16 of 16 runs done\n"
+    assert command("status", "results")[1] == "results/small: 16 of 16 runs finished\n"
     assert os.stat("results/small/runs.csv").st_mtime_ns == before
 
 
@@ -133,10 +133,10 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
     one, two = config(".", "one"), config(".", "two", algorithms=[{"name": "perceptron"}])
     code, _, err = command("sweep", one, two, "--jobs", 1)
     assert code == 1
-    assert "6 runs failed; to repeat them, type: budgetrun sweep one.yaml\n" in err
+    assert "6 runs failed; to repeat them: budgetrun sweep one.yaml\n" in err
     assert command("status", "results")[1] == (
-        "results/one: 10 of 16 runs done, 6 failed; for the rest, type: budgetrun sweep one.yaml\n"
-        "results/two: 2 of 2 runs done\n"
+        "results/one: 10 of 16 runs finished, 6 failed; to complete it: budgetrun sweep one.yaml\n"
+        "results/two: 2 of 2 runs finished\n"
     )
 
 
@@ -179,7 +179,7 @@ def test_data_missing(command, undrawn, tmp_path):
     assert code == 0
     assert "usps               missing" in out
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--jobs", 1)
-    assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 done, in results/small\n")
+    assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 finished, in results/small\n")
 
 
 def test_a_truncated_file(command):
@@ -237,19 +237,28 @@ def test_three_labels_are_told_with_what_to_type(command):
 def test_status_of_a_stream_that_has_gone(command, undrawn):
     command("sweep", own(GOOD), "--jobs", 1)
     os.remove("own.csv")
+    assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
+    # Earlier versions recorded less of their data.
+    with open("results/small/manifest.json") as file:
+        manifest = json.load(file)
+    del manifest["datasets"]["own"]["task_names"]
+    del manifest["plan"]
+    with open("results/small/manifest.json", "w") as file:
+        json.dump(manifest, file)
     code, out, _ = command("status", "results")
     assert code == 0
-    assert out.startswith("results/small: 8 runs done, 0 failed; of how many cannot be told: dataset 'own': ")
+    unknown = "results/small: 8 runs finished, 0 failed; whether they are up to date is unknown: dataset 'own': "
+    assert out.startswith(unknown)
 
 
 def test_a_changed_stream_is_swept_anew(command, undrawn):
     path = own(GOOD)
     command("sweep", path, "--jobs", 1)
     own(GOOD + "1,2,3\n")
-    assert command("status", "results")[1].startswith("results/small: 0 of 8 runs done, 8 of earlier code or data; for")
+    assert command("status", "results")[1].startswith("results/small: 0 of 8 runs finished, 8 of earlier code or data; to")
     _, _, err = command("sweep", path, "--jobs", 1)
-    assert err.startswith("8 runs in results/small are of earlier code or data; they are made again\nsmall: 8 runs to")
-    assert command("status", "results")[1] == "results/small: 8 of 8 runs done\n"
+    assert err.startswith("8 runs in results/small are of earlier code or data; they are run again\nsmall: 8 runs to")
+    assert command("status", "results")[1] == "results/small: 8 of 8 runs finished\n"
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -280,7 +289,7 @@ def test_check_tells_the_good_from_the_bad(command):
     good = config(".")
     code, out, err = command("check", good, "missing.yaml")
     assert code == 2
-    assert out.startswith("small.yaml: good")
+    assert out.startswith("small.yaml: valid")
     assert err.startswith("missing.yaml: no such file or config")
 
 
@@ -298,9 +307,9 @@ def test_check_tells_the_good_from_the_bad(command):
         ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
         ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
         ("task=x", "--only task=x: no such task  (allowed: -)"),
-        ("colour=red", "--only colour=red: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
+        ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
          "budget, seed"),
-        ("budget", "--only budget: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
+        ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
          "budget, seed"),
     ],
 )  # fmt: skip
@@ -312,7 +321,7 @@ def test_only_what_there_is(command, only, sentence, dry):
 
 def test_only_what_there_is_together(command):
     only = ["--only", "algorithm=perceptron", "--only", "seed=1", "--only", "seed=2"]
-    sentence = "--only algorithm=perceptron --only seed=1 --only seed=2: each is there, but no run is all of these\n"
+    sentence = "--only algorithm=perceptron --only seed=1 --only seed=2: each matches some runs, but no run matches all of them\n"
     assert command("sweep", config("."), *only) == (2, "", sentence)
 
 
@@ -322,8 +331,8 @@ def test_results_of_another_config(command, undrawn):
     code, _, err = command("sweep", path, "--jobs", 1)
     assert code == 2
     assert err.splitlines() == [
-        "results/small: these results were made by another config (it differs in: datasets, repetitions); "
-        "give the config another name, another folder with --results DIR, or move them aside with --force"
+        "results/small: these results are those of another config (it differs in: datasets, repetitions); "
+        "rename the config, choose another folder with --results DIR, or move these results aside with --force"
     ]
     assert command("sweep", path, "--jobs", 1, "--force")[0] == 0
     assert len(os.listdir("results")) == 2
@@ -335,16 +344,16 @@ def test_a_results_folder_that_cannot_be_written(command):
         code, _, err = command("sweep", config("."), "--results", results)
         assert code == 2
         assert err.splitlines() == [
-            f"{results}/small: the results folder cannot be written (Not a directory); name another with --results DIR"
+            f"{results}/small: the results folder cannot be written (Not a directory); choose another with --results DIR"
         ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is no size; type a number with K, M or G, such as 8G"),
+        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is not a size; give a number with K, M or G, for example 8G"),
         (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
-        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS go together"),
+        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask needs --scheduler ADDRESS, and the other way round"),
         (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
         (
             ["sweep", "small.yaml", "--data", "nowhere"],
@@ -352,9 +361,9 @@ def test_a_results_folder_that_cannot_be_written(command):
         ),
         (["sweep"], "Missing argument 'CONFIG...'"),
         (["swep"], "No such command 'swep'"),
-        (["status", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
-        (["report", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
-        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
+        (["status", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
+        (["report", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
+        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
         (["data", "fetch", "uspz"], "uspz"),
         (["list", "things"], "things"),
     ],
@@ -378,7 +387,7 @@ def test_a_broken_manifest(command):
 def test_plain_lines_where_there_is_no_terminal(tmp_path):
     code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--jobs", 1))
     assert (code, out) == (0, "results/small\n")
-    assert untimed(err) == "small: 16 runs to do, 0 done, in results/small\n16/16 runs, _ s\n"
+    assert untimed(err) == "small: 16 runs to do, 0 finished, in results/small\n16/16 runs, _ s\n"
 
 
 def test_a_config_of_nothing_but_missing_data_is_written_down(command, undrawn):
@@ -403,4 +412,4 @@ def test_status_of_a_folder_of_another_version(command, undrawn):
         json.dump(manifest, file)
     code, out, _ = command("status", "results")
     assert code == 0
-    assert out.startswith("results/small: 16 runs done, 0 failed; of how many cannot be told: ")
+    assert out.startswith("results/small: 16 of 16 runs finished, 0 failed; whether they are up to date is unknown: ")

@@ -16,10 +16,17 @@ from budgetrun.runner.batch import packed, run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
 from budgetrun.runner.plan import Job, make_plan
-from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.runner.options import Options
+from budgetrun.runner.status import describe
+from budgetrun.runner.sweep import sweep
 from budgetrun.solvers import Progress
 from budgetrun.solvers.dcd import DualCoordinateDescent
-from budgetrun.store.write import SOLVER_COLUMNS, Store
+from budgetrun.store.columns import COLUMNS
+from budgetrun.store.write import Store
+
+
+# What only solvers tell.
+FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}
 
 
 def solver_config(folder, name="solved", **changes):
@@ -48,7 +55,7 @@ def made(tmp_path, capsys):
 def test_rows_have_what_solvers_tell(tmp_path, made):
     code, err = made(solver_config(tmp_path))
     folder = tmp_path / "results" / "solved"
-    assert (code, err.splitlines()[0]) == (0, f"solved: 8 runs to do, 0 done, in {folder}")
+    assert (code, err.splitlines()[0]) == (0, f"solved: 8 runs to do, 0 finished, in {folder}")
     found = rows(folder)
     assert [row["label"] for row in found] == [*["dcd"] * 2, *["mpu"] * 2] * 2
     for row in found:
@@ -106,12 +113,12 @@ def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, made, capsys)
     made(path)
     before, kept = without_seconds(folder), parts(folder)
     assert len(kept) == 8
-    assert made(path)[1].startswith("solved: 0 runs to do, 8 done")
+    assert made(path)[1].startswith("solved: 0 runs to do, 8 finished")
     assert parts(folder) == kept
     for name in list(kept)[:3]:
         (folder / "parts" / name).unlink()
     (folder / "runs.csv").unlink()
-    assert made(path)[1].startswith("solved: 3 runs to do, 5 done")
+    assert made(path)[1].startswith("solved: 3 runs to do, 5 finished")
     assert without_seconds(folder) == before
     again = sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2))
     assert again == 0
@@ -130,7 +137,7 @@ def test_one_at_a_time_unless_asked(tmp_path, capsys):
     assert "with --jobs 3," in describe(loaded, Options(results, jobs=3))
     sweep(loaded, Options(results, jobs=None))
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.endswith(", one at a time, so that their seconds can be compared (--jobs N makes N at once)")
+    assert first.endswith(", one at a time, so that run times can be compared (--jobs N runs N at once)")
     assert json.loads((results / "solved" / "manifest.json").read_text())["jobs"] == 1
     sweep(config_module.load(config(tmp_path)), Options(results, jobs=None))
     assert "one at a time" not in capsys.readouterr().err
@@ -146,7 +153,7 @@ def test_a_solver_that_fails_stands_alone(tmp_path, made, monkeypatch):
     found = rows(tmp_path / "results" / "solved")
     assert [row["status"] for row in found] == ["failed", "failed", "done", "done"] * 2
     assert [row["error"] for row in found[:2]] == ["ZeroDivisionError: never", "InputError: no"]
-    assert all(row[column] == "" for row in found[:2] for column in SOLVER_COLUMNS)
+    assert all(row[column] == "" for row in found[:2] for column in FINDINGS)
     assert "4 runs failed" in err
 
 
@@ -212,7 +219,7 @@ def test_runs_survive_a_kill(tmp_path):
     assert kept >= 3
     process = start(tmp_path, "sweep", path, "--dry-run")
     out, _ = process.communicate()
-    assert out.decode().startswith(f"solved: 60 runs, {kept} done, {60 - kept} to do")
+    assert out.decode().startswith(f"solved: 60 runs, {kept} finished, {60 - kept} to do")
 
 
 def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
@@ -220,7 +227,7 @@ def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
     path = solver_config(tmp_path)
     code, out, _ = run(capsys, "sweep", path, "--only", "algorithm=mpu", "--dry-run")
     assert code == 0
-    assert out.startswith("solved: 4 runs, 0 done, 4 to do")
+    assert out.startswith("solved: 4 runs, 0 finished, 4 to do")
     code, out, _ = run(capsys, "list", "algorithms")
     listed = out.splitlines()
     for name in solvers.registry():

@@ -11,8 +11,10 @@ from sweeping import COMMAND, TOP, config, rows
 from budgetrun import config as config_module
 from budgetrun.data import StreamInfo
 from budgetrun.runner.estimate import job_bytes, job_seconds, machine_rates
-from budgetrun.runner.plan import Run, make_plan, sources_first, with_budgets
-from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Run, make_plan, with_budgets
+from budgetrun.runner.status import describe
+from budgetrun.runner.sweep import sweep
 
 DENSE = StreamInfo(20_000, 500, None, ["-"], "")
 SPARSE = StreamInfo(20_000, 500, 12.0, ["-"], "")
@@ -63,7 +65,7 @@ def test_float32_takes_less_memory(tmp_path):
 def test_mistakes_are_known_once_budgets_are(tmp_path):
     fractions = {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}}
     runs = runs_of(tmp_path, {"name": "perceptron"}, fractions)
-    (first,) = sources_first(make_plan(config_module.load(tmp_path / "small.yaml")), runs)
+    (first,) = make_plan(config_module.load(tmp_path / "small.yaml")).sources(runs)
     few, many = (job_seconds(with_budgets(runs, {first.run_id: p})[1:], DENSE, "float64") for p in (500, 5000))
     assert many > 2 * few
 

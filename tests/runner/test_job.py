@@ -10,7 +10,7 @@ from sweeping import run, written
 from budgetrun import kernels
 from budgetrun.engine import run as play
 from budgetrun.learners import find
-from budgetrun.runner.job import prefix_of
+from budgetrun.runner.online import prefix_of
 
 
 @pytest.mark.parametrize(

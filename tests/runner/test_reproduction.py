@@ -15,8 +15,9 @@ from budgetrun.engine import Group
 from budgetrun.learners import find
 from budgetrun.paths import checkout
 from budgetrun.runner.identity import source_digest
-from budgetrun.runner.job import Settings, run_job
-from budgetrun.runner.plan import Job, make_plan, sources_first, with_budgets
+from budgetrun.runner.job import Settings
+from budgetrun.runner.online import run_job
+from budgetrun.runner.plan import Job, make_plan, with_budgets
 from budgetrun.store.write import Store
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
@@ -118,7 +119,7 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     runs = [run for run in plan.runs if run.repetition == 0 and run.spec.name != "passive_aggressive"]
     settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid())
     digest = source_digest([run.spec for run in runs])
-    first = tuple(sources_first(plan, runs))
+    first = tuple(plan.sources(runs))
     sources = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
     sizes = {row["run_id"]: row["support_size"] for row in sources}
     for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows:

@@ -33,8 +33,11 @@ from sweeping import (
 from budgetrun import config as config_module
 from budgetrun.errors import InputError
 from budgetrun.learners.remove_oldest import RemoveOldest
-from budgetrun.runner import sweep as sweep_module
-from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.runner.backends import LocalBackend
+from budgetrun.runner.estimate import jobs_within_memory
+from budgetrun.runner.options import Options
+from budgetrun.runner.status import describe, status
+from budgetrun.runner.sweep import sweep
 from budgetrun.store import write as store_module
 
 
@@ -58,7 +61,7 @@ def finished(folder):
 
 def test_every_run_is_made_once_and_its_row_adds_up(tmp_path, made):
     path = config(tmp_path)
-    assert made(path) == (0, f"small: 16 runs to do, 0 done, in {tmp_path}/results/small\n16/16 runs, _ s\n")
+    assert made(path) == (0, f"small: 16 runs to do, 0 finished, in {tmp_path}/results/small\n16/16 runs, _ s\n")
     folder = tmp_path / "results" / "small"
     found = rows(folder)
     assert len({row["run_id"] for row in found}) == 16
@@ -76,7 +79,7 @@ def test_every_run_is_made_once_and_its_row_adds_up(tmp_path, made):
             assert row["budget"] == str(max(1, int(fraction * p + 0.5)))
             assert json.loads(row["parameters"])["budget"] == {"of": "perceptron", "fraction": fraction}
     before = parts(folder)
-    assert made(path) == (0, f"small: 0 runs to do, 16 done, in {tmp_path}/results/small\n")
+    assert made(path) == (0, f"small: 0 runs to do, 16 finished, in {tmp_path}/results/small\n")
     assert parts(folder) == before
     assert outcomes(folder) == [{k: row[k] for k in row if k not in ("seconds", "peak_memory_mb")} for row in found]
 
@@ -143,13 +146,13 @@ def test_only_some_runs_bring_the_perceptrons_they_need(tmp_path, made):
     path = config(tmp_path)
     options = {"only": {"algorithm": ["forgetron"], "budget": ["0.25"], "repetition": ["1"]}}
     said = describe(config_module.load(path), Options(results=tmp_path / "results", **options))
-    assert said.startswith("small: 1 runs, 0 done, 2 to do\n")
+    assert said.startswith("small: 1 runs, 0 finished, 2 to do\n")
     code, err = made(path, **options)
     assert (code, err.splitlines()[-1]) == (0, "2/2 runs, _ s")
     folder = tmp_path / "results" / "small"
     assert [row["label"] for row in rows(folder)] == ["forgetron(self_tuned)", "perceptron"]
     before = parts(folder)
-    assert made(path)[1].startswith("small: 14 runs to do, 2 done")
+    assert made(path)[1].startswith("small: 14 runs to do, 2 finished")
     assert parts(folder).items() >= before.items()
 
 
@@ -181,8 +184,8 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     path = config(tmp_path, datasets=datasets)
     lines = describe(config_module.load(path), Options(results=tmp_path / "results")).splitlines()
     lines = [untimed(line) for line in lines]
-    assert lines[0] == "small: 16 runs, 0 done, 16 to do"
-    assert lines[1].startswith("  noisy_gaussians: 40 rounds x 2 features, 16 runs, 16 to do, about _ s of one core, ")
+    assert lines[0] == "small: 16 runs, 0 finished, 16 to do"
+    assert lines[1].startswith("  noisy_gaussians: 40 rounds x 2 features, 16 runs, 16 to do, about _ s on one core, ")
     assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are not on this machine")
     assert lines[-1].startswith("  estimate: about _ s with --jobs 1, at most 0.")
     assert os.listdir(tmp_path) == ["small.yaml"]
@@ -209,7 +212,7 @@ def test_several_classes_and_a_test_set(tmp_path, made):
     for row in found:
         assert 0 <= float(row["last_test_error"]) < 0.7
         assert (row["test_error"] == "") == (row["label"] == "rbp")
-    assert made(path)[1].startswith("small: 0 runs to do, 10 done")
+    assert made(path)[1].startswith("small: 0 runs to do, 10 finished")
 
 
 # -- what is at fault --------------------------------------------------------------------------------------------------
@@ -238,9 +241,9 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, made,
     assert json.loads((folder / "manifest.json").read_text())["failures"] == sorted(row["run_id"] for row in failed)
     assert "failed: noisy_gaussians - repetition 0, remove_oldest B=5 seed 0: ValueError: the tenth update" in err
     again = f"budgetrun sweep {path} --results {tmp_path}/results"
-    assert err.splitlines()[-1] == f"2 runs failed; to repeat them, type: {again}"
+    assert err.splitlines()[-1] == f"2 runs failed; to repeat them: {again}"
     before = {row["run_id"]: row["seconds"] for row in finished(folder)}
-    assert made(path)[1].startswith("small: 2 runs to do, 14 done")
+    assert made(path)[1].startswith("small: 2 runs to do, 14 finished")
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() > before.items()
     assert len(finished(folder)) == 16
     assert json.loads((folder / "manifest.json").read_text())["failures"] == []
@@ -306,7 +309,7 @@ def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, made, monkeyp
             f"  put usps/zip.train.gz at {tmp_path}/cache/usps/zip.train.gz",
             f"  put usps/zip.test.gz at {tmp_path}/cache/usps/zip.test.gz",
             "  or name a folder that holds them with --data or $BUDGETRUN_DATA",
-            f"small: {n_made} runs to do, {16 - n_made} done, in {tmp_path}/results/small",
+            f"small: {n_made} runs to do, {16 - n_made} finished, in {tmp_path}/results/small",
         ]
     assert len(finished(tmp_path / "results" / "small")) == 16
 
@@ -319,11 +322,11 @@ def test_runs_of_other_code_are_made_again_and_do_not_come_back(tmp_path, made, 
         made(path)
     old = {row["run_id"] for row in rows(folder)}
     _, err = made(path)
-    assert err.startswith(f"16 runs in {folder} are of earlier code or data; they are made again\nsmall: 16 runs to do")
+    assert err.startswith(f"16 runs in {folder} are of earlier code or data; they are run again\nsmall: 16 runs to do")
     store_module.Store(folder).write_table()
     assert len(rows(folder)) == 16
     assert not old & {row["run_id"] for row in rows(folder)}
-    assert made(path)[1].startswith("small: 0 runs to do, 16 done")
+    assert made(path)[1].startswith("small: 0 runs to do, 16 finished")
 
 
 def test_torn_files_cost_the_torn_runs_alone(tmp_path, made):
@@ -334,13 +337,13 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, made):
     whole = table.read_bytes()
     part = max((folder / "parts").glob("*.jsonl"), key=lambda p: p.stat().st_size)
     part.write_bytes(part.read_bytes()[:-30])
-    assert made(path)[1].startswith("small: 0 runs to do, 16 done")
+    assert made(path)[1].startswith("small: 0 runs to do, 16 finished")
     table.unlink()
-    assert made(path)[1].startswith("small: 1 runs to do, 15 done")
+    assert made(path)[1].startswith("small: 1 runs to do, 15 finished")
     for one in (folder / "parts").iterdir():
         one.unlink()
     table.write_bytes(whole[:-30])
-    assert made(path)[1].startswith("small: 1 runs to do, 15 done")
+    assert made(path)[1].startswith("small: 1 runs to do, 15 finished")
     assert len(finished(folder)) == 16
 
 
@@ -367,7 +370,7 @@ def test_results_of_earlier_versions_are_gone_on_with(tmp_path, made):
         for key in ("test", "test_path"):
             del dataset[key]
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert made(path)[1].startswith("small: 0 runs to do, 16 done")
+    assert made(path)[1].startswith("small: 0 runs to do, 16 finished")
     assert rows(folder) == before
     assert [before[0][column] for column in later] == ["", ""]
 
@@ -385,7 +388,7 @@ def test_memory_makes_smaller_jobs(tmp_path, made):
     plan = Plan(runs, {"usps": StreamInfo(9298, 256, None, tasks, "")})
     sizes = []
     for memory in (8e9, 1e9):
-        jobs = sweep_module._jobs(loaded, plan, runs, Options(results=tmp_path, jobs=2, memory=memory))
+        jobs = jobs_within_memory(loaded, plan, runs, Options(results=tmp_path, jobs=2, memory=memory))
         assert [run for job in jobs for run in job.runs] == runs
         sizes.append(max(len(job.runs) for job in jobs))
     assert sizes[1] < 0.7 * sizes[0]
@@ -406,7 +409,7 @@ def test_a_full_disk_is_told_in_a_sentence(tmp_path, made, monkeypatch):
             made(path)
     assert str(raised.value) == (
         f"{tmp_path}/results/small: results cannot be written any more (No space left on device); "
-        "what finished is kept; make room there, then repeat the command"
+        "finished runs are kept; make room there, then repeat the command"
     )
     assert made(path)[0] == 0
 
@@ -419,7 +422,7 @@ def resumed(tmp_path, path, folder):
     before, seconds = parts(folder), {row["run_id"]: row["seconds"] for row in finished(folder)}
     code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 2))
     assert code == 0, err
-    assert f"{12 - len(seconds)} runs to do, {len(seconds)} done" in err
+    assert f"{12 - len(seconds)} runs to do, {len(seconds)} finished" in err
     assert len(finished(folder)) == 12
     assert parts(folder).items() >= before.items()
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() >= seconds.items()
@@ -439,7 +442,7 @@ def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, how):
         process.send_signal(signal.SIGINT)
     code, _, err = ended(process)
     assert code == 130, err
-    again = f"interrupted; every finished run is kept in results/slow; for the rest, type: budgetrun sweep {path}"
+    again = f"interrupted; every finished run is kept in results/slow; to run the remaining ones: budgetrun sweep {path}"
     assert err.splitlines()[-1] == again or how == "interrupt twice"
     assert "Traceback" not in err
     assert not psutil.wait_procs(begun, timeout=5)[1]
@@ -469,7 +472,7 @@ def test_a_killed_worker_costs_no_run(tmp_path):
     workers(process)[0].kill()
     code, _, err = ended(process)
     assert code == 0, err
-    assert "a worker process died (killed, or out of memory); what it had in hand is tried once more" in err
+    assert "a worker process died (killed, or out of memory); the jobs that were running are retried" in err
     assert len(finished(folder)) == 12
     assert parts(folder).items() >= before.items()
 
@@ -485,7 +488,7 @@ def test_a_killed_sweep_is_gone_on_with(tmp_path, capsys, monkeypatch):
     n_done = 2 * len(parts(folder))
     assert 2 <= n_done < 12
     monkeypatch.chdir(tmp_path)
-    said = f"results/slow: {n_done} of 12 runs done; for the rest, type: budgetrun sweep {path}\n"
+    said = f"results/slow: {n_done} of 12 runs finished; to complete it: budgetrun sweep {path}\n"
     assert run(capsys, "status", "results/slow") == (0, said, "")
     assert run(capsys, "report", "results/slow")[0] == 0
     assert len(rows(folder)) == n_done
@@ -519,22 +522,22 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, made, monkeypatch):
     """Two jobs are at work when one of them kills its worker, again and again; a third has finished unheard."""
     path = config(tmp_path, repetitions=4, algorithms=[{"name": "rbp", "budget": 10, "seeds": 2}])
     folder = tmp_path / "results" / "small"
-    real, tried = sweep_module._Sweep._outcomes, []
+    real, tried = LocalBackend.outcomes, []
 
-    def outcomes_until_death(self, jobs):
+    def outcomes_until_death(self, jobs, settings):
         tried.append([job.repetition for job in jobs])
         fatal = [job for job in jobs if job.repetition == 1]
         if not fatal:
-            yield from real(self, jobs)
+            yield from real(self, jobs, settings)
             return
-        list(real(self, [job for job in jobs if job.repetition == 0]))
+        list(real(self, [job for job in jobs if job.repetition == 0], settings))
         for job in jobs:
             if job.repetition in (1, 2):
-                (self.store.parts / f"{job.job_id}.running").touch()
+                (settings.folder / "parts" / f"{job.job_id}.running").touch()
         raise BrokenProcessPool
 
     with monkeypatch.context() as patched:
-        patched.setattr(sweep_module._Sweep, "_outcomes", outcomes_until_death)
+        patched.setattr(LocalBackend, "outcomes", outcomes_until_death)
         code, err = made(path, jobs=1)
     assert code == 1
     assert sorted(tried[0]) == [0, 1, 2, 3]
@@ -610,7 +613,7 @@ def test_no_dask_scheduler_is_told(tmp_path):
     address = ("--backend", "dask", "--scheduler", "tcp://127.0.0.1:9")
     code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), *address), 20)
     assert code == 2
-    assert err.startswith("--scheduler tcp://127.0.0.1:9: no dask scheduler answers there")
+    assert err.startswith("--scheduler tcp://127.0.0.1:9: no dask scheduler answers")
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "results").exists()
 
@@ -627,7 +630,7 @@ def test_a_users_own_file_may_stand_beside_the_config(tmp_path, made, capsys, mo
     written(tmp_path / "project", given)
     monkeypatch.chdir(tmp_path)
     assert made("project/mine.yaml")[0] == 0
-    assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 runs done\n", "")
+    assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 runs finished\n", "")
 
 
 # -- values of each dataset, numbers of each length, and a job for each run --------------------------------------------
@@ -654,11 +657,11 @@ def test_values_by_dataset_and_of_the_streams_length(tmp_path, made):
     assert sorted(rbp) == sorted(
         (label, str(r), str(r), str(b)) for label, b in (("short", 5), ("long", 10), ("long", 20)) for r in range(2)
     )
-    assert made(path)[1].startswith("small: 0 runs to do, 14 done")
+    assert made(path)[1].startswith("small: 0 runs to do, 14 finished")
     assert describe(config_module.load(path), Options(results=tmp_path / "results")).startswith(
-        "small: 14 runs, 14 done, 0 to do"
+        "small: 14 runs, 14 finished, 0 to do"
     )
-    assert sweep_module.progress_of(folder) == f"{folder}: 14 of 14 runs done"
+    assert status(folder) == f"{folder}: 14 of 14 runs finished"
     assert made(path, only={"dataset": ["long"], "budget": ["20"]})[0] == 0
 
 
@@ -667,7 +670,7 @@ def test_a_run_of_its_own_has_the_same_outcome(tmp_path, made):
     made(together)
     _, err = made(alone, jobs=None)
     assert err.splitlines()[0].endswith(
-        ", one at a time, so that their seconds can be compared (--jobs N makes N at once)"
+        ", one at a time, so that run times can be compared (--jobs N runs N at once)"
     )
     folders = [tmp_path / "results" / name for name in ("together", "alone")]
     assert outcomes(folders[0]) == outcomes(folders[1])

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from budgetrun.errors import InputError
-from budgetrun.store.write import COLUMNS, Store
+from budgetrun.store.columns import COLUMNS as SCHEMA
+from budgetrun.store.write import Store, record
 
+COLUMNS = tuple(column.name for column in SCHEMA)
 CONTRACT = (
     "run_id, dataset, task, repetition, seed, algorithm, parameters, kernel, budget, n_examples, mistakes, "
     "online_error, updates, margin_updates, support_size, max_support_size, seconds, peak_memory_mb, status, error, "
@@ -191,8 +193,8 @@ def test_another_config_is_refused_and_only_what_is_shown_may_change(store):
     with pytest.raises(InputError) as raised:
         store.open({"config": CONFIG | {"seed": 1, "tie": "positive"}})
     assert str(raised.value) == (
-        f"{store.folder}: these results were made by another config (it differs in: seed, tie); "
-        "give the config another name, another folder with --results DIR, or move them aside with --force"
+        f"{store.folder}: these results are those of another config (it differs in: seed, tie); "
+        "rename the config, choose another folder with --results DIR, or move these results aside with --force"
     )
 
 
@@ -219,7 +221,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     with pytest.raises(InputError) as raised:
         Store(tmp_path / "file" / "r").open({"config": CONFIG})
     assert str(raised.value) == (
-        f"{tmp_path}/file/r: the results folder cannot be written (Not a directory); name another with --results DIR"
+        f"{tmp_path}/file/r: the results folder cannot be written (Not a directory); choose another with --results DIR"
     )
 
 
