@@ -23,6 +23,7 @@ from budgetrun.learners import Learner, find
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
+    from budgetrun.kernels import Kernel
     from budgetrun.solvers import Solver
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
@@ -55,10 +56,8 @@ def build(spec: RunSpec) -> Any:
     return algorithm(**parameters)
 
 
-def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str]:
+def revisions(spec: RunSpec, dataset: DatasetSpec, kernel: Kernel, info: StreamInfo) -> list[str]:
     """Return the parts of the code that a run executes, each with its revision, for example ``gaussian 1``."""
-    assert dataset.kernel is not None
-    kernel = dataset.kernel.build()
     algorithm: Any = algorithm_of(spec)
     name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
@@ -72,6 +71,7 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
 def run_id(
     config: Config,
     dataset: DatasetSpec,
+    kernel: Kernel,
     info: StreamInfo,
     repetition: int,
     task: str,
@@ -82,16 +82,15 @@ def run_id(
 
     ``source`` is the id of the run whose support size the budget is a fraction of; None for other budgets.
     """
-    assert dataset.kernel is not None
     what: dict[str, Any] = {
-        "revisions": sorted(revisions(spec, dataset, info)),
+        "revisions": sorted(revisions(spec, dataset, kernel, info)),
         "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS),
         "dataset": dataset.label,
         "seed": config.seed,
         "repetition": repetition,
         "split": task,
-        "kernel": str(dataset.kernel.build()),
+        "kernel": str(kernel),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,

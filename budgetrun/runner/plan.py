@@ -21,6 +21,7 @@ from budgetrun.runner import identity
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
+    from budgetrun.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ def make_plan(
     only : collection of str or None
         The labels of the datasets to plan; None plans all.
     recorded : mapping of label to StreamInfo, or None
-        What a manifest records of the datasets. If given, no files of a dataset with a card are opened, and a dataset
-        whose files are missing is planned from what is recorded.
+        What a manifest records of the datasets. If given, the files of a dataset with a card are not verified, a
+        dataset whose files are missing is planned from what is recorded, and optional ones only if they are recorded.
 
     Returns
     -------
@@ -182,11 +183,13 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        assert dataset.kernel is not None
+        kernel = dataset.kernel.build()
         specs = _specs(config, dataset.label, info.n_examples, problems)
-        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
+        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, kernel, info))
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
-                plan.runs += _runs(config, dataset, info, repetition, task, specs)
+                plan.runs += _runs(config, dataset, kernel, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return plan
@@ -201,6 +204,8 @@ def _info(
     if recorded is None:
         return stream_info(dataset, data_dir, download)
     known = recorded.get(dataset.label)
+    if known is None and dataset.optional:
+        raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
     own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
     if known is not None and not all(path.is_file() for path in own_files):
         return known
@@ -226,7 +231,13 @@ def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> 
 
 
 def _runs(
-    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
+    config: Config,
+    dataset: DatasetSpec,
+    kernel: Kernel,
+    info: StreamInfo,
+    repetition: int,
+    task: str,
+    specs: Sequence[RunSpec],
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
     algorithms = config.on(dataset.label)
@@ -238,7 +249,7 @@ def _runs(
             spec = replace(spec, seed=repetition)
         source = None if spec.budget_of is None else sources[spec.budget_of, json.dumps(spec.budget_setting)]
         source_id, source_spec = (source.run_id, source.spec) if source else (None, None)
-        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
+        run_id = identity.run_id(config, dataset, kernel, info, repetition, task, spec, source_id)
         run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source_id, source_spec)
         if spec.budget_of is None:
             # Budgets follow the first seed of a setting.
