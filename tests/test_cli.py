@@ -64,7 +64,7 @@ def test_help_is_quick(arguments):
         text=True,
         check=True,
     )
-    heavy = {"pandas", "matplotlib", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
+    heavy = {"pandas", "matplotlib", "numba", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
     assert not heavy & set(asked.stderr.split())
 
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from budgetrun.runner.options import Options
 
 
+# How long to wait for an answer of a dask scheduler.
+DASK_TIMEOUT = "6s"
+
+
 class Backend(Protocol):
     """Runs jobs on several workers."""
 
@@ -129,7 +133,7 @@ def opened(options: Options, workers: int) -> Iterator[Backend]:
         raise InputError("--backend dask needs dask; install it with: pip install 'budgetrun[dask]'") from None
     connect: Callable[..., Any] = Client
     try:
-        client = connect(options.scheduler, timeout="6s")
+        client = connect(options.scheduler, timeout=DASK_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InputError(f"--scheduler {options.scheduler}: no dask scheduler answers ({error})") from None
     with client:

@@ -16,6 +16,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ Record = dict[str, Value]
 Row = dict[str, str]
 
 _NAMES = tuple(column.name for column in COLUMNS)
+_ALL = frozenset(_NAMES)
 _FIRST_VERSION = "0.1"
 # Results may lack columns of later versions, and those that not every finished run fills.
 _OPTIONAL = dict.fromkeys(
@@ -220,13 +222,14 @@ def _read_part(path: Path) -> list[Row]:
 
 def _is_intact(row: Row) -> bool:
     """Return whether a row has all columns, with values of their kinds that agree with one another."""
-    if not all(isinstance(row.get(name), str) for name in _NAMES):
+    # The csv module gives None for the fields that a torn line lacks.
+    if not row.keys() >= _ALL or None in row.values():
         return False
     try:
         for name in _NUMBERS:
             float(row[name] or 0)
         for name in _JSON:
-            json.loads(row[name] or "{}")
+            _check_json(row[name])
         _order(row)
         if row["status"] == "done":
             if row["objective"]:
@@ -235,6 +238,11 @@ def _is_intact(row: Row) -> bool:
     except (ValueError, ZeroDivisionError):
         return False
     return row["status"] == "failed"
+
+
+@lru_cache(maxsize=10_000)
+def _check_json(text: str) -> None:
+    json.loads(text or "{}")
 
 
 def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,17 @@ def test_columns_are_those_of_the_contract():
     assert ", ".join(COLUMNS) == CONTRACT
 
 
+def test_a_record_has_all_columns_and_no_others():
+    known = {column.name: 0 for column in SCHEMA if column.filled_by == "every"}
+    found = record(**known, mistakes=7)
+    assert tuple(found) == COLUMNS
+    assert {name for name, value in found.items() if value is not None} == {*known, "mistakes"}
+    with pytest.raises(ValueError, match=r"unknown columns: \['errors'\]"):
+        record(**known, errors=7)
+    with pytest.raises(ValueError, match=r"must not be empty: \['run_id'\]"):
+        record(**known | {"run_id": None})
+
+
 def test_rows_of_solvers_have_no_mistakes(store):
     solved = {"mistakes": None, "online_error": None, "objective": 12.5, "lower_bound": 12.4, "steps": 3}
     store.save("a", [row(1), row(2, **solved), row(3, **solved | {"objective": float("inf")})])
