@@ -43,7 +43,7 @@ class _Memory(click.ParamType[float]):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", str(value), re.IGNORECASE)
         if match is None or float(match[1]) <= 0:
-            self.fail(f"{value!r} is not a size; give a number with K, M or G, for example 8G", param, ctx)
+            self.fail(f"{value!r} is not a size; give a number with K, M or G, like 8G", param, ctx)
         return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
 
@@ -103,7 +103,7 @@ def sweep(
     from budgetrun.runner.sweep import sweep as run_sweep
 
     if (backend == "dask") != (scheduler is not None):
-        raise InputError("--backend dask needs --scheduler ADDRESS, and the other way round")
+        raise InputError("--backend dask and --scheduler ADDRESS must be given together")
     options = Options(
         results=results,
         jobs=jobs,

@@ -1,4 +1,4 @@
-"""The command: its exit codes, its words, and what it does without."""
+"""The command line: exit codes, messages, and commands without data."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data",
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Every test in a folder of its own, without data, network or drawing."""
+    """Run every test in its own folder, without data or network."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("no network", offline=True))
@@ -35,7 +35,7 @@ def undrawn(monkeypatch):
 
 
 def own(text, **changes):
-    """Write a stream and a config of it; return the config's file."""
+    """Write a stream and a config for it; return the file of the config."""
     with open("own.csv", "w") as file:
         file.write(text)
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
@@ -47,7 +47,7 @@ GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
 # -- help --------------------------------------------------------------------------------------------------------------
 
 
-def test_verbs_stand_in_the_order_of_a_days_work(command):
+def test_verbs_are_in_the_order_of_a_days_work(command):
     code, out, err = command("--help")
     assert (code, err) == (0, "")
     listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line.startswith("  ")]
@@ -148,7 +148,7 @@ def test_list(command, what):
     assert known.get(what, "quickstart") in out
 
 
-def test_a_reader_that_has_seen_enough_is_no_error():
+def test_closing_the_output_early_is_no_error():
     code = f'{sys.executable} -c "{COMMAND}" list datasets | head -1'
     asked = subprocess.run(
         code, shell=True, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=True
@@ -229,7 +229,7 @@ def test_a_bad_stream(command, text, sentence):
     assert not os.path.exists("results")
 
 
-def test_three_labels_are_told_with_what_to_type(command):
+def test_the_message_about_three_labels_says_what_to_write(command):
     err = command("sweep", own(GOOD + "2,3,4\n"))[2]
     assert "found 3: 0 1 2; name those that become +1, e.g. 'positive: 2'" in err
 
@@ -238,7 +238,7 @@ def test_status_of_a_stream_that_has_gone(command, undrawn):
     command("sweep", own(GOOD), "--jobs", 1)
     os.remove("own.csv")
     assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
-    # Earlier versions recorded less of their data.
+    # Manifests of earlier versions record less.
     with open("results/small/manifest.json") as file:
         manifest = json.load(file)
     del manifest["datasets"]["own"]["task_names"]
@@ -255,13 +255,15 @@ def test_a_changed_stream_is_swept_anew(command, undrawn):
     path = own(GOOD)
     command("sweep", path, "--jobs", 1)
     own(GOOD + "1,2,3\n")
-    assert command("status", "results")[1].startswith("results/small: 0 of 8 runs finished, 8 of earlier code or data; to")
+    assert command("status", "results")[1].startswith(
+        "results/small: 0 of 8 runs finished, 8 of earlier code or data; to"
+    )
     _, _, err = command("sweep", path, "--jobs", 1)
     assert err.startswith("8 runs in results/small are of earlier code or data; they are run again\nsmall: 8 runs to")
     assert command("status", "results")[1] == "results/small: 8 of 8 runs finished\n"
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
+# -- messages ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verb", ["check", "sweep"])
@@ -285,7 +287,7 @@ def test_a_bad_config(command, verb, line, words):
     assert len(err.splitlines()) == 1
 
 
-def test_check_tells_the_good_from_the_bad(command):
+def test_check_accepts_good_configs_and_reports_bad_ones(command):
     good = config(".")
     code, out, err = command("check", good, "missing.yaml")
     assert code == 2
@@ -307,8 +309,8 @@ def test_check_tells_the_good_from_the_bad(command):
         ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
         ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
         ("task=x", "--only task=x: no such task  (allowed: -)"),
-        ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
-         "budget, seed"),
+        ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, "
+         "algorithm, budget, seed"),
         ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
          "budget, seed"),
     ],
@@ -321,7 +323,7 @@ def test_only_what_there_is(command, only, sentence, dry):
 
 def test_only_what_there_is_together(command):
     only = ["--only", "algorithm=perceptron", "--only", "seed=1", "--only", "seed=2"]
-    sentence = "--only algorithm=perceptron --only seed=1 --only seed=2: each matches some runs, but no run matches all of them\n"
+    sentence = f"{' '.join(only)}: each matches some runs, but no run matches all of them\n"
     assert command("sweep", config("."), *only) == (2, "", sentence)
 
 
@@ -344,16 +346,23 @@ def test_a_results_folder_that_cannot_be_written(command):
         code, _, err = command("sweep", config("."), "--results", results)
         assert code == 2
         assert err.splitlines() == [
-            f"{results}/small: the results folder cannot be written (Not a directory); choose another with --results DIR"
+            f"{results}/small: the results folder cannot be written (Not a directory); "
+            "choose another with --results DIR"
         ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is not a size; give a number with K, M or G, for example 8G"),
+        (
+            ["sweep", "small.yaml", "--memory", "lots"],
+            "'lots' is not a size; give a number with K, M or G, like 8G",
+        ),
         (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
-        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask needs --scheduler ADDRESS, and the other way round"),
+        (
+            ["sweep", "small.yaml", "--backend", "dask"],
+            "--backend dask and --scheduler ADDRESS must be given together",
+        ),
         (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
         (
             ["sweep", "small.yaml", "--data", "nowhere"],
@@ -390,16 +399,16 @@ def test_plain_lines_where_there_is_no_terminal(tmp_path):
     assert untimed(err) == "small: 16 runs to do, 0 finished, in results/small\n16/16 runs, _ s\n"
 
 
-def test_a_config_of_nothing_but_missing_data_is_written_down(command, undrawn):
+def test_status_of_a_config_whose_data_are_all_missing(command, undrawn):
     path = written(".", {
         "name": "none",
-        "datasets": [{"name": "usps", "label": "a"}],
+        "datasets": [{"name": "usps", "label": "a", "task": "equal_splits"}],
         "kernel": {"name": "linear"},
         "algorithms": [{"name": "perceptron"}],
     })  # fmt: skip
     assert command("sweep", path, "--only", "dataset=a")[0] == 1
     assert command("status", "results/none")[1] in (
-        "results/none: 0 of 1 runs finished; to complete it: budgetrun sweep none.yaml\n",
+        "results/none: 0 of 126 runs finished; to complete it: budgetrun sweep none.yaml\n",
         "results/none: 0 of 0 runs finished, data missing for a; to complete it: budgetrun sweep none.yaml\n",
     )
 

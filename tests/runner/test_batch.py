@@ -1,5 +1,7 @@
-"""Sweeps of solvers: what they leave behind, one at a time, apart from one another, and never mixed with learners."""
+"""Sweeps of solvers: their rows and traces, run one at a time and isolated from one another."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -25,7 +27,7 @@ from budgetrun.solvers.dcd import DualCoordinateDescent
 from budgetrun.store.columns import COLUMNS
 from budgetrun.store.write import Store
 
-# What only solvers tell.
+# The columns that only solvers fill.
 FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}
 
 
@@ -43,23 +45,24 @@ def solver_config(folder, name="solved", **changes):
 
 @pytest.fixture(scope="module")
 def solved_once(tmp_path_factory):
-    """A finished sweep of `solver_config`: the folder that holds its config and its results."""
+    """A finished sweep of `solver_config`: the folder that holds its config and its results, and its stderr."""
     folder = tmp_path_factory.mktemp("solved")
-    assert sweep(config_module.load(solver_config(folder)), Options(results=folder / "results")) == 0
-    return folder
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        assert sweep(config_module.load(solver_config(folder)), Options(results=folder / "results")) == 0
+    return folder, err.getvalue()
 
 
 @pytest.fixture
 def solved(solved_once, tmp_path):
     """A copy of that sweep: its config and its results folder."""
-    shutil.copytree(solved_once, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(solved_once[0], tmp_path, dirs_exist_ok=True)
     return tmp_path / "solved.yaml", tmp_path / "results" / "solved"
 
 
-def test_rows_have_what_solvers_tell(tmp_path, run_sweep):
-    code, err = run_sweep(solver_config(tmp_path))
-    folder = tmp_path / "results" / "solved"
-    assert (code, err.splitlines()[0]) == (0, f"solved: 8 runs to do, 0 finished, in {folder}")
+def test_rows_of_solvers(solved_once):
+    folder, err = solved_once
+    folder = folder / "results" / "solved"
+    assert err.splitlines()[0] == f"solved: 8 runs to do, 0 finished, in {folder}"
     found = rows(folder)
     assert [row["label"] for row in found] == [*["dcd"] * 2, *["mpu"] * 2] * 2
     for row in found:
@@ -79,7 +82,7 @@ def test_rows_have_what_solvers_tell(tmp_path, run_sweep):
         assert int(row["unlearning_steps"]) < int(row["steps"])
     dcd = [row for row in found if row["label"] == "dcd"]
     assert all(row["lower_bound"] == row["gap"] == row["support_size"] == "" for row in dcd)
-    # The same problem, two ways.
+    # Two solvers, one problem.
     assert float(dcd[1]["objective"]) == pytest.approx(float(mpu[0]["objective"]), rel=2e-4)
 
 
@@ -158,7 +161,7 @@ def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
     assert "4 runs failed" in err
 
 
-def test_data_that_cannot_be_solved_are_told_in_a_row(tmp_path, run_sweep):
+def test_rows_say_why_data_cannot_be_solved(tmp_path, run_sweep):
     (tmp_path / "zeros.csv").write_text("\n".join(f"{i % 2},0,0" for i in range(6)))
     path = solver_config(tmp_path, datasets=[{"name": "zeros", "path": "zeros.csv"}], repetitions=1)
     assert run_sweep(path)[0] == 1
@@ -182,7 +185,7 @@ def test_solutions_are_tested(tmp_path, run_sweep, kernel):
     )
     assert run_sweep(path)[0] == 0
     (row,) = rows(tmp_path / "results" / "solved")
-    # Two classes some 4.7 standard deviations from where they meet.
+    # Both classes are about 4.7 standard deviations from the boundary.
     assert 0 <= float(row["last_test_error"]) <= 0.002
     assert row["test_error"] == ""
 
@@ -256,18 +259,18 @@ def test_what_differs_gives_another_run(tmp_path):
 
 
 @pytest.mark.realdata
-def test_a9a_and_web_come_to_the_printed_objectives(tmp_path, run_sweep):
+def test_objectives_on_a9a_and_web_agree_with_the_published_ones(tmp_path, run_sweep):
     if not os.environ.get("BUDGETRUN_DATA"):
         pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
     data = [{"name": "a9a"}, {"name": "w8a", "label": "web"}]
     assert run_sweep(solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[{"name": "mpu"}]))[0] == 0
     a9a, web = rows(tmp_path / "results" / "solved")
-    for row, printed, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
+    for row, published, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
         objective, bound = float(row["objective"]), float(row["lower_bound"])
-        assert objective == pytest.approx(printed, rel=1e-4)
+        assert objective == pytest.approx(published, rel=1e-4)
         assert bound <= high
         assert low <= objective <= high * (1 + 1e-4)
-        # What the solver says of itself bounds what is known.
+        # The solver's own gap is an upper bound of the known one.
         assert float(row["gap"]) >= objective / high - 1
 
 

@@ -1,4 +1,4 @@
-"""Plans: which runs there are, what tells them apart, and which of them share a stream."""
+"""Plans: which runs there are, how their ids differ, and which of them share a stream."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):
     tasks = [replace(run, task=task, run_id=f"{run.run_id}{task}") for task in "abc" for run in runs[:8]]
     jobs = make_jobs(loaded, tasks, lambda _, together: len(together) <= 17)
     assert [len(job.runs) for job in jobs] == [16, 8]
-    # What does not fit at all is tried all the same.
+    # A task that does not fit is a job all the same.
     assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: False)] == [8, 8, 8]
 
 

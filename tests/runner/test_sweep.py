@@ -48,7 +48,7 @@ def finished(folder):
 # -- what a sweep runs -------------------------------------------------------------------------------------------------
 
 
-def test_every_run_is_made_once_and_its_row_adds_up(tmp_path, run_sweep):
+def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep):
     path = config(tmp_path)
     assert run_sweep(path) == (0, f"small: 16 runs to do, 0 finished, in {tmp_path}/results/small\n16/16 runs, _ s\n")
     folder = tmp_path / "results" / "small"
@@ -166,7 +166,7 @@ def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp
 
 def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     def fail(*_):
-        raise AssertionError("a dry run has no business here")
+        raise AssertionError("a dry run must not download")
 
     monkeypatch.setattr("budgetrun.data.files._download", fail)
     monkeypatch.setattr("budgetrun.data.files.find", lambda *_: None)
@@ -206,7 +206,7 @@ def test_several_classes_and_a_test_set(tmp_path, run_sweep):
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 10 finished")
 
 
-# -- what is at fault --------------------------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_sweep, monkeypatch):
@@ -285,14 +285,14 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
     assert {row["error"] for row in failed[:2]} == {why}
 
 
-def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, run_sweep, monkeypatch):
+def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, monkeypatch):
     from budgetrun.data.files import _Failure
 
     monkeypatch.setattr("budgetrun.data.files._download", lambda *_: _Failure("no network", offline=True))
     monkeypatch.setattr("budgetrun.data.files.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.delenv("BUDGETRUN_DATA", raising=False)
     path = config(tmp_path, datasets=[{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}])
-    for n_made in (16, 0):
+    for n_todo in (16, 0):
         code, err = run_sweep(path)
         assert code == 1
         assert err.splitlines()[:5] == [
@@ -300,12 +300,12 @@ def test_what_cannot_be_had_is_said_and_the_rest_is_made(tmp_path, run_sweep, mo
             f"  put usps/zip.train.gz at {tmp_path}/cache/usps/zip.train.gz",
             f"  put usps/zip.test.gz at {tmp_path}/cache/usps/zip.test.gz",
             "  or name a folder that holds them with --data or $BUDGETRUN_DATA",
-            f"small: {n_made} runs to do, {16 - n_made} finished, in {tmp_path}/results/small",
+            f"small: {n_todo} runs to do, {16 - n_todo} finished, in {tmp_path}/results/small",
         ]
     assert len(finished(tmp_path / "results" / "small")) == 16
 
 
-def test_runs_of_other_code_are_made_again_and_do_not_come_back(tmp_path, run_sweep, monkeypatch):
+def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_sweep, monkeypatch):
     path = config(tmp_path)
     folder = tmp_path / "results" / "small"
     with monkeypatch.context() as patched:
@@ -338,8 +338,8 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
     assert len(finished(folder)) == 16
 
 
-def test_results_of_earlier_versions_are_gone_on_with(tmp_path, run_sweep):
-    """Their rows have no errors on test sets, their configs no keys for them."""
+def test_results_of_earlier_versions_are_continued(tmp_path, run_sweep):
+    """Their rows have no test errors, and their configs no keys for test sets."""
     path = config(tmp_path)
     folder = tmp_path / "results" / "small"
     run_sweep(path)
@@ -385,7 +385,7 @@ def test_memory_makes_smaller_jobs(tmp_path, run_sweep):
     assert sizes[1] < 0.7 * sizes[0]
 
 
-def test_a_full_disk_is_told_in_a_sentence(tmp_path, run_sweep, monkeypatch):
+def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatch):
     real = store_module._replace
     path = config(tmp_path)
 
@@ -405,11 +405,11 @@ def test_a_full_disk_is_told_in_a_sentence(tmp_path, run_sweep, monkeypatch):
     assert run_sweep(path)[0] == 0
 
 
-# -- what ends a sweep, or part of it ----------------------------------------------------------------------------------
+# -- interrupts, kills and two sweeps ----------------------------------------------------------------------------------
 
 
 def resumed(tmp_path, path, folder):
-    """Sweep again to the end, and check that what was finished is kept as it was."""
+    """Sweep again to the end, and check that finished runs were kept."""
     before, seconds = parts(folder), {row["run_id"]: row["seconds"] for row in finished(folder)}
     code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 2))
     assert code == 0, err
@@ -470,7 +470,7 @@ def test_a_killed_worker_costs_no_run(tmp_path):
     assert parts(folder).items() >= before.items()
 
 
-def test_a_killed_sweep_is_gone_on_with(tmp_path, capsys, monkeypatch):
+def test_a_killed_sweep_is_continued(tmp_path, capsys, monkeypatch):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
     process = start(tmp_path, "sweep", path, "--jobs", 2)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
@@ -512,7 +512,7 @@ def test_two_sweeps_in_one_folder(tmp_path, run_sweep):
 
 
 def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypatch):
-    """Two jobs are at work when one of them kills its worker, again and again; a third has finished unheard."""
+    """Two jobs are running when one of them kills its worker, twice; the outcome of a third is never received."""
     path = config(tmp_path, repetitions=4, algorithms=[{"name": "rbp", "budget": 10, "seeds": 2}])
     folder = tmp_path / "results" / "small"
     real, tried = LocalBackend.outcomes, []
@@ -601,7 +601,7 @@ def test_dask_gives_the_same_runs(tmp_path, run_sweep):
     assert outcomes(tmp_path / "dask" / "small") == outcomes(tmp_path / "results" / "small")
 
 
-def test_no_dask_scheduler_is_told(tmp_path):
+def test_a_missing_dask_scheduler_is_reported(tmp_path):
     pytest.importorskip("distributed", reason="dask is not installed")
     address = ("--backend", "dask", "--scheduler", "tcp://127.0.0.1:9")
     impatient = f"from budgetrun.runner import backends; backends.DASK_TIMEOUT = '0.2s'; {COMMAND}"
@@ -667,7 +667,7 @@ def test_a_run_of_its_own_has_the_same_outcome(tmp_path, run_sweep):
     folders = [tmp_path / "results" / name for name in ("together", "alone")]
     assert outcomes(folders[0]) == outcomes(folders[1])
     assert [len(parts(folder)) for folder in folders] == [4, 14]
-    # Seconds of both kinds are not to be mixed.
+    # Run times measured in both ways must not be mixed.
     with pytest.raises(InputError, match=r"another config \(it differs in: alone\)"):
         run_sweep(config(tmp_path, name="alone", **VARIED))
 

@@ -1,4 +1,4 @@
-"""The results folder: what is written stays, what is torn is not taken for whole."""
+"""The results folder: stored runs are never lost, and torn files are noticed."""
 
 import csv
 import gzip
@@ -45,7 +45,7 @@ def store(tmp_path):
 
 
 def again(store):
-    """Return the store as another process finds it."""
+    """Return the store as another process sees it."""
     return Store(store.folder)
 
 
@@ -125,7 +125,7 @@ def test_a_finished_run_replaces_a_failed_one_and_never_the_other_way(store):
         assert {r["status"] for r in one.rows().values()} == {"done"}
 
 
-def test_a_torn_line_of_a_part_is_a_run_that_was_not_made(store):
+def test_a_torn_line_of_a_part_is_an_unfinished_run(store):
     store.save("a", [row(1), row(2), row(3)])
     path = store.parts / "a.jsonl"
     whole = path.read_bytes()
@@ -157,7 +157,7 @@ def test_what_a_torn_table_lost_is_still_in_the_parts(store):
     ("right", "wrong"),
     [(",7,", ",9,"), (",done,", ",maybe,"), (",30,", ",x,"), (",30,", ",0,"), (",rbp,", ',"rbp,'), (",-,", ",\xff,-,")],
 )
-def test_a_damaged_row_of_the_table_is_a_run_that_was_not_made(store, right, wrong):
+def test_a_damaged_row_of_the_table_is_an_unfinished_run(store, right, wrong):
     store.save("a", [row(1), row(2)])
     store.write_table()
     path = store.folder / "runs.csv"
