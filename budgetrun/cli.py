@@ -35,16 +35,11 @@ class _Group(click.Group):
             ctx.exit(0)
 
 
-class _Memory(click.ParamType[float]):
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", str(value), re.IGNORECASE)
-        if match is None or float(match[1]) <= 0:
-            self.fail(f"{value!r} is not a size; give a number with K, M or G, like 8G", param, ctx)
-        return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
+def _bytes(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise click.BadParameter(f"{text!r} is not a size; give a number with K, M or G, like 8G")
+    return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
 
 _data_option = click.option(
@@ -81,7 +76,7 @@ def main() -> None:
     "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
-@click.option("--memory", type=_Memory(), default="8G", show_default=True, help="Limit for all workers together.")
+@click.option("--memory", type=_bytes, default="8G", show_default=True, metavar="SIZE", help="Limit for all workers.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def sweep(
     configs: tuple[str, ...],
@@ -204,8 +199,8 @@ def check(configs: tuple[str, ...]) -> None:
             continue
         counts = sorted({len(list(loaded.expand(dataset.label))) for dataset in loaded.datasets})
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        what = f"{len(loaded.datasets)} datasets, {n_settings} settings of {len(loaded.algorithms)} algorithms"
-        click.echo(f"{name}: valid; {what}")
+        of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
+        click.echo(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
     if problems:
         raise InputError("\n".join(problems))
 
@@ -269,6 +264,10 @@ def bench(quick: bool, data_dir: Path | None, results: Path) -> None:
     from budgetrun.bench import run_benchmarks
 
     run_benchmarks(quick, data_dir, results)
+
+
+def _counted(n: int | str, noun: str) -> str:
+    return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
 
 
 def _report(folder: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_days_work(command):
 
 def test_check_counts_every_setting_of_a_budgets_source(command):
     algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
-    said = "small.yaml: valid; 1 datasets, 4 settings of 2 algorithms\n"
+    said = "small.yaml: valid; 4 settings of 2 algorithms on 1 dataset\n"
     assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
 
 

@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sweeping import COMMAND, TOP, config, rows
 
 from budgetrun import config as config_module
+from budgetrun import learners, solvers
 from budgetrun.data import StreamInfo
+from budgetrun.runner import estimate
 from budgetrun.runner.estimate import job_bytes, job_seconds, machine_rates
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Run, make_plan, with_budgets
@@ -57,14 +60,20 @@ def test_a_solver_costs_no_more_than_its_limit_allows(tmp_path):
     assert of(accuracy=1e-3) == pytest.approx(of() / 10)
 
 
+def test_estimates_name_no_algorithm():
+    text = Path(estimate.__file__).read_text()
+    assert not [name for name in [*learners.registry(), *solvers.registry()] if f'"{name}"' in text]
+
+
 def test_float32_takes_less_memory(tmp_path):
     runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
     assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE, "float64")
 
 
-def test_mistakes_are_known_once_budgets_are(tmp_path):
-    fractions = {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}}
-    runs = runs_of(tmp_path, {"name": "perceptron"}, fractions)
+@pytest.mark.parametrize("label", ["perceptron", "unbounded"])
+def test_mistakes_are_known_once_budgets_are(tmp_path, label):
+    fractions = {"name": "forgetron", "budget": {"of": label, "fractions": [0.5]}}
+    runs = runs_of(tmp_path, {"name": "perceptron", "label": label}, fractions)
     (first,) = make_plan(config_module.load(tmp_path / "small.yaml")).sources(runs)
     few, many = (job_seconds(with_budgets(runs, {first.run_id: p})[1:], DENSE, "float64") for p in (500, 5000))
     assert many > 2 * few
