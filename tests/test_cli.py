@@ -78,7 +78,7 @@ def test_every_verb_has_help(command, verb):
 
 def test_a_days_work(command):
     path = config(".")
-    assert command("check", path) == (0, "small.yaml: valid; 1 datasets, 8 settings of 4 algorithms\n", "")
+    assert command("check", path) == (0, "small.yaml: valid; 8 settings of 4 algorithms on 1 dataset\n", "")
     code, out, err = command("sweep", path, "--dry-run")
     assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 finished, 16 to do", "")
     assert os.listdir() == ["small.yaml"]
