@@ -1,11 +1,12 @@
-"""The command line. Verbs only; what they do stands elsewhere."""
+"""The command line: its verbs and options; the work is done in other modules."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -14,7 +15,7 @@ from budgetrun.errors import DataMissingError, InputError
 
 
 class _Group(click.Group):
-    """Shows a user's mistake as one message, with its exit code; lists verbs in the order of a day's work."""
+    """Reports a user's mistake as one message and an exit code; lists verbs in the order of a day's work."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -29,27 +30,32 @@ class _Group(click.Group):
             click.echo("interrupted", err=True)
             ctx.exit(130)
         except BrokenPipeError:
-            # Whoever read the output has seen enough, as in: budgetrun list | head -1
+            # The reader of the output has closed it, for example: budgetrun list | head -1
             sys.stderr.close()
             ctx.exit(0)
 
 
-class _Memory(click.ParamType):
-    name = "SIZE"
+def _bytes(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise click.BadParameter(f"{text!r} is not a size; give a number with K, M or G, like 8G")
+    return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", str(value), re.IGNORECASE)
-        if match is None or float(match[1]) <= 0:
-            self.fail(f"{value!r} is no size; type a number with K, M or G, such as 8G", param, ctx)
-        return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
+
+_data_option = click.option(
+    "--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first."
+)
+
+
+def _results_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    folder = click.Path(path_type=Path)
+    return click.option("--results", type=folder, default=Path(default), show_default=True, help="Results go here.")
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="budgetrun")
 def main() -> None:
-    """Online kernel learning under a memory budget: published tables recomputed, and your own streams."""
+    """Online kernel learning under a memory budget: reproduce published tables, and run your own streams."""
 
 
 @main.command()
@@ -57,17 +63,21 @@ def main() -> None:
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Worker processes.  [default: the cores; 1 with solvers or alone: true, which are timed]",
+    help="Worker processes.  [default: one per core; 1 if run times are compared]",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would run, how much is done, and what it would cost.")
-@click.option("--only", multiple=True, metavar="KEY=VALUE", help="Only runs with this dataset, algorithm, budget, ...")
-@click.option("--profile", default="full", show_default=True, help="A profile of the config, such as ci.")
-@click.option("--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first.")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
-@click.option("--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True)
-@click.option("--scheduler", metavar="ADDRESS", help="Of a dask scheduler, with --backend dask.")
-@click.option("--memory", type=_Memory(), default="8G", show_default=True, help="For all workers together.")
-@click.option("--force", is_flag=True, help="Move older results aside and begin anew.")
+@click.option("--dry-run", is_flag=True, help="Show what would run, and its estimated time and memory.")
+@click.option(
+    "--only", multiple=True, metavar="KEY=VALUE", help="Select runs by dataset, algorithm, budget, ...; repeatable."
+)
+@click.option("--profile", default="full", show_default=True, help="A profile of the config, for example ci.")
+@_data_option
+@_results_option("results")
+@click.option(
+    "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
+@click.option("--memory", type=_bytes, default="8G", show_default=True, metavar="SIZE", help="Limit for all workers.")
+@click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def sweep(
     configs: tuple[str, ...],
     jobs: int | None,
@@ -76,18 +86,20 @@ def sweep(
     profile: str,
     data_dir: Path | None,
     results: Path,
-    backend: str,
+    backend: Literal["loky", "dask"],
     scheduler: str | None,
     memory: float,
     force: bool,
 ) -> None:
-    """Make the runs of configs that are not done yet, then write their tables and figures."""
+    """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
-    from budgetrun.runner import sweep as sweep_module
+    from budgetrun.runner.options import Options
+    from budgetrun.runner.status import describe, has_outcomes
+    from budgetrun.runner.sweep import sweep as run_sweep
 
     if (backend == "dask") != (scheduler is not None):
-        raise InputError("--backend dask and --scheduler ADDRESS go together")
-    options = sweep_module.Options(
+        raise InputError("--backend dask and --scheduler ADDRESS must be given together")
+    options = Options(
         results=results,
         jobs=jobs,
         data_dir=data_dir,
@@ -101,14 +113,14 @@ def sweep(
     code = 0
     for config in loaded:
         if dry_run:
-            click.echo(sweep_module.describe(config, options))
+            click.echo(describe(config, options))
             continue
-        code = max(code, sweep_module.sweep(config, options))
+        code = max(code, run_sweep(config, options))
         if code == 130:
             break
-        folder = sweep_module.results_folder(config, options.results)
-        # Without data there may be nothing to report, and other configs to go on with.
-        if folder.is_dir() and sweep_module.has_outcomes(folder):
+        folder = options.folder(config)
+        # Without data there may be nothing to report.
+        if folder.is_dir() and has_outcomes(folder):
             _report(folder)
     sys.exit(code)
 
@@ -128,7 +140,7 @@ def plot(results: Path) -> None:
 @main.command()
 @click.argument("results", type=click.Path(path_type=Path))
 def report(results: Path) -> None:
-    """Write the tables, the figures and the page of a results folder, beside the printed numbers."""
+    """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
     for folder in _folders(results):
         _complete(folder)
         _report(folder)
@@ -136,11 +148,11 @@ def report(results: Path) -> None:
 
 @main.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option("--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first.")
-@click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Of each dataset, at most.")
-@click.option("--all", "every", is_flag=True, help="All streams.")
+@_data_option
+@click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
+@click.option("--all", "every", is_flag=True, help="Check all streams.")
 def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> None:
-    """Hold the papers' mistake bounds against the runs of a results folder; exit code 1 if one is violated."""
+    """Check the papers' mistake bounds on the runs of a results folder; exit code 1 if one is violated."""
     from budgetrun.bounds import write_bounds
 
     problems = []
@@ -157,17 +169,17 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
 @main.command()
 @click.argument("results", type=click.Path(path_type=Path))
 def status(results: Path) -> None:
-    """Say how many runs of a results folder are done, and what makes the rest."""
-    from budgetrun.runner.sweep import progress_of
+    """Show how many runs of a results folder are finished, and the command that completes it."""
+    from budgetrun.runner.status import status as status_of
 
     for folder in _folders(results):
-        click.echo(progress_of(folder))
+        click.echo(status_of(folder))
 
 
 @main.command(name="list")
 @click.argument("what", type=click.Choice(["algorithms", "kernels", "datasets", "configs"]), default="configs")
 def list_(what: str) -> None:
-    """List the algorithms, kernels, datasets or configs that there are."""
+    """List the available algorithms, kernels, datasets or configs."""
     for name, text in _listing(what):
         click.echo(f"{name:<32} {text}")
 
@@ -175,7 +187,7 @@ def list_(what: str) -> None:
 @main.command()
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 def check(configs: tuple[str, ...]) -> None:
-    """Check configs and say what is wrong with them."""
+    """Check configs and report every mistake in them."""
     from budgetrun import config as config_module
 
     problems = []
@@ -187,33 +199,33 @@ def check(configs: tuple[str, ...]) -> None:
             continue
         counts = sorted({len(list(loaded.expand(dataset.label))) for dataset in loaded.datasets})
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        what = f"{len(loaded.datasets)} datasets, {n_settings} settings of {len(loaded.algorithms)} algorithms"
-        click.echo(f"{name}: good; {what}")
+        of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
+        click.echo(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
     if problems:
         raise InputError("\n".join(problems))
 
 
 @main.group()
 def data() -> None:
-    """List, fetch or verify the data sets."""
+    """List, fetch or verify datasets."""
 
 
 @data.command(name="list")
 def data_list() -> None:
-    """List the data sets and whether their files are here."""
+    """List the datasets and whether their files are present."""
     from budgetrun.data import list_cards, verify
 
     for card in list_cards():
         states = {state for _, _, state in verify(card)}
-        here = "generated" if not states else "here" if states == {"ok"} else ", ".join(sorted(states))
-        click.echo(f"{card.name:<18} {here:<10} {card.title}")
+        state = "generated" if not states else "present" if states == {"ok"} else ", ".join(sorted(states))
+        click.echo(f"{card.name:<18} {state:<10} {card.title}")
 
 
 @data.command(name="fetch")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--data", "data_dir", type=click.Path(path_type=Path), help="Look here first.")
+@_data_option
 def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
-    """Find or download the files of data sets, and verify them."""
+    """Find or download the files of datasets, and verify them."""
     from budgetrun.data import card, fetch, verify
 
     absent = []
@@ -230,9 +242,9 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
 
 @data.command(name="verify")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--data", "data_dir", type=click.Path(path_type=Path), help="Look here first.")
+@_data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
-    """Compare files with the checksums of their cards; exit code 1 if one is missing or differs."""
+    """Compare files with the checksums on their cards; exit code 1 if one is missing or differs."""
     from budgetrun.data import card, list_cards, verify
 
     bad = False
@@ -244,14 +256,18 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Small sizes: a look at the ratios in a minute.")
-@click.option("--data", "data_dir", type=click.Path(path_type=Path), help="Look for data here first.")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results/bench"), show_default=True)
+@click.option("--quick", is_flag=True, help="Use small sizes, for rough ratios within a minute.")
+@_data_option
+@_results_option("results/bench")
 def bench(quick: bool, data_dir: Path | None, results: Path) -> None:
-    """Measure the engine against plain loops and against this machine's own rates."""
+    """Compare the speed of the engine with plain loops and with the rates of this machine."""
     from budgetrun.bench import run_benchmarks
 
     run_benchmarks(quick, data_dir, results)
+
+
+def _counted(n: int | str, noun: str) -> str:
+    return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
 
 
 def _report(folder: Path) -> None:
@@ -263,20 +279,20 @@ def _report(folder: Path) -> None:
 
 
 def _folders(results: Path) -> list[Path]:
-    """Return a results folder, or those that stand in a folder of them."""
+    """Return the results folder itself, or the results folders that it contains."""
     if (results / "manifest.json").is_file():
         return [results]
-    # A config's name has no dot; what --force moved aside has one.
+    # Names of configs have no dot; folders that --force moved aside have one.
     found = sorted(path.parent for path in results.glob("*/manifest.json") if "." not in path.parent.name)
     if not found:
-        raise InputError(f"{results}: no results here (no manifest.json); make some with: budgetrun sweep CONFIG")
+        raise InputError(f"{results}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG")
     return found
 
 
 def _complete(folder: Path) -> None:
-    """Put runs that finished after a sweep was killed from its parts into its table.
+    """Add to ``runs.csv`` the runs that finished before a sweep was killed.
 
-    A sweep that came to its end has done so: parts that its table does not have are of other code, or another's.
+    Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
     from budgetrun.store.write import Store
 
@@ -293,7 +309,7 @@ def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or key not in ONLY_KEYS:
-            raise InputError(f"--only {text}: must be KEY=VALUE, with a key out of {', '.join(ONLY_KEYS)}")
+            raise InputError(f"--only {text}: must be KEY=VALUE, where KEY is one of {', '.join(ONLY_KEYS)}")
         only.setdefault(key, []).append(value)
     return only
 

@@ -1,8 +1,9 @@
-"""Small sweeps for tests: a config on generated data, the command in this process or in one of its own."""
+"""Small sweeps for tests: configs on generated data, and the command in this process or in one of its own."""
 
 import csv
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -15,13 +16,13 @@ import yaml
 from budgetrun import cli
 
 TOP = Path(cli.__file__).resolve().parent.parent
-# As the `budgetrun` command, but without drawing: most tests are about the runs.
+# The `budgetrun` command without reports: most tests are about runs only.
 COMMAND = "import sys; sys.argv[0] = 'budgetrun'; from budgetrun import cli; cli._report = print; cli.main()"
 VARYING = {"seconds", "peak_memory_mb"}
 
 
 def config(folder, name="small", **changes):
-    """Write a config of 2 x 8 runs that takes a moment, and return its file."""
+    """Write a config of 2 x 8 runs that takes a fraction of a second, and return its file."""
     given = {
         "name": name,
         "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
@@ -38,10 +39,10 @@ def config(folder, name="small", **changes):
 
 
 def slow_config(folder, name="slow"):
-    """Write a config of six jobs that take about half a second each, and return its file."""
+    """Write a config of six jobs that take about a quarter of a second each, and return its file."""
     given = {
         "name": name,
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 15000}}],
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 8000}}],
         "kernel": {"name": "gaussian", "gamma": 0.5},
         "repetitions": 6,
         "algorithms": [{"name": "cks", "budget": 400}, {"name": "remove_oldest", "budget": 30}],
@@ -65,25 +66,40 @@ def run(capsys, *arguments):
 
 
 def untimed(text):
-    """Return what was said without the seconds."""
+    """Return a text with its seconds replaced by ``_``."""
     return re.sub(r"\d+ s\b", "_ s", text)
 
 
-def start(folder, *arguments, **options):
+_started = []
+
+
+def start(folder, *arguments, command=COMMAND, **options):
     """Start the command in a process and process group of its own."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     # Without coverage: tracing makes a command several times slower, and most of these are killed anyway.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_PROCESS")}
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, *map(str, arguments)],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(TOP)},
         start_new_session=True,
         **options,
     )
+    _started.append(process)
+    return process
 
 
-def ended(process, seconds=60):
+def kill_started():
+    """Kill what `start` started and a failed test left behind."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.stdout is not None and not process.stdout.closed:
+            process.communicate()
+
+
+def ended(process, seconds=120):
     """Wait for a started command; return its exit code, stdout and stderr."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -92,7 +108,7 @@ def ended(process, seconds=60):
     return process.returncode, out.decode(), err.decode()
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=120):
     """Wait until ``what()`` is true, and return it."""
     until = time.monotonic() + seconds
     while not (found := what()):
@@ -108,13 +124,13 @@ def workers(process):
 def _is_worker(process):
     try:
         return "LokyProcess" in " ".join(process.cmdline())
-    # A child that begins or ends just now.
+    # The process has just ended.
     except psutil.Error:
         return False
 
 
 def parts(folder):
-    """Return when each part of a results folder was written, by name."""
+    """Return the time at which each part of a results folder was written, by name."""
     return {path.name: path.stat().st_mtime_ns for path in (folder / "parts").glob("*.jsonl")}
 
 
@@ -125,5 +141,5 @@ def rows(folder):
 
 
 def outcomes(folder):
-    """Return the rows without what differs from one run to the next."""
+    """Return the rows without the columns that differ from one sweep to the next."""
     return [{key: value for key, value in row.items() if key not in VARYING} for row in rows(folder)]

@@ -1,4 +1,4 @@
-"""The command: its exit codes, its words, and what it does without."""
+"""The command line: exit codes, messages, and commands without data."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data",
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Every test in a folder of its own, without data, network or drawing."""
+    """Run every test in its own folder, without data or network."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("the download failed", offline=True))
@@ -35,7 +35,7 @@ def undrawn(monkeypatch):
 
 
 def own(text, **changes):
-    """Write a stream and a config of it; return the config's file."""
+    """Write a stream and a config for it; return the file of the config."""
     with open("own.csv", "w") as file:
         file.write(text)
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
@@ -47,7 +47,7 @@ GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
 # -- help --------------------------------------------------------------------------------------------------------------
 
 
-def test_verbs_stand_in_the_order_of_a_days_work(command):
+def test_verbs_are_in_the_order_of_a_days_work(command):
     code, out, err = command("--help")
     assert (code, err) == (0, "")
     listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line.startswith("  ")]
@@ -64,7 +64,7 @@ def test_help_is_quick(arguments):
         text=True,
         check=True,
     )
-    heavy = {"pandas", "matplotlib", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
+    heavy = {"pandas", "matplotlib", "numba", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
     assert not heavy & set(asked.stderr.split())
 
 
@@ -78,15 +78,15 @@ def test_every_verb_has_help(command, verb):
 
 def test_a_days_work(command):
     path = config(".")
-    assert command("check", path) == (0, "small.yaml: good; 1 datasets, 8 settings of 4 algorithms\n", "")
+    assert command("check", path) == (0, "small.yaml: valid; 8 settings of 4 algorithms on 1 dataset\n", "")
     code, out, err = command("sweep", path, "--dry-run")
-    assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 done, 16 to do", "")
+    assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 finished, 16 to do", "")
     assert os.listdir() == ["small.yaml"]
     code, out, err = command("sweep", path, "--jobs", 1)
     assert code == 0
     assert "Online error in percent." in out
-    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 done, in results/small", "16/16 runs, _ s"]
-    assert command("status", "results") == (0, "results/small: 16 of 16 runs done\n", "")
+    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 finished, in results/small", "16/16 runs, _ s"]
+    assert command("status", "results") == (0, "results/small: 16 of 16 runs finished\n", "")
     code, out, _ = command("plot", "results/small")
     assert (code, out) == (
         0,
@@ -96,14 +96,14 @@ def test_a_days_work(command):
     assert code == 0
     assert "page     results/small/report.html" in out
     code, out, _ = command("sweep", path, "--dry-run")
-    assert out.splitlines()[0] == "small: 16 runs, 16 done, 0 to do"
+    assert out.splitlines()[0] == "small: 16 runs, 16 finished, 0 to do"
     code, out, _ = command("sweep", path, "--dry-run", "--force")
-    assert out.splitlines()[0] == "small: 16 runs, 0 done, 16 to do"
+    assert out.splitlines()[0] == "small: 16 runs, 0 finished, 16 to do"
 
 
 def test_check_counts_every_setting_of_a_budgets_source(command):
     algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
-    said = "small.yaml: good; 1 datasets, 4 settings of 2 algorithms\n"
+    said = "small.yaml: valid; 4 settings of 2 algorithms on 1 dataset\n"
     assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
 
 
@@ -111,7 +111,7 @@ def test_a_profile_has_its_folder(command, undrawn):
     path = config(".", profiles={"ci": {"n_examples": 40, "repetitions": 1}})
     assert command("sweep", path, "--profile", "ci", "--jobs", 1, "--only", "seed=1")[0] == 0
     assert sorted(os.listdir("results")) == ["ci"]
-    said = "results/ci/small: 1 of 8 runs done; for the rest, type: budgetrun sweep small.yaml --profile ci\n"
+    said = "results/ci/small: 1 of 8 runs finished; to complete it: budgetrun sweep small.yaml --profile ci\n"
     assert command("status", "results/ci/small") == (0, said, "")
 
 
@@ -121,7 +121,7 @@ def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, undr
     command("sweep", path, "--jobs", 1, "--force")
     assert len(os.listdir("results")) == 2
     before = os.stat("results/small/runs.csv").st_mtime_ns
-    assert command("status", "results")[1] == "results/small: 16 of 16 runs done\n"
+    assert command("status", "results")[1] == "results/small: 16 of 16 runs finished\n"
     assert os.stat("results/small/runs.csv").st_mtime_ns == before
 
 
@@ -133,10 +133,10 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
     one, two = config(".", "one"), config(".", "two", algorithms=[{"name": "perceptron"}])
     code, _, err = command("sweep", one, two, "--jobs", 1)
     assert code == 1
-    assert "6 runs failed; to repeat them, type: budgetrun sweep one.yaml\n" in err
+    assert "6 runs failed; to repeat them: budgetrun sweep one.yaml\n" in err
     assert command("status", "results")[1] == (
-        "results/one: 10 of 16 runs done, 6 failed; for the rest, type: budgetrun sweep one.yaml\n"
-        "results/two: 2 of 2 runs done\n"
+        "results/one: 10 of 16 runs finished, 6 failed; to complete it: budgetrun sweep one.yaml\n"
+        "results/two: 2 of 2 runs finished\n"
     )
 
 
@@ -148,7 +148,7 @@ def test_list(command, what):
     assert known.get(what, "quickstart") in out
 
 
-def test_a_reader_that_has_seen_enough_is_no_error():
+def test_closing_the_output_early_is_no_error():
     code = f'{sys.executable} -c "{COMMAND}" list datasets | head -1'
     asked = subprocess.run(
         code, shell=True, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=True
@@ -179,7 +179,7 @@ def test_data_missing(command, undrawn, tmp_path):
     assert code == 0
     assert "usps               missing" in out
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--jobs", 1)
-    assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 done, in results/small\n")
+    assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 finished, in results/small\n")
 
 
 def test_a_truncated_file(command):
@@ -229,7 +229,7 @@ def test_a_bad_stream(command, text, sentence):
     assert not os.path.exists("results")
 
 
-def test_three_labels_are_told_with_what_to_type(command):
+def test_the_message_about_three_labels_says_what_to_write(command):
     err = command("sweep", own(GOOD + "2,3,4\n"))[2]
     assert "found 3: 0 1 2; name those that become +1, e.g. 'positive: 2'" in err
 
@@ -237,22 +237,33 @@ def test_three_labels_are_told_with_what_to_type(command):
 def test_status_of_a_stream_that_has_gone(command, undrawn):
     command("sweep", own(GOOD), "--jobs", 1)
     os.remove("own.csv")
+    assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
+    # Manifests of earlier versions record less.
+    with open("results/small/manifest.json") as file:
+        manifest = json.load(file)
+    del manifest["datasets"]["own"]["task_names"]
+    del manifest["plan"]
+    with open("results/small/manifest.json", "w") as file:
+        json.dump(manifest, file)
     code, out, _ = command("status", "results")
     assert code == 0
-    assert out.startswith("results/small: 8 runs done, 0 failed; of how many cannot be told: dataset 'own': ")
+    unknown = "results/small: 8 runs finished, 0 failed; whether they are up to date is unknown: dataset 'own': "
+    assert out.startswith(unknown)
 
 
 def test_a_changed_stream_is_swept_anew(command, undrawn):
     path = own(GOOD)
     command("sweep", path, "--jobs", 1)
     own(GOOD + "1,2,3\n")
-    assert command("status", "results")[1].startswith("results/small: 0 of 8 runs done, 8 of earlier code or data; for")
+    assert command("status", "results")[1].startswith(
+        "results/small: 0 of 8 runs finished, 8 of earlier code or data; to"
+    )
     _, _, err = command("sweep", path, "--jobs", 1)
-    assert err.startswith("8 runs in results/small are of earlier code or data; they are made again\nsmall: 8 runs to")
-    assert command("status", "results")[1] == "results/small: 8 of 8 runs done\n"
+    assert err.startswith("8 runs in results/small are of earlier code or data; they are run again\nsmall: 8 runs to")
+    assert command("status", "results")[1] == "results/small: 8 of 8 runs finished\n"
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
+# -- messages ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verb", ["check", "sweep"])
@@ -276,11 +287,11 @@ def test_a_bad_config(command, verb, line, words):
     assert len(err.splitlines()) == 1
 
 
-def test_check_tells_the_good_from_the_bad(command):
+def test_check_accepts_good_configs_and_reports_bad_ones(command):
     good = config(".")
     code, out, err = command("check", good, "missing.yaml")
     assert code == 2
-    assert out.startswith("small.yaml: good")
+    assert out.startswith("small.yaml: valid")
     assert err.startswith("missing.yaml: no such file or config")
 
 
@@ -298,9 +309,9 @@ def test_check_tells_the_good_from_the_bad(command):
         ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
         ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
         ("task=x", "--only task=x: no such task  (allowed: -)"),
-        ("colour=red", "--only colour=red: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
-         "budget, seed"),
-        ("budget", "--only budget: must be KEY=VALUE, with a key out of dataset, task, repetition, algorithm, "
+        ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, "
+         "algorithm, budget, seed"),
+        ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
          "budget, seed"),
     ],
 )  # fmt: skip
@@ -312,7 +323,7 @@ def test_only_what_there_is(command, only, sentence, dry):
 
 def test_only_what_there_is_together(command):
     only = ["--only", "algorithm=perceptron", "--only", "seed=1", "--only", "seed=2"]
-    sentence = "--only algorithm=perceptron --only seed=1 --only seed=2: each is there, but no run is all of these\n"
+    sentence = f"{' '.join(only)}: each matches some runs, but no run matches all of them\n"
     assert command("sweep", config("."), *only) == (2, "", sentence)
 
 
@@ -322,8 +333,8 @@ def test_results_of_another_config(command, undrawn):
     code, _, err = command("sweep", path, "--jobs", 1)
     assert code == 2
     assert err.splitlines() == [
-        "results/small: these results were made by another config (it differs in: datasets, repetitions); "
-        "give the config another name, another folder with --results DIR, or move them aside with --force"
+        "results/small: these results are those of another config (it differs in: datasets, repetitions); "
+        "rename the config, choose another folder with --results DIR, or move these results aside with --force"
     ]
     assert command("sweep", path, "--jobs", 1, "--force")[0] == 0
     assert len(os.listdir("results")) == 2
@@ -335,16 +346,23 @@ def test_a_results_folder_that_cannot_be_written(command):
         code, _, err = command("sweep", config("."), "--results", results)
         assert code == 2
         assert err.splitlines() == [
-            f"{results}/small: the results folder cannot be written (Not a directory); name another with --results DIR"
+            f"{results}/small: the results folder cannot be written (Not a directory); "
+            "choose another with --results DIR"
         ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is no size; type a number with K, M or G, such as 8G"),
+        (
+            ["sweep", "small.yaml", "--memory", "lots"],
+            "'lots' is not a size; give a number with K, M or G, like 8G",
+        ),
         (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
-        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS go together"),
+        (
+            ["sweep", "small.yaml", "--backend", "dask"],
+            "--backend dask and --scheduler ADDRESS must be given together",
+        ),
         (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
         (
             ["sweep", "small.yaml", "--data", "nowhere"],
@@ -352,9 +370,9 @@ def test_a_results_folder_that_cannot_be_written(command):
         ),
         (["sweep"], "Missing argument 'CONFIG...'"),
         (["swep"], "No such command 'swep'"),
-        (["status", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
-        (["report", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
-        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); make some with: budgetrun sweep CONFIG"),
+        (["status", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
+        (["report", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
+        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
         (["data", "fetch", "uspz"], "uspz"),
         (["list", "things"], "things"),
     ],
@@ -378,19 +396,20 @@ def test_a_broken_manifest(command):
 def test_plain_lines_where_there_is_no_terminal(tmp_path):
     code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--jobs", 1))
     assert (code, out) == (0, "results/small\n")
-    assert untimed(err) == "small: 16 runs to do, 0 done, in results/small\n16/16 runs, _ s\n"
+    assert untimed(err) == "small: 16 runs to do, 0 finished, in results/small\n16/16 runs, _ s\n"
 
 
-def test_a_config_of_nothing_but_missing_data_is_written_down(command, undrawn):
+def test_status_of_a_config_whose_data_are_all_missing(command, undrawn):
     path = written(".", {
         "name": "none",
-        "datasets": [{"name": "usps", "label": "a"}],
+        "datasets": [{"name": "usps", "label": "a", "task": "equal_splits"}],
         "kernel": {"name": "linear"},
         "algorithms": [{"name": "perceptron"}],
     })  # fmt: skip
     assert command("sweep", path, "--only", "dataset=a")[0] == 1
-    assert command("status", "results/none")[1] == (
-        "results/none: 0 of 0 runs done, data missing for a; for the rest, type: budgetrun sweep none.yaml\n"
+    assert command("status", "results/none")[1] in (
+        "results/none: 0 of 126 runs finished; to complete it: budgetrun sweep none.yaml\n",
+        "results/none: 0 of 0 runs finished, data missing for a; to complete it: budgetrun sweep none.yaml\n",
     )
 
 
@@ -403,4 +422,4 @@ def test_status_of_a_folder_of_another_version(command, undrawn):
         json.dump(manifest, file)
     code, out, _ = command("status", "results")
     assert code == 0
-    assert out.startswith("results/small: 16 runs done, 0 failed; of how many cannot be told: ")
+    assert out.startswith("results/small: 16 of 16 runs finished, 0 failed; whether they are up to date is unknown: ")

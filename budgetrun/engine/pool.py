@@ -73,6 +73,11 @@ class Pool:
         if self._by_round is not None:
             self._by_round = np.ascontiguousarray(self.block.T, dtype=np.float64)
 
+    @property
+    def keeps_rounds(self) -> bool:
+        """Whether `with_round` can be used."""
+        return self._by_round is not None
+
     def keep_rounds(self) -> None:
         """Keep the kernel values of the blocks to come in the order of rounds as well, for `with_round`."""
         if self._by_round is None:

@@ -1,1 +1,1 @@
-"""Running a config: which runs there are, what they cost, and making those that are missing."""
+"""Running a config: planning its runs, estimating their cost, and running those that are missing."""

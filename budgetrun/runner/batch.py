@@ -1,33 +1,34 @@
-"""One job of a batch solver: the same examples as a stream of learners would have, all at once."""
+"""One job of batch solvers: each solves the problem of all examples that a stream of learners would read."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from budgetrun.data import open_stream
-from budgetrun.runner.identity import build
-from budgetrun.runner.job import Outcome, Played, Settings, carry_out, row_of
+from budgetrun.runner import identity
+from budgetrun.runner.job import Measured, Outcome, Settings, done, failed, run_and_store
 from budgetrun.runner.plan import Job, Run
 from budgetrun.solvers import Progress, Solution
+from budgetrun.store.write import Record
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
     from budgetrun.kernels import Kernel
 
-# Kernel values between test examples and all others that are in memory at a time.
+# The most kernel values between test examples and stream examples that are in memory at a time.
 _KERNEL_VALUES = 4_000_000
 _TRACED = ("seconds", "objective", "gap")
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job's solvers, keep runs and traces in the results folder, and return the runs.
+    """Run a job's solvers, store their rows and traces in the results folder, and return the rows.
 
-    A solver that fails gives a row of status ``failed``; so does every run of a job whose data cannot be opened.
+    A solver that fails has a row of status ``failed``; so has every run of a job whose data cannot be opened.
     """
-    return carry_out(job, settings, _run)
+    return run_and_store(job, settings, _measure)
 
 
 def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.ndarray]:
@@ -41,7 +42,7 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
     return arrays
 
 
-def _run(job: Job, settings: Settings) -> Played:
+def _measure(job: Job, settings: Settings) -> Measured:
     tasks = list(dict.fromkeys(run.task for run in job.runs))
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
     assert job.dataset.kernel is not None
@@ -50,42 +51,44 @@ def _run(job: Job, settings: Settings) -> Played:
     for run in job.runs:
         trace: list[Progress] = []
         try:
-            solution = build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
+            solution = identity.build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
             row = _row(run, job, stream, kernel, solution)
         except Exception as error:
-            row = row_of(run, job, stream.n_examples, failure=error)
+            row = failed(run, job, error, stream.n_examples)
         rows.append(row)
         traces.append(trace)
     return rows, packed([run.run_id for run in job.runs], traces)
 
 
-def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution) -> dict[str, Any]:
-    """Return a finished run's row of `runs.csv`; ``error`` says why it stopped, where it is not converged."""
+def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution) -> Record:
+    """Return a finished run's row; if the solver stopped before convergence, ``error`` says why."""
     if not math.isfinite(solution.objective):
-        raise ArithmeticError(f"the objective came to {solution.objective}")
-    return row_of(run, job, stream.n_examples) | {
-        "updates": solution.steps,
-        "support_size": None if solution.dual is None else int(np.count_nonzero(solution.dual)),
-        "seconds": round(solution.seconds, 6),
-        "status": "done",
-        "error": solution.note,
-        "last_test_error": _test_error(run, stream, kernel, solution),
-        "objective": solution.objective,
-        "lower_bound": _known(solution.lower_bound),
-        "gap": _known(solution.gap),
-        "steps": solution.steps,
-        "unlearning_steps": solution.unlearning_steps,
-        "epochs": solution.epochs,
-        "compile_seconds": round(solution.compile_seconds, 6),
-    }
+        raise ArithmeticError(f"the objective is {solution.objective}")
+    return done(
+        run,
+        job,
+        stream.n_examples,
+        updates=solution.steps,
+        support_size=None if solution.dual is None else int(np.count_nonzero(solution.dual)),
+        seconds=round(solution.seconds, 6),
+        error=solution.note,
+        last_test_error=_test_error(run, stream, kernel, solution),
+        objective=solution.objective,
+        lower_bound=_finite(solution.lower_bound),
+        gap=_finite(solution.gap),
+        steps=solution.steps,
+        unlearning_steps=solution.unlearning_steps,
+        epochs=solution.epochs,
+        compile_seconds=round(solution.compile_seconds, 6),
+    )
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 def _test_error(run: Run, stream: Stream, kernel: Kernel, solution: Solution) -> float | None:
-    """Return the share of test examples that the solution gets wrong, a score of 0 included; None without any."""
+    """Return the share of test examples with a wrong or zero score; None without a test set or a hypothesis."""
     if stream.test is None:
         return None
     X, y = stream.test.X, stream.test.tasks[run.task]

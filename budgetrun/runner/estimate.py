@@ -1,48 +1,60 @@
-"""What runs will cost, before they are made: memory by counting, time by this machine's own rates."""
+"""Estimates of runs that have not started: their memory by counting, their time from rates measured on this machine.
+
+A learner or solver is known by what its class declares, never by its name.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Gaussian
 from budgetrun.learners import Learner
-from budgetrun.runner.identity import algorithm_of
-from budgetrun.runner.job import BLOCK_SIZE
+from budgetrun.registry import parameters
+from budgetrun.runner.identity import algorithm_of, build
+from budgetrun.runner.online import BLOCK_SIZE
+from budgetrun.runner.plan import make_jobs
 
 if TYPE_CHECKING:
+    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
-    from budgetrun.runner.plan import Run
+    from budgetrun.engine.hypotheses import Hypothesis
+    from budgetrun.runner.options import Options
+    from budgetrun.runner.plan import Job, Plan, Run
+    from budgetrun.solvers import Solver
 
-# A guess for the Perceptron's mistakes where they are not known yet, as a share of the rounds.
+# A guess of the Perceptron's mistakes as a share of the rounds, while they are unknown.
 _ERROR_GUESS = 0.12
-# The same for the memory of what it holds, where too little is worse than too much.
+# The same for memory, where an underestimate is worse than an overestimate.
 _MOST_ERRORS = 0.3
-# What a learner holds that acts on margins, too, as a share of the rounds; and one that projects, and at most.
+# Guesses of the support size as a share of the rounds, of learners that also act on margins and of those that project;
+# and the largest guess for the latter.
 _MARGIN_GUESS = 0.4
 _PROJECTION_GUESS = 0.1
 _MOST_PROJECTED = 6000
-# With a budget, mistakes are about so many times the Perceptron's.
+# With a budget, there are about this many times the Perceptron's mistakes.
 _MORE_ERRORS = 1.3
-# Passes over all non-zero values that solvers make for an accuracy of 1e-4, traces included, to an order of magnitude;
-# those of another solver; which need as many times more as the accuracy is smaller; and non-zero values a second.
-_PASSES = {"mpu": 30, "dcd": 200, "svm_perf": 500, "pegasos": 30_000}
-_SOME_PASSES = 500
+# The accuracy for which solvers declare their passes.
 _ACCURACY = 1e-4
-_INVERSE = ("pegasos",)
-_VALUES_A_SECOND = 2e8
-# Interpreter, libraries and the odds and ends of a worker, in bytes.
+# Non-zero values that a solver reads per second.
+_VALUES_PER_SECOND = 2e8
+# A budget to build learners with whose own is not known yet.
+_SOME_BUDGET = 1000
+# The memory of the interpreter, its libraries and other small objects of a worker, in bytes.
 _BASE = 150e6
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What one core of this machine does in a second.
+    """What one core of this machine does per second.
 
     Attributes
     ----------
@@ -50,7 +62,7 @@ class Rates:
         Multiplications and additions of a matrix product.
     exponentials : float
     gathers : float
-        Weighted kernel values added up over scattered examples.
+        Additions of weighted kernel values of scattered examples.
     updates : float
         Updates of a learner.
     """
@@ -63,7 +75,7 @@ class Rates:
 
 @cache
 def machine_rates(dtype: str) -> Rates:
-    """Measure this machine, in about a tenth of a second."""
+    """Measure this machine, which takes about a tenth of a second."""
     import scipy.sparse as sp
 
     rng = np.random.default_rng(0)
@@ -81,16 +93,35 @@ def machine_rates(dtype: str) -> Rates:
         products = 2 * A.shape[0] * 256 * A.shape[1] / _fastest(lambda: A @ A[:256].T)
         exponentials = K.size / _fastest(lambda: np.exp(K))
         gathers = held.nnz * 256 / _fastest(lambda: held @ K)
-    # An update is about three such visits to a row: finding the round, adding, evicting.
+    # An update reads a row about three times: to find the round, to add and to evict.
     return Rates(products, exponentials, gathers, 100 / (3 * _fastest(update)))
 
 
+def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options: Options) -> list[Job]:
+    """Group runs into jobs that fit into the memory of one worker, if any grouping does."""
+    available = options.memory / options.workers(config)
+
+    def fits(dataset: DatasetSpec, together: Sequence[Run]) -> bool:
+        return job_bytes(together, plan.infos[dataset.label], config.dtype, _kernel(dataset)) <= available
+
+    return make_jobs(config, runs, fits)
+
+
+def largest_job_bytes(config: Config, plan: Plan, jobs: Iterable[Job]) -> dict[str, float]:
+    """Return the memory of the largest job on each dataset, by label."""
+    largest: dict[str, float] = defaultdict(float)
+    for job in jobs:
+        label = job.dataset.label
+        n_bytes = job_bytes(job.runs, plan.infos[label], config.dtype, _kernel(job.dataset))
+        largest[label] = max(largest[label], n_bytes)
+    return largest
+
+
 def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "") -> float:
-    """Return the most memory, in bytes, that a job of these runs takes, its stream included.
+    """Return the peak memory of a job of these runs, its stream included, in bytes.
 
-    Solvers keep the whole Gram matrix of a kernel that is not ``linear``.
-
-    Budgets that are fractions of support sizes not yet known are guessed.
+    Solvers keep the whole Gram matrix of a ``kernel`` other than ``linear``. Budgets that are fractions of support
+    sizes not known yet are guessed.
     """
     if any(run.spec.solver for run in runs):
         gram = 0 if kernel == "linear" else 8 * info.n_examples**2
@@ -98,68 +129,112 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
-    budgets = [_budget(run, T) for run in runs]
-    pool = min(T, sum(_budget(run, T, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
-    learners = [_learner(run) for run in runs]
-    by_round = any(a.needs_oldest_score or a.needs_self_scores for a in learners)
+    pool = min(T, sum(_held(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
+    learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
+    by_round = any(asks.by_round for *_, asks in learners)
     rows = 1.5 * pool * (values + 2) * size
     block = (1.5 + by_round) * pool * BLOCK_SIZE * size
-    pairs = sum(
-        # They are copied as they grow.
-        1.5 * (B + 1) ** 2 * size
-        for run, B, a in zip(runs, budgets, learners, strict=True)
-        if a.needs_self_scores and not (a.perceptron_until_full and _never_evicts(run))
+    # A learner whose budget is never full shares what it holds to the end.
+    hypotheses = sum(
+        asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
     )
-    # The triangular factor of the kernel matrix, and three blocks of coordinates beside it.
-    factors = sum(
-        n**2 / 2 * 8 + 3 * n * BLOCK_SIZE * 8 for n, a in zip(budgets, learners, strict=True) if a.needs_projection
-    )
-    scores = sum(a.multiclass for a in learners) * info.n_classes * BLOCK_SIZE * 8
-    held = sum(B * (48 + 8 * info.n_classes * a.multiclass) for B, a in zip(budgets, learners, strict=True))
-    return _BASE + 2 * (T + info.n_test) * values * 8 + rows + block + pairs + factors + scores + held
+    return _BASE + 2 * (T + info.n_test) * values * 8 + rows + block + hypotheses
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     """Return about how long a job of these runs takes on one core of this machine, in seconds.
 
-    Of solvers little more than the size of the data can be told beforehand.
+    For solvers this follows from the size of the data and what they declare, and is right to an order of magnitude.
     """
     if any(run.spec.solver for run in runs):
-        return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_A_SECOND
+        return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_PER_SECOND
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
-    budgets = [_budget(run, T) for run in runs]
-    pool = 0.6 * min(T, sum(budgets))
+    pool = 0.6 * min(T, sum(_held(run, T, info.n_classes) for run in runs))
     values = d if info.nnz_per_row is None else 3 * info.nnz_per_row
     kernel = (T + info.n_test) * pool * (2 * values / rates.products + 1 / rates.exponentials)
     scores = updates = 0.0
-    for run, budget in zip(runs, budgets, strict=True):
-        learner = _learner(run)
-        mistakes = _mistakes(run, T)
-        if run.spec.name == "perceptron" and not learner.multiclass:
+    for run in runs:
+        held, asks, mistakes = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes), _mistakes(run, T)
+        if asks.shares and not asks.has_budget:
             updates += mistakes
             continue
-        if learner.needs_projection:
-            # A triangular system for every round.
-            kernel += budget**2 * T / rates.products
-        # A learner that begins as the Perceptron costs nothing of its own until its budget is spent.
-        alone = max(0.0, 1 - budget / mistakes) if learner.perceptron_until_full else 0.8
-        scores += alone * T * budget * (info.n_classes if learner.multiclass else 1)
-        # Keeping the scores of what is held up to date costs about as much again, or twice.
-        upkeep = 1 + learner.needs_oldest_score + 2 * learner.needs_self_scores
-        updates += alone * _MORE_ERRORS * mistakes * upkeep
+        kernel += asks.form.solving(held) * T / rates.products
+        # A learner that shares a hypothesis until its budget is full costs nothing of its own until then.
+        alone = max(0.0, 1 - held / mistakes) if asks.shares else 0.8
+        scores += alone * T * held * (info.n_classes if run.spec.multiclass else 1)
+        updates += alone * _MORE_ERRORS * mistakes * asks.form.upkeep
     return kernel + scores / rates.gathers + updates / rates.updates
 
 
+class Demands(NamedTuple):
+    """What a learner's memory and time depend on.
+
+    Attributes
+    ----------
+    has_budget : bool
+    acts_on_margins : bool
+        It also acts on rounds that are not mistakes.
+    only_adds : bool
+        Its support set grows with every action.
+    shares : bool
+        It shares a hypothesis with others until its budget is full.
+    form : Hypothesis
+        The form that it starts with.
+    by_round : bool
+        It needs the kernel values of a block in the order of rounds as well.
+    """
+
+    has_budget: bool
+    acts_on_margins: bool
+    only_adds: bool
+    shares: bool
+    form: Hypothesis
+    by_round: bool
+
+
+_KNOWN: dict[tuple[type, int], Demands] = {}
+
+
+def _demands(spec: RunSpec, n_classes: int) -> Demands:
+    """Return the demands of a run's learner, which depend on its class and the number of classes."""
+    learner = cast("type[Learner]", algorithm_of(spec))
+    known = _KNOWN.get((learner, n_classes))
+    if known is None:
+        pool = Pool(Gaussian(gamma=1.0), np.dtype(np.float64))
+        # Any budget that the other parameters go with will do.
+        started = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if "budget" in parameters(learner) else spec)
+        known = _KNOWN[learner, n_classes] = Demands(
+            has_budget="budget" in parameters(learner),
+            acts_on_margins=bool(learner.margin) or "margins" in {name for cls in _own(learner) for name in vars(cls)},
+            only_adds=learner.only_adds,
+            shares=learner.alike_until_full is not None,
+            form=started.start(pool, n_classes) if spec.multiclass else started.start(pool),
+            by_round=pool.keeps_rounds,
+        )
+    return known
+
+
+def _own(learner: type[Learner]) -> list[type]:
+    """Return a learner's class and its bases, without those that all learners share."""
+    return [cls for cls in learner.__mro__ if cls.__module__ != Learner.__module__]
+
+
 def _passes(run: Run, info: StreamInfo) -> float:
-    """Return about how often a solver looks at all its data."""
+    """Return about how often a solver reads all its data."""
     given = run.spec.parameters
-    more = _ACCURACY / given["accuracy"] if run.spec.name in _INVERSE else 1.0
-    passes = more * _PASSES.get(run.spec.name, _SOME_PASSES)
+    solver = cast("type[Solver]", algorithm_of(run.spec))
+    passes = solver.passes
+    if solver.passes_grow_with_accuracy:
+        passes *= _ACCURACY / given["accuracy"]
     if given.get("iterations"):
-        # Each looks at k examples.
+        # Each reads k examples.
         passes = min(passes, given["iterations"] * given["k"] / info.n_examples)
     return passes
+
+
+def _kernel(dataset: DatasetSpec) -> str:
+    return dataset.kernel.name if dataset.kernel else ""
 
 
 def _values(info: StreamInfo) -> float:
@@ -168,42 +243,47 @@ def _values(info: StreamInfo) -> float:
 
 
 def _solver_bytes(info: StreamInfo) -> float:
-    """Return the same of solvers: the data as read, their stream, a solver's own copy, and a few vectors."""
-    of_values = 8 if info.nnz_per_row is None else 12
-    examples = 3 * (info.n_examples + info.n_test) * (_values(info) * of_values + 8)
+    """Return the memory of solvers: the data as read, their stream, a solver's own copy, and a few vectors."""
+    bytes_per_value = 8 if info.nnz_per_row is None else 12
+    examples = 3 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
     return _BASE + examples + 8 * 8 * (info.n_examples + info.n_features)
 
 
-def _learner(run: Run) -> type[Learner]:
-    return cast("type[Learner]", algorithm_of(run.spec))
-
-
 def _mistakes(run: Run, n_rounds: int) -> float:
-    """Return about how many mistakes the Perceptron makes: known once the budget that is a fraction of them is."""
-    if run.spec.budget is not None and run.spec.budget_fraction is not None and run.spec.budget_of == "perceptron":
-        return run.spec.budget / run.spec.budget_fraction
+    """Return about how many mistakes the Perceptron makes; known if the budget is a fraction of their number."""
+    spec = run.spec
+    if spec.budget is not None and spec.budget_fraction is not None and _follows_mistakes(run):
+        return spec.budget / spec.budget_fraction
     return _ERROR_GUESS * n_rounds
 
 
-def _never_evicts(run: Run) -> bool:
-    """Return whether a Perceptron has room for all its own mistakes."""
-    return run.spec.budget_of == "perceptron" and run.spec.budget_fraction is not None and run.spec.budget_fraction >= 1
+def _never_full(run: Run) -> bool:
+    """Return whether the budget is at least the number of a Perceptron's mistakes."""
+    return _follows_mistakes(run) and run.spec.budget_fraction is not None and run.spec.budget_fraction >= 1
 
 
-def _budget(run: Run, n_rounds: int, share: float = _ERROR_GUESS) -> int:
-    """Return the budget, or a guess of what is held: ``share`` of the rounds on which the Perceptron errs."""
-    if run.spec.budget is not None:
-        return min(run.spec.budget, n_rounds)
-    if run.spec.budget_fraction is not None:
-        return int(share * n_rounds * run.spec.budget_fraction) + 1
-    learner = _learner(run)
-    if learner.needs_projection:
+def _follows_mistakes(run: Run) -> bool:
+    """Return whether the budget is a fraction of a support set that grows with every mistake and no other round."""
+    if run.source_spec is None:
+        return False
+    source = _demands(run.source_spec, 2)
+    return source.only_adds and not source.has_budget and not source.acts_on_margins
+
+
+def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:
+    """Return the budget, or a guess of the support size: ``share`` of the rounds, on which the Perceptron errs."""
+    spec = run.spec
+    if spec.budget is not None:
+        return min(spec.budget, n_rounds)
+    if spec.budget_fraction is not None:
+        return int(share * n_rounds * spec.budget_fraction) + 1
+    asks = _demands(spec, n_classes)
+    if asks.form.solving(1):
         return min(int(_PROJECTION_GUESS * n_rounds), _MOST_PROJECTED) + 1
-    if "features" in run.spec.parameters:
+    if "features" in spec.parameters:
         # Frequencies and features take the place of examples.
-        return 3 * int(run.spec.parameters["features"])
-    on_margins = learner.margin or learner.margins is not Learner.margins
-    return int(max(share, _MARGIN_GUESS if on_margins else 0.0) * n_rounds) + 1
+        return 3 * int(spec.parameters["features"])
+    return int(max(share, _MARGIN_GUESS if asks.acts_on_margins else 0.0) * n_rounds) + 1
 
 
 def _fastest(function: Callable[[], object]) -> float:

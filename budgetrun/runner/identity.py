@@ -1,9 +1,9 @@
 """What identifies a run: its parameters, its data, and the revisions of the code that it executes.
 
-Every part that can change an outcome declares a revision: the rule (a learner or solver), the form of its hypothesis,
-the engine, the kernel, the readers of its data, the stream, and the evaluation on a test set. Nothing else of the code
-counts, so that modules can move and be renamed, typed and documented without making finished runs stale. Recorded
-outcomes of short runs (`tests/identity`) fail whenever behaviour changes and the revision does not.
+Every part of the code that can change an outcome declares a revision: the learner or solver, the form of its
+hypothesis, the engine, the kernel, the readers of the data, the stream, and the evaluation on a test set. Run ids
+depend on these revisions rather than on source files, so modules can be moved, renamed, typed and documented without
+making finished runs outdated. The tests in `tests/identity` fail if an outcome changes and its revision does not.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from typing import TYPE_CHECKING, Any
 from budgetrun import engine
 from budgetrun.data import STREAM_REVISION
 from budgetrun.learners import Learner, find
-from budgetrun.runner import evaluation
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
+    from budgetrun.kernels import Kernel
     from budgetrun.solvers import Solver
 
-# Raised whenever a job plays its runs, or fills their rows, in another way; part of every run id.
+# Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
-# The modules that every run goes through.
+# Raised whenever test errors (`online.evaluate`) change; part of the run ids of streams with a test set.
+EVALUATION_REVISION = 1
+# The modules that every run executes.
 _EVERY_RUN = ("budgetrun.engine.group", "budgetrun.engine.pool", "budgetrun.kernels", "budgetrun.data.streams")
-# What of a dataset's entry determines the rounds, beside its data.
+# The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
 
 
@@ -54,46 +56,44 @@ def build(spec: RunSpec) -> Any:
     return algorithm(**parameters)
 
 
-def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str]:
-    """Return the parts of the code that a run executes, each with its revision, such as ``gaussian 1``."""
-    assert dataset.kernel is not None
-    kernel = dataset.kernel.build()
+def revisions(spec: RunSpec, dataset: DatasetSpec, kernel: Kernel, info: StreamInfo) -> list[str]:
+    """Return the parts of the code that a run executes, each with its revision, for example ``gaussian 1``."""
     algorithm: Any = algorithm_of(spec)
     name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.solver:
         parts += [f"engine {engine.REVISION}", f"{algorithm.form.form} {algorithm.form.revision}"]
         if dataset.has_test:
-            parts.append(f"evaluation {evaluation.REVISION}")
+            parts.append(f"evaluation {EVALUATION_REVISION}")
     return [*parts, f"job {JOB_REVISION}", f"stream {STREAM_REVISION}", *info.readers]
 
 
 def run_id(
     config: Config,
     dataset: DatasetSpec,
+    kernel: Kernel,
     info: StreamInfo,
     repetition: int,
     task: str,
     spec: RunSpec,
     source: str | None,
 ) -> str:
-    """Return a hash of all that determines a run's outcome, and of the labels that tell it from its equals.
+    """Return a hash of everything that determines a run's outcome, and of the labels that distinguish equal runs.
 
-    ``source`` is the id of the run whose support size the budget is a fraction of, if it is one.
+    ``source`` is the id of the run whose support size the budget is a fraction of; None for other budgets.
     """
-    assert dataset.kernel is not None
     added = algorithm_of(spec).added
     # A parameter that came later, at the value that stands for the time before it, leaves older runs valid.
     parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
     what: dict[str, Any] = {
-        "revisions": sorted(revisions(spec, dataset, info)),
+        "revisions": sorted(revisions(spec, dataset, kernel, info)),
         "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS),
         "dataset": dataset.label,
         "seed": config.seed,
         "repetition": repetition,
         "split": task,
-        "kernel": str(dataset.kernel.build()),
+        "kernel": str(kernel),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,
@@ -106,9 +106,9 @@ def run_id(
 
 
 def source_digest(specs: Sequence[RunSpec]) -> str:
-    """Return a hash of the files that the learners or solvers of some runs execute, as this process first saw them.
+    """Return a hash of the source files that the learners or solvers of some runs execute, as this process loaded them.
 
-    Within one sweep it is compared between processes: one that starts after a file was edited runs other code.
+    A worker compares it with the planning process's: a worker that starts after a file was edited runs different code.
     """
     algorithms = {algorithm_of(spec) for spec in specs}
     forms = {algorithm.form for algorithm in algorithms if issubclass(algorithm, Learner)}

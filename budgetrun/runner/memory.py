@@ -1,4 +1,4 @@
-"""The most memory that a process has held since it last asked."""
+"""The peak memory of this process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _RESET, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def reset_peak() -> None:
-    """Begin to measure anew, where the system can do that (Linux); elsewhere the peak is the process's own."""
+    """Restart the measurement; where the system cannot (all but Linux), the peak is that of the whole process."""
     with contextlib.suppress(OSError):
         _RESET.write_text("5")
 
 
 def peak_mb() -> float:
-    """Return the most memory held since `reset_peak`, in MB of 2^20 bytes."""
+    """Return the peak memory since `reset_peak`, in MB of 2^20 bytes."""
     try:
         lines = _STATUS.read_text().splitlines()
     except OSError:

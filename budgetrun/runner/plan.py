@@ -1,8 +1,9 @@
-"""What a config amounts to: its runs, which of them share a stream, and what they will cost."""
+"""The runs of a config: which there are, which remain, and which share a stream."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 from collections import defaultdict
@@ -20,6 +21,7 @@ from budgetrun.runner import identity
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
+    from budgetrun.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,16 @@ class Run:
     Attributes
     ----------
     run_id : str
-        A hash of all that determines the outcome: parameters, stream, data and code.
+        A hash of everything that determines the outcome (`budgetrun.runner.identity`).
     spec : RunSpec
     dataset : str
         The dataset's label.
     task : str
     repetition : int
     source : str or None
-        The run id of the one whose final support size the budget is a fraction of.
+        The id of the run whose final support size the budget is a fraction of.
+    source_spec : RunSpec or None
+        The spec of that run.
     """
 
     run_id: str
@@ -45,11 +49,19 @@ class Run:
     task: str
     repetition: int
     source: str | None = None
+    source_spec: RunSpec | None = None
+
+    def __str__(self) -> str:
+        spec = self.spec
+        budget = f" B={spec.budget}" if spec.budget else ""
+        if spec.budget_fraction is not None:
+            budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{setting_of_source(spec)}"
+        return f"{self.dataset} {self.task} repetition {self.repetition}, {spec.label}{budget} seed {spec.seed}"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Runs that read one stream together, on one worker.
+    """Runs that share a stream and are run together by one worker.
 
     Attributes
     ----------
@@ -77,10 +89,10 @@ class Plan:
     runs : list of Run
     infos : dict of label to StreamInfo
     revisions : set of str
-        All that the runs execute, as `identity.revisions` names it.
+        The revisions of all code that the runs execute, as `identity.revisions` names them.
     missing, left_out : dict of label to str
-        Datasets whose files are not to be had, and the sentence that says where to put them; ``left_out`` has the
-        optional ones.
+        Datasets whose files are missing, and the message that says where to put them; ``left_out`` holds the optional
+        ones.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -89,28 +101,76 @@ class Plan:
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def run_ids(self) -> set[str]:
+        """The ids of all runs."""
+        return {run.run_id for run in self.runs}
 
-# Runs that share a job. More of them share more kernel values; fewer lose less when a job is cut short.
-RUNS_A_JOB = 900
+    def finished(self, rows: Rows) -> set[str]:
+        """Return the ids of the planned runs that have a row of status ``done``."""
+        return finished(rows, self.runs)
+
+    def outdated(self, rows: Rows) -> set[str]:
+        """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
+        planned = self.run_ids
+        return {key for key, row in rows.items() if row["dataset"] in self.infos and key not in planned}
+
+    def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
+        """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""
+        chosen = [run for run in select(self.runs, only) if run.run_id not in finished]
+        sources = [run for run in self.sources(chosen) if run.run_id not in finished]
+        return list({run.run_id: run for run in [*sources, *chosen]}.values())
+
+    def sources(self, runs: Iterable[Run]) -> list[Run]:
+        """Return the runs whose support sizes the budgets of ``runs`` are fractions of."""
+        wanted = {run.source for run in runs}
+        return [run for run in self.runs if run.run_id in wanted]
+
+    def in_phases(self, runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+        """Split runs into those that budgets of the others depend on, and the others."""
+        first = {run.run_id for run in self.sources(runs)}
+        return [run for run in runs if run.run_id in first], [run for run in runs if run.run_id not in first]
+
+
+# Rows of a results folder, by run id.
+Rows = Mapping[str, Mapping[str, str]]
+# The most runs of a job. Larger jobs share more kernel values; smaller ones lose less when they are interrupted.
+RUNS_PER_JOB = 900
 
 
 def make_plan(
-    config: Config, data_dir: Path | None = None, download: bool = True, only: Collection[str] | None = None
+    config: Config,
+    data_dir: Path | None = None,
+    download: bool = True,
+    only: Collection[str] | None = None,
+    recorded: Mapping[str, StreamInfo] | None = None,
 ) -> Plan:
-    """Return the runs of a config; datasets that are not to be had are named, and their runs left out.
+    """Return the runs of a config.
 
-    Without ``download``, data sets that are not on this machine are not to be had. ``only`` has the labels of the
-    datasets to look at; None for all.
+    Parameters
+    ----------
+    config : Config
+    data_dir : Path or None
+        Where to look for data first.
+    download : bool
+        Whether to download files that are missing.
+    only : collection of str or None
+        The labels of the datasets to plan; None plans all.
+    recorded : mapping of label to StreamInfo, or None
+        What a manifest records of the datasets. If given, the files of a dataset with a card are not verified, a
+        dataset whose files are missing is planned from what is recorded, and optional ones only if they are recorded.
+
+    Returns
+    -------
+    Plan
+        Without the runs of datasets that are missing; these are named in ``missing`` and ``left_out``.
 
     Raises
     ------
     InputError
-        A dataset does not fit what the config asks of it, or ``only`` has one that the config does not; or a formula
-        gives a number there that the learner or solver does not take.
+        A dataset does not fit what the config asks of it; ``only`` names an unknown dataset; or a formula yields a
+        number that the learner or solver does not accept.
     """
-    # What reads data is slow to import, and much of what needs this module does without.
-    from budgetrun.data import stream_info
-
     if only is not None:
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
@@ -119,22 +179,47 @@ def make_plan(
         if only is not None and dataset.label not in only:
             continue
         try:
-            info = plan.infos[dataset.label] = stream_info(dataset, data_dir, download)
+            info = plan.infos[dataset.label] = _info(dataset, data_dir, download, recorded)
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        assert dataset.kernel is not None
+        kernel = dataset.kernel.build()
         specs = _specs(config, dataset.label, info.n_examples, problems)
-        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
+        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, kernel, info))
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
-                plan.runs += _runs(config, dataset, info, repetition, task, specs)
+                plan.runs += _runs(config, dataset, kernel, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return plan
 
 
+def _info(
+    dataset: DatasetSpec, data_dir: Path | None, download: bool, recorded: Mapping[str, StreamInfo] | None
+) -> StreamInfo:
+    # Importing what reads data is slow, and several commands do without.
+    from budgetrun.data import stream_info
+
+    if recorded is None:
+        return stream_info(dataset, data_dir, download)
+    known = recorded.get(dataset.label)
+    if known is None and dataset.optional:
+        raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
+    own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
+    if known is not None and not all(path.is_file() for path in own_files):
+        return known
+    unverified = {"verify": False} if "verify" in inspect.signature(stream_info).parameters else {}
+    try:
+        return stream_info(dataset, data_dir, download, **unverified)
+    except DataMissingError:
+        if known is None:
+            raise
+        return known
+
+
 def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> list[RunSpec]:
-    """Return the specs of a dataset's runs, numbers in place of formulas; what is wrong with these goes to problems."""
+    """Return the specs of a dataset's runs with formulas evaluated; append what is wrong with these to problems."""
     specs = []
     for spec in config.expand(dataset):
         try:
@@ -146,29 +231,36 @@ def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> 
 
 
 def _runs(
-    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
+    config: Config,
+    dataset: DatasetSpec,
+    kernel: Kernel,
+    info: StreamInfo,
+    repetition: int,
+    task: str,
+    specs: Sequence[RunSpec],
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
     algorithms = config.on(dataset.label)
-    ids: dict[tuple[str, str], str] = {}
-    made: dict[int, Run] = {}
-    # Those that others' budgets may be fractions of come first: their ids are part of the others'.
+    sources: dict[tuple[str, str], Run] = {}
+    runs: dict[int, Run] = {}
+    # The ids of runs that budgets follow come first, because they are part of the followers' ids.
     for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
         if algorithms[spec.label].seeds == "by_repetition":
             spec = replace(spec, seed=repetition)
-        source = None if spec.budget_of is None else ids[spec.budget_of, json.dumps(spec.budget_setting)]
-        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source)
+        source = None if spec.budget_of is None else sources[spec.budget_of, json.dumps(spec.budget_setting)]
+        source_id, source_spec = (source.run_id, source.spec) if source else (None, None)
+        run_id = identity.run_id(config, dataset, kernel, info, repetition, task, spec, source_id)
+        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source_id, source_spec)
         if spec.budget_of is None:
-            # The first seed of a setting is met first.
-            ids.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run_id)
-        made[i] = Run(run_id, spec, dataset.label, task, repetition, source)
-    return [made[i] for i in range(len(specs))]
+            # Budgets follow the first seed of a setting.
+            sources.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run)
+    return [runs[i] for i in range(len(specs))]
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
-    """Put runs that read the same stream together, task by task, as long as ``fits`` agrees.
+    """Group runs that read the same stream into jobs, task by task, as long as ``fits`` agrees.
 
-    Where seconds are compared (`Config.timed`), each has a job of its own.
+    Where run times are compared (`Config.timed`), every run is a job of its own.
 
     Returns
     -------
@@ -182,29 +274,29 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     jobs = []
     for (label, repetition), tasks in streams.items():
         if config.timed:
-            jobs += [_job(specs[label], repetition, [run]) for of_task in tasks.values() for run in of_task]
+            jobs += [_job(specs[label], repetition, [run]) for task_runs in tasks.values() for run in task_runs]
             continue
         together: list[Run] = []
-        for of_task in tasks.values():
-            more = [*together, *of_task]
-            if together and (len(more) > RUNS_A_JOB or not fits(specs[label], more)):
+        for task_runs in tasks.values():
+            more = [*together, *task_runs]
+            if together and (len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
                 jobs.append(_job(specs[label], repetition, together))
-                more = of_task
+                more = task_runs
             together = more
         jobs.append(_job(specs[label], repetition, together))
     return jobs
 
 
-def sources_first(plan: Plan, runs: Iterable[Run]) -> list[Run]:
-    """Return the runs that the budgets of ``runs`` are fractions of."""
-    asked = {run.source for run in runs}
-    return [run for run in plan.runs if run.run_id in asked]
+def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
+    """Return the ids of the runs that have a row of status ``done``."""
+    return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
 
 
 def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
-    """Return the runs with every fraction turned into a budget, at least 1.
+    """Return the runs with every fraction replaced by a budget, at least 1.
 
-    ``sizes`` has the final support sizes of `Run.source`, by run id; runs for which it has none are left out.
+    ``sizes`` maps the run ids of sources (`Run.source`) to final support sizes; runs whose source is not among them are
+    left out.
     """
     resolved = []
     for run in runs:
@@ -219,36 +311,36 @@ def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
 
 
 def budget_origin(spec: RunSpec) -> dict[str, Any] | None:
-    """Return where a budget comes from, as `parameters` in `runs.csv` has it; None for one that is no fraction."""
+    """Return what ``parameters`` in ``runs.csv`` says about a budget that is a fraction; None for other budgets."""
     if spec.budget_of is None:
         return None
     origin: dict[str, Any] = {"of": spec.budget_of, "fraction": spec.budget_fraction}
     return origin | ({"setting": spec.budget_setting} if spec.budget_setting else {})
 
 
-def select(runs: Sequence[Run], only: dict[str, list[str]]) -> list[Run]:
-    """Return the runs that every ``--only`` key agrees with.
+def select(runs: Sequence[Run], only: Mapping[str, list[str]]) -> list[Run]:
+    """Return the runs that match every ``--only`` key.
 
-    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label, ``budget`` a budget, a fraction, or the
-    setting that it is a fraction of, such as ``eta=0.1``. Several values of a key are alternatives.
+    Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label; ``budget`` is a budget, a fraction, or the setting that it
+    is a fraction of, for example ``eta=0.1``. Several values of a key are alternatives.
 
     Raises
     ------
     InputError
-        No run has such a value, or none has all of them together.
+        No run has such a value, or no run has all of them together.
     """
     if not runs:
         return []
     for key, values in only.items():
-        _check_known(key, values, dict.fromkeys(name for run in runs for name in _FIELDS[key](run)))
-    chosen = [run for run in runs if all(set(values) & set(_FIELDS[key](run)) for key, values in only.items())]
+        _check_known(key, values, dict.fromkeys(name for run in runs for name in _VALUES[key](run)))
+    chosen = [run for run in runs if all(set(values) & set(_VALUES[key](run)) for key, values in only.items())]
     if not chosen:
         asked = " ".join(f"--only {key}={value}" for key, values in only.items() for value in values)
-        raise InputError(f"{asked}: each is there, but no run is all of these")
+        raise InputError(f"{asked}: each matches some runs, but no run matches all of them")
     return chosen
 
 
-_FIELDS: dict[str, Callable[[Run], list[str]]] = {
+_VALUES: dict[str, Callable[[Run], list[str]]] = {
     "dataset": lambda run: [run.dataset],
     "task": lambda run: [run.task],
     "repetition": lambda run: [str(run.repetition)],
@@ -256,9 +348,14 @@ _FIELDS: dict[str, Callable[[Run], list[str]]] = {
     "budget": lambda run: _budgets(run.spec),
     "seed": lambda run: [str(run.spec.seed)],
 }
-ONLY_KEYS = tuple(_FIELDS)
-# So many values fit a message.
+ONLY_KEYS = tuple(_VALUES)
+# The most values that a message lists.
 _MOST_LISTED = 20
+
+
+def setting_of_source(spec: RunSpec) -> str:
+    """Return the setting that a budget is a fraction of, as text in brackets; empty if there is only one."""
+    return f" ({setting_text(spec.budget_setting)})" if spec.budget_setting else ""
 
 
 def _budgets(spec: RunSpec) -> list[str]:
@@ -277,7 +374,7 @@ def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _absolute(dataset: DatasetSpec) -> DatasetSpec:
-    """Return a dataset whose file is found from any folder: a worker elsewhere may run in another one."""
+    """Return a dataset with absolute paths, since a worker may run in another folder."""
     paths = {"path": dataset.path, "test_path": dataset.test_path}
     return dataset.model_copy(update={key: path.resolve() for key, path in paths.items() if path is not None})
 

@@ -1,4 +1,4 @@
-"""Finished runs and the time left: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a sweep: a bar on a terminal, elsewhere a line at most every 20 seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words, such as ``4 min`` or ``1 h 20 min``."""
+    """Return a time as text, for example ``4 min`` or ``1 h 20 min``."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -17,19 +17,18 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts finished runs.
+    """Counts finished runs and estimates the time left.
 
     Parameters
     ----------
     n_runs : int
     seconds : float
-        The estimate for all of them, on one core; corrected by what finished runs took.
-    jobs : int
-        Workers.
+        The estimated time of all of them on one core; corrected by the times of finished runs.
+    workers : int
     """
 
-    def __init__(self, n_runs: int, seconds: float, jobs: int) -> None:
-        self._n_runs, self._jobs = n_runs, jobs
+    def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
+        self._n_runs, self._workers = n_runs, workers
         self._left = seconds
         self._estimated = self._taken = 0.0
         self._finished = 0
@@ -40,7 +39,7 @@ class Progress:
 
         form = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
         shown = sys.stderr.isatty() and self._n_runs > 0
-        # Some terminals give their size as 0 x 0, for which tqdm shows nothing.
+        # Some terminals report their size as 0 x 0, for which tqdm shows nothing.
         columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
         self._bar = tqdm(
             total=self._n_runs,
@@ -57,11 +56,11 @@ class Progress:
         self._bar.close()
 
     def expect(self, seconds: float) -> None:
-        """Replace the estimate of what is left."""
+        """Replace the estimated time of the runs that are left."""
         self._left = seconds
 
-    def advance(self, n_runs: int, estimated: float, taken: float, what: str) -> None:
-        """Note that ``n_runs`` more are finished, which took ``taken`` seconds where ``estimated`` were thought."""
+    def advance(self, n_runs: int, estimated: float, taken: float, dataset: str) -> None:
+        """Count ``n_runs`` more as finished; they were estimated to take ``estimated`` seconds and took ``taken``."""
         self._finished += n_runs
         self._left -= estimated
         self._estimated += estimated
@@ -75,15 +74,15 @@ class Progress:
             self._printed = now
             elapsed = duration(now - self._began)
             text = f"{self._finished:,}/{self._n_runs:,} runs, {elapsed}"
-            print(text if last else f"{text}, {left} ({what})", file=sys.stderr, flush=True)
+            print(text if last else f"{text}, {left} ({dataset})", file=sys.stderr, flush=True)
 
     def _time_left(self) -> str:
         if self._finished == self._n_runs:
             return ""
-        # The first few seconds say little of the rest.
+        # The first few seconds say little about the rest.
         factor = (self._taken + 5) / (self._estimated + 5)
-        return f"about {duration(max(0.0, self._left) * factor / self._jobs)} left"
+        return f"about {duration(max(0.0, self._left) * factor / self._workers)} left"
 
     def say(self, text: str) -> None:
-        """Print a line without spoiling the bar."""
+        """Print a line above the bar."""
         self._bar.write(text, file=sys.stderr)

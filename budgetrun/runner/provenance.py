@@ -1,18 +1,112 @@
-"""Where results come from: versions, machine, commit."""
+"""Where results come from: the manifest of a results folder, with its config, data, versions, machine and commit."""
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import importlib.metadata
 import platform
 import subprocess
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from budgetrun import __version__
 from budgetrun.paths import checkout
+from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Plan, Run, make_plan
+
+if TYPE_CHECKING:
+    from budgetrun.config.schema import Config
+    from budgetrun.data import StreamInfo
+    from budgetrun.runner.job import Outcome
+    from budgetrun.runner.plan import Job
+    from budgetrun.store.write import Store
+
+
+def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
+    """Return the manifest of a sweep that begins; if its store has results of the same code, it continues theirs."""
+    old = (store.manifest() if store else None) or {}
+    continued = store is not None and bool(old) and not plan.outdated(store.rows())
+    datasets = {label: asdict(info) for label, info in plan.infos.items()}
+    whole = plan
+    if continued:
+        # Datasets that this sweep does not look at (``--only``) are described, and planned, as before.
+        recorded = recorded_streams(old) | plan.infos
+        datasets = old.get("datasets", {}) | datasets
+        if recorded.keys() > plan.infos.keys():
+            whole = make_plan(config, download=False, only=recorded, recorded=recorded)
+    new = {
+        "name": config.name,
+        "source": config.source,
+        "description": config.description,
+        "config": config.resolved(),
+        "config_text": config.text,
+        "config_file": config.file,
+        "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
+        "choose_expected": {t.name: list(t.choose.expected_rows) for t in config.report.tables if t.choose},
+        "profile": config.profile,
+        "seed": config.seed,
+        "versions": versions(*(["numba"] if config.solvers else [])),
+        "revisions": sorted(whole.revisions),
+        "plan": summary(whole.runs),
+        "git": commit(),
+        "datasets": datasets,
+        "start": now(),
+        "end": None,
+        "seconds": 0.0,
+        "jobs": options.workers(config),
+        "parts": [],
+        "failures": [],
+    }
+    if not continued or store is None:
+        return new
+    kept = ["start", "seconds", "parts"]
+    if not plan.remaining(plan.finished(store.rows()), options.only):
+        kept += ["versions", "git", "jobs", "end"]
+    return new | {key: old[key] for key in kept if key in old}
+
+
+def add_job(manifest: dict[str, Any], job: Job, outcome: Outcome) -> None:
+    """Add a finished job to what a manifest says about the job's dataset."""
+    label = job.dataset.label
+    entry = next((entry for entry in manifest["parts"] if entry["dataset"] == label), None)
+    if entry is None:
+        entry = {"dataset": label, "runs": 0, "wall_seconds": 0.0, "cpu_seconds": 0.0, "algorithms": []}
+        manifest["parts"].append(entry)
+    entry["runs"] += len(job.runs)
+    entry["wall_seconds"] = round(entry["wall_seconds"] + outcome.wall_seconds, 2)
+    entry["cpu_seconds"] = round(entry["cpu_seconds"] + outcome.cpu_seconds, 2)
+    entry["algorithms"] = sorted({*entry["algorithms"], *(run.spec.label for run in job.runs)})
+
+
+def summary(runs: Iterable[Run]) -> dict[str, Any]:
+    """Return the number of planned runs, and a hash over their sorted ids, one per line."""
+    run_ids = sorted(run.run_id for run in runs)
+    return {"runs": len(run_ids), "sha256": hashlib.sha256("\n".join(run_ids).encode()).hexdigest()}
+
+
+def recorded_streams(manifest: dict[str, Any]) -> dict[str, StreamInfo]:
+    """Return what a manifest records of its datasets, by label; earlier versions recorded too little."""
+    from budgetrun.data import StreamInfo
+
+    known = fields(StreamInfo)
+    needed = {f.name for f in known if f.default is MISSING and f.default_factory is MISSING}
+    return {
+        label: StreamInfo(**{f.name: facts[f.name] for f in known if f.name in facts})
+        for label, facts in manifest.get("datasets", {}).items()
+        if needed <= facts.keys()
+    }
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Return the versions of whatever can change a number, further packages included, and the CPU's name."""
+    """Return the versions of everything that can change a number, of further packages too, and the name of the CPU."""
     from threadpoolctl import threadpool_info
 
     names = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", *more)
@@ -27,16 +121,16 @@ def versions(*more: str) -> dict[str, str]:
 
 
 def commit() -> dict[str, Any]:
-    """Return the checkout's commit, and whether anything but results differs from it; None outside a checkout."""
+    """Return the checkout's commit, and whether files other than results differ from it; None outside a checkout."""
     top = checkout()
     head = _git(top, "rev-parse", "HEAD") if top else None
-    if head is None:
+    if top is None or head is None:
         return {"commit": None, "dirty": None}
     changes = _git(top, "status", "--porcelain", "--", ".", ":!results")
     return {"commit": head, "dirty": bool(changes)}
 
 
-def _git(top: Any, *arguments: str) -> str | None:
+def _git(top: Path, *arguments: str) -> str | None:
     command = ["git", "-C", str(top), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)

@@ -140,6 +140,10 @@ class Solver(ABC):
         It draws random numbers; such a solver takes a parameter ``seed``.
     kernels : tuple of str
         The names of the kernels that it knows.
+    passes : float
+        About how often it reads all examples for an accuracy of 1e-4, traces included, to an order of magnitude.
+    passes_grow_with_accuracy : bool
+        Whether that number is inversely proportional to ``accuracy``.
     """
 
     name: ClassVar[str]
@@ -147,6 +151,8 @@ class Solver(ABC):
     added: ClassVar[Mapping[str, Any]] = {}
     draws: ClassVar[bool] = False
     kernels: ClassVar[tuple[str, ...]] = ("linear",)
+    passes: ClassVar[float] = 500
+    passes_grow_with_accuracy: ClassVar[bool] = False
 
     @abstractmethod
     def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:

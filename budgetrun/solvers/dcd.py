@@ -66,6 +66,7 @@ class DualCoordinateDescent(Solver):
 
     name = "dcd"
     draws = True
+    passes = 200
 
     def __init__(
         self,

@@ -90,6 +90,7 @@ class MarginPerceptronWithUnlearning(Solver):
 
     name = "mpu"
     draws = True
+    passes = 30
     kernels = tuple(registry())
 
     def __init__(

@@ -66,6 +66,8 @@ class Pegasos(Solver):
 
     name = "pegasos"
     draws = True
+    passes = 30_000
+    passes_grow_with_accuracy = True
 
     def __init__(
         self,

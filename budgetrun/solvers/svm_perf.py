@@ -56,6 +56,7 @@ class SVMPerf(Solver):
     """
 
     name = "svm_perf"
+    passes = 500
 
     def __init__(self, *, C: Positive = 1.0, accuracy: Positive = 1e-4, max_planes: Count = 5000) -> None:
         self.C = C

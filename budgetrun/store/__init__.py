@@ -1,5 +1,1 @@
-"""Results folders: writing them so that no finished run is lost, and reading them."""
-
-from budgetrun.store.write import COLUMNS, Store
-
-__all__ = ["COLUMNS", "Store"]
+"""Results folders: their columns, and reading and writing them without losing a finished run."""

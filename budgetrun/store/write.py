@@ -1,8 +1,8 @@
-"""The results folder: runs that survive whatever ends the process that made them.
+"""The results folder: finished runs survive whatever ends the process that ran them.
 
-Finished runs are first written to ``parts/``, a file a job, each line with a checksum of its own; ``runs.csv`` is
-rewritten from them whenever a job is finished. Every file is written beside its place and renamed into it. A torn line
-of either counts as a run that was not made.
+The runs of a finished job are first written to ``parts/``, one file per job and one line per run, each line with a
+checksum of its own; then ``runs.csv`` is rewritten. Every file is written under a temporary name and renamed. A torn
+line of either counts as a run that was never finished.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,37 @@ import psutil
 from filelock import FileLock
 
 from budgetrun.errors import InputError
-from budgetrun.store import columns
+from budgetrun.store.columns import COLUMNS
 
-COLUMNS = tuple(column.name for column in columns.COLUMNS)
-# Of solvers alone; rows of learners come without them.
-SOLVER_COLUMNS = ("objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds")
-# Results of earlier versions do not have these.
-LATER_COLUMNS = (
-    "test_error", "last_test_error", *SOLVER_COLUMNS, "prefix_examples", "prefix_mistakes", "facts", "setting",
-)  # fmt: skip
-
+# A run as it is measured, and as it is stored: the text of each column.
+Value = str | int | float | None
+Record = dict[str, Value]
 Row = dict[str, str]
+
+_NAMES = tuple(column.name for column in COLUMNS)
+_ALL = frozenset(_NAMES)
+_FIRST_VERSION = "0.1"
+# Results may lack columns of later versions, and those that not every finished run fills.
+_OPTIONAL = dict.fromkeys(
+    (c.name for c in COLUMNS if c.since != _FIRST_VERSION or c.filled_by not in ("every", "finished")), ""
+)
+_NUMBERS = tuple(column.name for column in COLUMNS if column.kind in ("count", "number"))
+_JSON = tuple(column.name for column in COLUMNS if column.kind == "json")
+
+
+def record(**values: Value) -> Record:
+    """Return a run with all columns of `COLUMNS`: the values given, and None elsewhere.
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or one that every run fills is None.
+    """
+    unknown = values.keys() - set(_NAMES)
+    empty = [c.name for c in COLUMNS if c.filled_by == "every" and values.get(c.name) is None]
+    if unknown or empty:
+        raise ValueError(f"unknown columns: {sorted(unknown)}; columns that must not be empty: {empty}")
+    return dict.fromkeys(_NAMES) | values
 
 
 class Store:
@@ -54,14 +75,14 @@ class Store:
         self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
 
     def open(self, manifest: dict[str, Any], force: bool = False) -> None:
-        """Make the folder ready for the runs of a config, and write its manifest.
+        """Prepare the folder for the runs of a config, and write its manifest.
 
-        With ``force`` an older folder is moved aside, to ``<name>.old-<time>``.
+        With ``force``, an existing folder is renamed to ``<name>.old-<time>``.
 
         Raises
         ------
         InputError
-            The folder cannot be written, or another config made it.
+            The folder cannot be written, or it holds the results of another config.
         """
         try:
             if force and self.folder.exists():
@@ -74,11 +95,11 @@ class Store:
         except OSError as error:
             raise InputError(
                 f"{self.folder}: the results folder cannot be written ({error.strerror}); "
-                f"name another with --results DIR"
+                f"choose another with --results DIR"
             ) from None
 
     def manifest(self) -> dict[str, Any] | None:
-        """Return the manifest, or None if there is none that can be read."""
+        """Return the manifest; None if it is missing or unreadable."""
         try:
             found = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -89,17 +110,16 @@ class Store:
         """Replace the manifest."""
         _replace(self.folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
-    def save(self, job_id: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Keep the runs of a finished job; nothing that happens afterwards loses them."""
+    def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
+        """Store the runs of a finished job; nothing that happens afterwards loses them."""
         lines = []
         for row in rows:
-            whole = dict.fromkeys(SOLVER_COLUMNS) | row
-            text = json.dumps({column: _text(whole[column]) for column in COLUMNS}, ensure_ascii=False)
+            text = json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False)
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
         _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
 
     def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
-        """Keep the curves of a finished job."""
+        """Store the curves of a finished job."""
         import numpy as np
 
         packed = io.BytesIO()
@@ -107,14 +127,14 @@ class Store:
         _replace(self.curves / f"{job_id}.npz", packed.getvalue())
 
     def drop_unfinished_writes(self) -> None:
-        """Remove what processes that are no more were about to write; nothing refers to it."""
+        """Remove the temporary files of processes that have ended."""
         for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
             writer = path.name.split(".")[-2]
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 path.unlink(missing_ok=True)
 
     def rows(self) -> Mapping[str, Row]:
-        """Return every run that is kept here, by run id: from `runs.csv` and from whatever finished after it."""
+        """Return every stored run by its id: from ``runs.csv``, and from jobs that finished after it was written."""
         if self._rows is None:
             self._rows = {row["run_id"]: row for row in self._read_table()}
         for path in sorted(self.parts.glob("*.jsonl")):
@@ -131,7 +151,7 @@ class Store:
         return self._rows
 
     def prune(self, keep: Callable[[Row], bool]) -> None:
-        """Forget the runs that ``keep`` says no to, parts and curves included; `write_table` makes it so."""
+        """Remove the runs for which ``keep`` is false, also from parts and curves; call `write_table` afterwards."""
         self._rows = {key: row for key, row in self.rows().items() if keep(row)}
         for path in self.parts.glob("*.jsonl"):
             rows = _read_part(path)
@@ -146,43 +166,43 @@ class Store:
         """Rewrite ``runs.csv``, sorted."""
         with self._lock():
             rows, known = self.rows(), self._lines
-            # In the order of last time, so that little is left to sort.
+            # In the previous order, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
             self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
-            text = "".join([_line({c: c for c in COLUMNS}), *(line for _, line, _ in self._lines.values())])
+            text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
             _replace(self.folder / "runs.csv", text)
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
         if old is None:
             return
-        # How results are shown may change; what they are may not.
+        # These keys say how results are shown; they may change.
         shown = {"source", "description", "report"}
         before = _up_to_date(old["config"])
         differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
         if not differing:
             return
         raise InputError(
-            f"{self.folder}: these results were made by another config (it differs in: {', '.join(differing)}); "
-            f"give the config another name, another folder with --results DIR, or move them aside with --force"
+            f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
+            f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
         )
 
     def _read_table(self) -> list[Row]:
-        """Return the whole rows of `runs.csv`, or of `runs.csv.gz` where only that is."""
+        """Return the intact rows of ``runs.csv`` or, if there is none, of ``runs.csv.gz``."""
         plain, packed = self.folder / "runs.csv", self.folder / "runs.csv.gz"
         try:
             data = plain.read_bytes() if plain.is_file() else gzip.decompress(packed.read_bytes())
         except (OSError, EOFError, zlib.error):
             return []
-        # The last line is whole only if it ends.
+        # A last line without its end is torn.
         text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
         found = []
         try:
             for line in csv.DictReader(io.StringIO(text, newline="")):
-                row = dict.fromkeys(LATER_COLUMNS, "") | line
-                if _is_whole(row):
-                    found.append({column: row[column] for column in COLUMNS})
+                row = _OPTIONAL | line
+                if _is_intact(row):
+                    found.append({name: row[name] for name in _NAMES})
         except csv.Error:
             pass
         return found
@@ -196,20 +216,21 @@ def _read_part(path: Path) -> list[Row]:
     for line in path.read_bytes().split(b"\n"):
         checksum, _, text = line.partition(b" ")
         if text and checksum == b"%08x" % zlib.crc32(text):
-            rows.append(dict.fromkeys(LATER_COLUMNS, "") | json.loads(text))
-    return [row for row in rows if _is_whole(row)]
+            rows.append(_OPTIONAL | json.loads(text))
+    return [row for row in rows if _is_intact(row)]
 
 
-def _is_whole(row: dict[Any, Any]) -> bool:
-    """Tell whether a row has all its columns, and numbers that agree with one another."""
-    if not all(isinstance(row.get(column), str) for column in COLUMNS):
+def _is_intact(row: Row) -> bool:
+    """Return whether a row has all columns, with values of their kinds that agree with one another."""
+    # The csv module gives None for the fields that a torn line lacks.
+    if not row.keys() >= _ALL or None in row.values():
         return False
     try:
+        for name in _NUMBERS:
+            float(row[name] or 0)
+        for name in _JSON:
+            _check_json(row[name])
         _order(row)
-        for column in set(LATER_COLUMNS) - {"facts", "setting"}:
-            float(row[column] or 0)
-        json.loads(row["facts"] or "{}")
-        json.loads(row["setting"] or "{}")
         if row["status"] == "done":
             if row["objective"]:
                 return math.isfinite(float(row["objective"])) and float(row["seconds"]) >= 0
@@ -219,8 +240,13 @@ def _is_whole(row: dict[Any, Any]) -> bool:
     return row["status"] == "failed"
 
 
+@lru_cache(maxsize=10_000)
+def _check_json(text: str) -> None:
+    json.loads(text or "{}")
+
+
 def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a resolved config with what this version adds to it; as it is, if this version cannot read it."""
+    """Return a resolved config with the keys that this version adds; unchanged if this version cannot read it."""
     from budgetrun.config.schema import Config
 
     try:
@@ -241,16 +267,16 @@ def _replace(path: Path, content: str | bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _text(value: Any) -> str:
+def _text(value: Value) -> str:
     if value is None:
         return ""
-    # numpy's floats are floats whose repr is another.
+    # numpy's floats have a repr of their own.
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _line(row: Row) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([row[c] for c in COLUMNS])
+    csv.writer(text, lineterminator="\n").writerow([row[name] for name in _NAMES])
     return text.getvalue()
 
 

@@ -16,9 +16,9 @@ from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group
 from budgetrun.learners import find
 from budgetrun.runner import identity
-from budgetrun.runner.evaluation import REVISION as EVALUATION_REVISION
-from budgetrun.runner.evaluation import evaluate
+from budgetrun.runner.identity import EVALUATION_REVISION
 from budgetrun.runner.job import Settings
+from budgetrun.runner.online import evaluate
 from budgetrun.runner.plan import make_jobs, make_plan
 
 RECORD = Path(__file__).with_name("outcomes.json")
@@ -241,9 +241,9 @@ def _job(folder):
     loaded = config.load(path)
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
     settings = Settings(loaded.seed, loaded.tie, loaded.dtype, None, folder, os.getpid())
-    from budgetrun.runner.job import _run
+    from budgetrun.runner.online import measure
 
-    rows, curves = _run(job, settings)
+    rows, curves = measure(job, settings)
     counts = ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes")
     return {
         "rows": [{key: row[key] for key in counts} for row in rows],

@@ -1,11 +1,14 @@
-"""Sweeps of solvers: what they leave behind, one at a time, apart from one another, and never mixed with learners."""
+"""Sweeps of solvers: their rows and traces, run one at a time and isolated from one another."""
 
+import contextlib
+import io
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
-from sweeping import config, outcomes, parts, rows, run, start, untimed, written
+from sweeping import config, outcomes, parts, rows, run, start, wait_for, written
 
 from budgetrun import config as config_module
 from budgetrun import solvers
@@ -15,11 +18,17 @@ from budgetrun.paths import checkout
 from budgetrun.runner.batch import packed, run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
+from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, make_plan
-from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.runner.status import describe
+from budgetrun.runner.sweep import sweep
 from budgetrun.solvers import Progress
 from budgetrun.solvers.dcd import DualCoordinateDescent
-from budgetrun.store.write import SOLVER_COLUMNS, Store
+from budgetrun.store.columns import COLUMNS
+from budgetrun.store.write import Store
+
+# The columns that only solvers fill.
+FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}
 
 
 def solver_config(folder, name="solved", **changes):
@@ -34,21 +43,26 @@ def solver_config(folder, name="solved", **changes):
     return written(folder, given | changes)
 
 
+@pytest.fixture(scope="module")
+def solved_once(tmp_path_factory):
+    """A finished sweep of `solver_config`: the folder that holds its config and its results, and its stderr."""
+    folder = tmp_path_factory.mktemp("solved")
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        assert sweep(config_module.load(solver_config(folder)), Options(results=folder / "results")) == 0
+    return folder, err.getvalue()
+
+
 @pytest.fixture
-def made(tmp_path, capsys):
-    """Return a function that sweeps a config in this process and returns its exit code and what it said."""
-
-    def make(path, **options):
-        code = sweep(config_module.load(path), Options(results=tmp_path / "results", **options))
-        return code, untimed(capsys.readouterr().err)
-
-    return make
+def solved(solved_once, tmp_path):
+    """A copy of that sweep: its config and its results folder."""
+    shutil.copytree(solved_once[0], tmp_path, dirs_exist_ok=True)
+    return tmp_path / "solved.yaml", tmp_path / "results" / "solved"
 
 
-def test_rows_have_what_solvers_tell(tmp_path, made):
-    code, err = made(solver_config(tmp_path))
-    folder = tmp_path / "results" / "solved"
-    assert (code, err.splitlines()[0]) == (0, f"solved: 8 runs to do, 0 done, in {folder}")
+def test_rows_of_solvers(solved_once):
+    folder, err = solved_once
+    folder = folder / "results" / "solved"
+    assert err.splitlines()[0] == f"solved: 8 runs to do, 0 finished, in {folder}"
     found = rows(folder)
     assert [row["label"] for row in found] == [*["dcd"] * 2, *["mpu"] * 2] * 2
     for row in found:
@@ -68,13 +82,12 @@ def test_rows_have_what_solvers_tell(tmp_path, made):
         assert int(row["unlearning_steps"]) < int(row["steps"])
     dcd = [row for row in found if row["label"] == "dcd"]
     assert all(row["lower_bound"] == row["gap"] == row["support_size"] == "" for row in dcd)
-    # The same problem, two ways.
+    # Two solvers, one problem.
     assert float(dcd[1]["objective"]) == pytest.approx(float(mpu[0]["objective"]), rel=2e-4)
 
 
-def test_traces_end_with_the_objective_of_the_row(tmp_path, made):
-    made(solver_config(tmp_path))
-    folder = tmp_path / "results" / "solved"
+def test_traces_end_with_the_objective_of_the_row(solved):
+    _, folder = solved
     by_id = {row["run_id"]: row for row in rows(folder)}
     files = list((folder / "curves").glob("*.npz"))
     assert len(files) == len(by_id)
@@ -100,18 +113,16 @@ def test_traces_of_different_lengths_are_padded():
     assert packed(["a"], [[]])["gap"].shape == (1, 0)
 
 
-def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, made, capsys):
-    path = solver_config(tmp_path)
-    folder = tmp_path / "results" / "solved"
-    made(path)
+def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, solved, run_sweep):
+    path, folder = solved
     before, kept = without_seconds(folder), parts(folder)
     assert len(kept) == 8
-    assert made(path)[1].startswith("solved: 0 runs to do, 8 done")
+    assert run_sweep(path)[1].startswith("solved: 0 runs to do, 8 finished")
     assert parts(folder) == kept
     for name in list(kept)[:3]:
         (folder / "parts" / name).unlink()
     (folder / "runs.csv").unlink()
-    assert made(path)[1].startswith("solved: 3 runs to do, 5 done")
+    assert run_sweep(path)[1].startswith("solved: 3 runs to do, 5 finished")
     assert without_seconds(folder) == before
     again = sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2))
     assert again == 0
@@ -130,30 +141,30 @@ def test_one_at_a_time_unless_asked(tmp_path, capsys):
     assert "with --jobs 3," in describe(loaded, Options(results, jobs=3))
     sweep(loaded, Options(results, jobs=None))
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.endswith(", one at a time, so that their seconds can be compared (--jobs N makes N at once)")
+    assert first.endswith(", one at a time, so that run times can be compared (--jobs N runs N at once)")
     assert json.loads((results / "solved" / "manifest.json").read_text())["jobs"] == 1
     sweep(config_module.load(config(tmp_path)), Options(results, jobs=None))
     assert "one at a time" not in capsys.readouterr().err
 
 
-def test_a_solver_that_fails_stands_alone(tmp_path, made, monkeypatch):
+def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
     def fails(self, X, y, kernel, watch=None):
         raise InputError("no") if self.C == 1 else ZeroDivisionError("never")
 
     monkeypatch.setattr(DualCoordinateDescent, "solve", fails)
-    code, err = made(solver_config(tmp_path))
+    code, err = run_sweep(solver_config(tmp_path))
     assert code == 1
     found = rows(tmp_path / "results" / "solved")
     assert [row["status"] for row in found] == ["failed", "failed", "done", "done"] * 2
     assert [row["error"] for row in found[:2]] == ["ZeroDivisionError: never", "InputError: no"]
-    assert all(row[column] == "" for row in found[:2] for column in SOLVER_COLUMNS)
+    assert all(row[column] == "" for row in found[:2] for column in FINDINGS)
     assert "4 runs failed" in err
 
 
-def test_data_that_cannot_be_solved_are_told_in_a_row(tmp_path, made):
+def test_rows_say_why_data_cannot_be_solved(tmp_path, run_sweep):
     (tmp_path / "zeros.csv").write_text("\n".join(f"{i % 2},0,0" for i in range(6)))
     path = solver_config(tmp_path, datasets=[{"name": "zeros", "path": "zeros.csv"}], repetitions=1)
-    assert made(path)[0] == 1
+    assert run_sweep(path)[0] == 1
     for row in rows(tmp_path / "results" / "solved"):
         assert row["status"] == "failed"
         assert row["error"].startswith("InputError: ")
@@ -161,7 +172,7 @@ def test_data_that_cannot_be_solved_are_told_in_a_row(tmp_path, made):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
-def test_solutions_are_tested(tmp_path, made, kernel):
+def test_solutions_are_tested(tmp_path, run_sweep, kernel):
     rng = np.random.default_rng(0)
     for name, n in (("a", 80), ("b", 4000)):
         y = rng.choice([-1, 1], n)
@@ -172,15 +183,15 @@ def test_solutions_are_tested(tmp_path, made, kernel):
     path = solver_config(
         tmp_path, datasets=[given], kernel=kernels[kernel], repetitions=1, algorithms=[{"name": "mpu"}]
     )
-    assert made(path)[0] == 0
+    assert run_sweep(path)[0] == 0
     (row,) = rows(tmp_path / "results" / "solved")
-    # Two classes some 4.7 standard deviations from where they meet.
+    # Both classes are about 4.7 standard deviations from the boundary.
     assert 0 <= float(row["last_test_error"]) <= 0.002
     assert row["test_error"] == ""
 
 
 @pytest.mark.parametrize("kernel", [{"name": "linear"}, {"name": "gaussian", "gamma": 4.0}], ids=lambda k: k["name"])
-def test_a_bias_counts_in_tests(tmp_path, made, kernel):
+def test_a_bias_counts_in_tests(tmp_path, run_sweep, kernel):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.8, 1, -1)
     X[:, 0] += 0.5 * y + 3
@@ -190,7 +201,7 @@ def test_a_bias_counts_in_tests(tmp_path, made, kernel):
     given = {"name": "own", "path": "a.csv", "test_path": "b.csv", "order": "file"}
     algorithms = [{"name": "mpu", "rho": 2.0}]
     path = solver_config(tmp_path, datasets=[given], kernel=kernel, repetitions=1, algorithms=algorithms)
-    assert made(path)[0] == 0
+    assert run_sweep(path)[0] == 0
     (row,) = rows(tmp_path / "results" / "solved")
     solved = solvers.find("mpu")(rho=2.0).solve(X, y, make(**kernel))
     scores = make(**kernel).between(Z, X) @ (solved.dual * y)
@@ -198,21 +209,20 @@ def test_a_bias_counts_in_tests(tmp_path, made, kernel):
     assert float(row["last_test_error"]) != np.mean(z * scores <= 0)
 
 
-def test_runs_survive_a_kill(tmp_path):
+def test_runs_survive_a_kill(tmp_path, capsys, monkeypatch):
     slow = {"name": "mpu", "accuracy": 1e-7, "seeds": 60}
     data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 4000}}]
     path = solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[slow])
     folder = tmp_path / "results" / "solved"
     process = start(tmp_path, "sweep", path)
-    while process.poll() is None and len(list((folder / "parts").glob("*.jsonl"))) < 3:
-        pass
+    wait_for(lambda: len(parts(folder)) >= 3)
     process.kill()
     process.communicate()
     kept = len(parts(folder))
     assert kept >= 3
-    process = start(tmp_path, "sweep", path, "--dry-run")
-    out, _ = process.communicate()
-    assert out.decode().startswith(f"solved: 60 runs, {kept} done, {60 - kept} to do")
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = run(capsys, "sweep", path, "--dry-run")
+    assert out.startswith(f"solved: 60 runs, {kept} finished, {60 - kept} to do")
 
 
 def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
@@ -220,7 +230,7 @@ def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
     path = solver_config(tmp_path)
     code, out, _ = run(capsys, "sweep", path, "--only", "algorithm=mpu", "--dry-run")
     assert code == 0
-    assert out.startswith("solved: 4 runs, 0 done, 4 to do")
+    assert out.startswith("solved: 4 runs, 0 finished, 4 to do")
     code, out, _ = run(capsys, "list", "algorithms")
     listed = out.splitlines()
     for name in solvers.registry():
@@ -249,18 +259,18 @@ def test_what_differs_gives_another_run(tmp_path):
 
 
 @pytest.mark.realdata
-def test_a9a_and_web_come_to_the_printed_objectives(tmp_path, made):
+def test_objectives_on_a9a_and_web_agree_with_the_published_ones(tmp_path, run_sweep):
     if not os.environ.get("BUDGETRUN_DATA"):
         pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
     data = [{"name": "a9a"}, {"name": "w8a", "label": "web"}]
-    assert made(solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[{"name": "mpu"}]))[0] == 0
+    assert run_sweep(solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[{"name": "mpu"}]))[0] == 0
     a9a, web = rows(tmp_path / "results" / "solved")
-    for row, printed, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
+    for row, published, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
         objective, bound = float(row["objective"]), float(row["lower_bound"])
-        assert objective == pytest.approx(printed, rel=1e-4)
+        assert objective == pytest.approx(published, rel=1e-4)
         assert bound <= high
         assert low <= objective <= high * (1 + 1e-4)
-        # What the solver says of itself bounds what is known.
+        # The solver's own gap is an upper bound of the known one.
         assert float(row["gap"]) >= objective / high - 1
 
 

@@ -1,18 +1,23 @@
-"""Estimates: they follow sizes and budgets, and memory is not less than what a worker takes."""
+"""Estimates: they grow with sizes and budgets, and memory is not underestimated."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sweeping import COMMAND, TOP, config, rows
 
 from budgetrun import config as config_module
+from budgetrun import learners, solvers
 from budgetrun.data import StreamInfo
+from budgetrun.runner import estimate
 from budgetrun.runner.estimate import job_bytes, job_seconds, machine_rates
-from budgetrun.runner.plan import Run, make_plan, sources_first, with_budgets
-from budgetrun.runner.sweep import Options, describe, sweep
+from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Run, make_plan, with_budgets
+from budgetrun.runner.status import describe
+from budgetrun.runner.sweep import sweep
 
 DENSE = StreamInfo(20_000, 500, None, ["-"], "")
 SPARSE = StreamInfo(20_000, 500, 12.0, ["-"], "")
@@ -35,7 +40,7 @@ def test_more_costs_more(tmp_path, cost):
     assert of() > of(StreamInfo(10_000, 500, None, ["-"], ""))
 
 
-def test_solvers_cost_what_their_data_do(tmp_path):
+def test_the_cost_of_solvers_follows_the_size_of_their_data(tmp_path):
     path = config(tmp_path, kernel={"name": "linear"}, repetitions=1, algorithms=[{"name": "mpu"}])
     runs = make_plan(config_module.load(path)).runs
     for cost in (job_bytes, job_seconds):
@@ -55,21 +60,27 @@ def test_a_solver_costs_no_more_than_its_limit_allows(tmp_path):
     assert of(accuracy=1e-3) == pytest.approx(of() / 10)
 
 
+def test_estimates_name_no_algorithm():
+    text = Path(estimate.__file__).read_text()
+    assert not [name for name in [*learners.registry(), *solvers.registry()] if f'"{name}"' in text]
+
+
 def test_float32_takes_less_memory(tmp_path):
     runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
     assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE, "float64")
 
 
-def test_mistakes_are_known_once_budgets_are(tmp_path):
-    fractions = {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}}
-    runs = runs_of(tmp_path, {"name": "perceptron"}, fractions)
-    (first,) = sources_first(make_plan(config_module.load(tmp_path / "small.yaml")), runs)
+@pytest.mark.parametrize("label", ["perceptron", "unbounded"])
+def test_mistakes_are_known_once_budgets_are(tmp_path, label):
+    fractions = {"name": "forgetron", "budget": {"of": label, "fractions": [0.5]}}
+    runs = runs_of(tmp_path, {"name": "perceptron", "label": label}, fractions)
+    (first,) = make_plan(config_module.load(tmp_path / "small.yaml")).sources(runs)
     few, many = (job_seconds(with_budgets(runs, {first.run_id: p})[1:], DENSE, "float64") for p in (500, 5000))
     assert many > 2 * few
 
 
 @pytest.mark.parametrize("cost", [job_bytes, job_seconds])
-def test_what_is_held_is_guessed(tmp_path, cost):
+def test_support_sizes_are_guessed(tmp_path, cost):
     def of(*algorithms, n_rounds=20_000, **info):
         return cost(runs_of(tmp_path, *algorithms), StreamInfo(n_rounds, 500, None, ["-"], "", **info), "float64")
 
@@ -78,7 +89,7 @@ def test_what_is_held_is_guessed(tmp_path, cost):
     assert of({"name": "alma"}) > of(perceptron)
     assert of({"name": "projectron", "eta": 0.1}) > of({"name": "rbp", "budget": 2000})
     assert of(perceptron, n_test=20_000) > of(perceptron)
-    # A budget out of another's support set is about the Perceptron's mistakes until it is known; for memory, more.
+    # An unknown support size is taken to be about the Perceptron's mistakes; for memory, more.
     low, guessed, high = (of(perceptron, rbp | {"budget": budget}) for budget in (2400, {"of": "perceptron"}, 6001))
     assert low < guessed < high
 
@@ -116,7 +127,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_worker_takes_no_more_memory_than_was_said(tmp_path, shape):
+def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     d, algorithms = SHAPES[shape]
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 8000)
@@ -132,14 +143,14 @@ def test_a_worker_takes_no_more_memory_than_was_said(tmp_path, shape):
         tmp_path, datasets=[{"name": "own", "path": str(own)}], algorithms=algorithms, kernel=kernel, repetitions=1
     )
     env = {**os.environ, "PYTHONPATH": str(TOP)}
-    # A process is charged with the peak of the one it was forked from: here a shell, not this one.
+    # A process starts with the peak of the one that forked it: here a shell, not the process of the tests.
     command = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", COMMAND, "sweep", path, "--jobs", "1"]
     subprocess.run(command, cwd=tmp_path, env=env, check=True)
     loaded = config_module.load(path)
     plan = make_plan(loaded)
-    said = job_bytes(plan.runs, plan.infos["own"], "float64") / 1e6
+    estimated = job_bytes(plan.runs, plan.infos["own"], "float64") / 1e6
     taken = max(float(row["peak_memory_mb"]) for row in rows(tmp_path / "results" / "small")) * 1.048576
-    assert taken < said < 4 * taken
+    assert taken < estimated < 4 * taken
 
 
 def test_a_dry_run_adds_up(tmp_path):

@@ -1,16 +1,16 @@
-"""What a job leaves beside its counts."""
+"""What the rows of a job hold in addition to its counts."""
 
 import csv
 import json
 
 import numpy as np
 import pytest
-from sweeping import run, written
+from sweeping import written
 
 from budgetrun import kernels
 from budgetrun.engine import run as play
 from budgetrun.learners import find
-from budgetrun.runner.job import prefix_of
+from budgetrun.runner.online import prefix_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_prefix_is_a_tenth_of_the_stream(n_rounds, prefix):
     assert prefix_of(n_rounds) == prefix
 
 
-def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, capsys, monkeypatch):
+def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, run_sweep, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(1137, 2))
@@ -41,7 +41,7 @@ def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, capsys, monkey
             "algorithms": algorithms,
         },
     )
-    code, _, err = run(capsys, "sweep", path)
+    code, err = run_sweep(path)
     assert code == 0, err
     kernel = kernels.Gaussian(gamma=0.5)
     with (tmp_path / "results" / "own" / "runs.csv").open() as file:

@@ -1,4 +1,4 @@
-"""Plans: which runs there are, what tells them apart, and which of them share a stream."""
+"""Plans: which runs there are, how their ids differ, and which of them share a stream."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from sweeping import config
 from budgetrun import config as config_module
 from budgetrun.errors import InputError
 from budgetrun.runner import plan as plan_module
-from budgetrun.runner.plan import budget_origin, make_jobs, make_plan, select, sources_first, with_budgets
+from budgetrun.runner.plan import budget_origin, make_jobs, make_plan, select, with_budgets
 
 
 @pytest.fixture
@@ -71,12 +71,12 @@ def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):
     tasks = [replace(run, task=task, run_id=f"{run.run_id}{task}") for task in "abc" for run in runs[:8]]
     jobs = make_jobs(loaded, tasks, lambda _, together: len(together) <= 17)
     assert [len(job.runs) for job in jobs] == [16, 8]
-    # What does not fit at all is tried all the same.
+    # A task that does not fit is a job all the same.
     assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: False)] == [8, 8, 8]
 
 
 def test_a_job_is_never_too_long(loaded, monkeypatch):
-    monkeypatch.setattr(plan_module, "RUNS_A_JOB", 10)
+    monkeypatch.setattr(plan_module, "RUNS_PER_JOB", 10)
     runs = make_plan(loaded).runs
     tasks = [replace(run, task=task) for task in "abc" for run in runs[:4]]
     assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: True)] == [8, 4]
@@ -96,12 +96,12 @@ def test_a_fraction_of_a_support_size_is_rounded_half_up_and_at_least_1(loaded, 
 
 def test_runs_without_their_source_are_left_out(loaded):
     runs = make_plan(loaded).runs
-    first = sources_first(make_plan(loaded), runs)
+    first = make_plan(loaded).sources(runs)
     assert [(run.spec.name, run.repetition) for run in first] == [("perceptron", 0), ("perceptron", 1)]
     ready = with_budgets(runs, {first[1].run_id: 40})
     assert len(ready) == 14
     assert {run.repetition for run in ready if run.spec.budget_fraction} == {1}
-    assert not sources_first(make_plan(loaded), [run for run in runs if run.spec.name == "rbp"])
+    assert not make_plan(loaded).sources([run for run in runs if run.spec.name == "rbp"])
 
 
 FITTED = {"name": "forgetron", "variant": "basic", "logarithm": ["natural", "base2"], "budget": [9, 8]}
@@ -135,7 +135,7 @@ def test_a_budget_comes_from_one_run_of_each_setting(tmp_path):
     assert (by_id[cks.source].spec.name, by_id[cks.source].spec.seed) == ("rbp", 0)
     assert budget_origin(cks.spec) == {"of": "rbp", "fraction": 1.0}
     assert budget_origin(by_id[cks.source].spec) is None
-    assert len(sources_first(plan, runs)) == 5
+    assert len(plan.sources(runs)) == 5
     assert len(select(plan.runs, {"budget": ["logarithm=natural, budget=9"]})) == 4
 
 

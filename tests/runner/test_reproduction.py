@@ -1,4 +1,4 @@
-"""Numbers against numbers: references on real streams, and what was committed against what the code gives now."""
+"""The engine against references on real streams, and committed runs against the current code."""
 
 import csv
 import os
@@ -15,8 +15,9 @@ from budgetrun.engine import Group
 from budgetrun.learners import find
 from budgetrun.paths import checkout
 from budgetrun.runner.identity import source_digest
-from budgetrun.runner.job import Settings, run_job
-from budgetrun.runner.plan import Job, make_plan, sources_first, with_budgets
+from budgetrun.runner.job import Settings
+from budgetrun.runner.online import run_job
+from budgetrun.runner.plan import Job, make_plan, with_budgets
 from budgetrun.store.write import Store
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
@@ -50,7 +51,7 @@ def test_references_on_real_streams(dataset):
     dense = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
     task, y = next(iter(stream.tasks.items()))
     assert task in ("-", "01234|56789")
-    # Most of cod_rna's examples are so far apart that NOGD's features of them are rounding alone.
+    # Most of cod_rna's examples are so far apart that their NOGD features are mostly rounding error.
     cases = {i: case for i, case in CASES.items() if (dataset, case[0]) != ("cod_rna", "nogd")}
     learners = [find(name, variant)(**parameters) for name, variant, parameters, _ in cases.values()]
     group = Group(kernel.build(), learners)
@@ -61,7 +62,7 @@ def test_references_on_real_streams(dataset):
         trace = function(dense, y, k)
         assert member.count.mistakes == sum(trace.mistakes), case_id
         assert member.hypothesis.rounds.tolist() == trace.active[-1], case_id
-        # Weights that are computed from scores have what the kernel values are off by: most on cod_rna's raw columns.
+        # Weights computed from scores inherit the errors of kernel values, which are largest on cod_rna's raw columns.
         np.testing.assert_allclose(member.hypothesis.coef, trace.alpha[-1], rtol=1e-6, atol=1e-9, err_msg=case_id)
 
 
@@ -102,7 +103,7 @@ SAMPLES = [
 
 
 def setting(row):
-    """What a run was a run of, whichever code made it."""
+    """Return what identifies a run, except for the code that ran it."""
     return tuple(str(row[key]) for key in ("dataset", "task", "repetition", "seed", "label", "parameters", "kernel"))
 
 
@@ -114,11 +115,11 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     config = config_module.load(TOP / "configs" / f"{name}.yaml")
     spec = next(d for d in config.datasets if d.label == dataset)
     plan = make_plan(config.model_copy(update={"datasets": (spec,), "tasks": 1}))
-    # PA-I holds so many examples that it would take longer than all others.
+    # PA-I holds so many examples that it would take longer than all others together.
     runs = [run for run in plan.runs if run.repetition == 0 and run.spec.name != "passive_aggressive"]
     settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid())
     digest = source_digest([run.spec for run in runs])
-    first = tuple(sources_first(plan, runs))
+    first = tuple(plan.sources(runs))
     sources = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
     sizes = {row["run_id"]: row["support_size"] for row in sources}
     for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows:
@@ -128,7 +129,7 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
             assert now == kept[setting(row)][column], (row["label"], column)
 
 
-def test_committed_perceptron_is_within_5_percent_of_the_print():
+def test_committed_perceptron_is_within_5_percent_of_the_published_value():
     committed("forgetron_table81")
     with (TOP / "results" / "forgetron_table81" / "tables" / "table81.csv").open(newline="") as file:
         cells = [row for row in csv.DictReader(file) if row["label"] == "perceptron"]

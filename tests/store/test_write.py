@@ -1,4 +1,4 @@
-"""The results folder: what is written stays, what is torn is not taken for whole."""
+"""The results folder: stored runs are never lost, and torn files are noticed."""
 
 import csv
 import gzip
@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from budgetrun.errors import InputError
-from budgetrun.store.write import COLUMNS, Store
+from budgetrun.store.columns import COLUMNS as SCHEMA
+from budgetrun.store.write import Store, record
 
+COLUMNS = tuple(column.name for column in SCHEMA)
 CONTRACT = (
     "run_id, dataset, task, repetition, seed, algorithm, parameters, kernel, budget, n_examples, mistakes, "
     "online_error, updates, margin_updates, support_size, max_support_size, seconds, peak_memory_mb, status, error, "
@@ -43,7 +45,7 @@ def store(tmp_path):
 
 
 def again(store):
-    """Return the store as another process finds it."""
+    """Return the store as another process sees it."""
     return Store(store.folder)
 
 
@@ -55,6 +57,17 @@ def without_parts(store):
 
 def test_columns_are_those_of_the_contract():
     assert ", ".join(COLUMNS) == CONTRACT
+
+
+def test_a_record_has_all_columns_and_no_others():
+    known = {column.name: 0 for column in SCHEMA if column.filled_by == "every"}
+    found = record(**known, mistakes=7)
+    assert tuple(found) == COLUMNS
+    assert {name for name, value in found.items() if value is not None} == {*known, "mistakes"}
+    with pytest.raises(ValueError, match=r"unknown columns: \['errors'\]"):
+        record(**known, errors=7)
+    with pytest.raises(ValueError, match=r"must not be empty: \['run_id'\]"):
+        record(**known | {"run_id": None})
 
 
 def test_rows_of_solvers_have_no_mistakes(store):
@@ -112,7 +125,7 @@ def test_a_finished_run_replaces_a_failed_one_and_never_the_other_way(store):
         assert {r["status"] for r in one.rows().values()} == {"done"}
 
 
-def test_a_torn_line_of_a_part_is_a_run_that_was_not_made(store):
+def test_a_torn_line_of_a_part_is_an_unfinished_run(store):
     store.save("a", [row(1), row(2), row(3)])
     path = store.parts / "a.jsonl"
     whole = path.read_bytes()
@@ -144,7 +157,7 @@ def test_what_a_torn_table_lost_is_still_in_the_parts(store):
     ("right", "wrong"),
     [(",7,", ",9,"), (",done,", ",maybe,"), (",30,", ",x,"), (",30,", ",0,"), (",rbp,", ',"rbp,'), (",-,", ",\xff,-,")],
 )
-def test_a_damaged_row_of_the_table_is_a_run_that_was_not_made(store, right, wrong):
+def test_a_damaged_row_of_the_table_is_an_unfinished_run(store, right, wrong):
     store.save("a", [row(1), row(2)])
     store.write_table()
     path = store.folder / "runs.csv"
@@ -191,8 +204,8 @@ def test_another_config_is_refused_and_only_what_is_shown_may_change(store):
     with pytest.raises(InputError) as raised:
         store.open({"config": CONFIG | {"seed": 1, "tie": "positive"}})
     assert str(raised.value) == (
-        f"{store.folder}: these results were made by another config (it differs in: seed, tie); "
-        "give the config another name, another folder with --results DIR, or move them aside with --force"
+        f"{store.folder}: these results are those of another config (it differs in: seed, tie); "
+        "rename the config, choose another folder with --results DIR, or move these results aside with --force"
     )
 
 
@@ -219,7 +232,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     with pytest.raises(InputError) as raised:
         Store(tmp_path / "file" / "r").open({"config": CONFIG})
     assert str(raised.value) == (
-        f"{tmp_path}/file/r: the results folder cannot be written (Not a directory); name another with --results DIR"
+        f"{tmp_path}/file/r: the results folder cannot be written (Not a directory); choose another with --results DIR"
     )
 
 

@@ -15,7 +15,7 @@ from budgetrun.bounds import check
 from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.kernels import Linear
-from budgetrun.runner import sweep
+from budgetrun.runner.sweep import Options, sweep
 
 ALGORITHMS = [
     {"name": "perceptron"},
@@ -34,8 +34,7 @@ def made(tmp_path_factory):
     """A results folder, with a bound on most of its runs."""
     folder = tmp_path_factory.mktemp("bounds")
     path = config(folder, datasets=DATASETS, algorithms=ALGORITHMS)
-    options = sweep.Options(results=folder, jobs=1)
-    assert sweep.sweep(load(str(path)), options) == 0
+    assert sweep(load(str(path)), Options(results=folder, jobs=1)) == 0
     return folder / "small"
 
 
@@ -188,7 +187,7 @@ def test_wrong_folder(command, tmp_path):
     code, out, err = command(tmp_path / "nowhere")
     assert (code, out) == (2, "")
     assert err == (
-        f"{tmp_path / 'nowhere'}: no results here (no manifest.json); make some with: budgetrun sweep CONFIG\n"
+        f"{tmp_path / 'nowhere'}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n"
     )
 
 

@@ -259,7 +259,7 @@ class Expansion(BinaryHypothesis):
         return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
     def memory(self, size: int, block: int) -> float:
-        pairs = 0 if self.track != "all" else min(size, self._capacity or size) + 1
+        pairs = size + 1 if self.track == "all" and size else 0
         # The pairs are copied as they grow.
         return super().memory(size, block) + 1.5 * pairs**2 * self._pool.dtype.itemsize
 

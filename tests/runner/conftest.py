@@ -1,0 +1,27 @@
+"""What the tests of sweeps need."""
+
+import pytest
+import sweeping
+from sweeping import untimed
+
+from budgetrun import config as config_module
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep
+
+
+@pytest.fixture(autouse=True)
+def no_process_left():
+    """No process outlives the test that started it."""
+    yield
+    sweeping.kill_started()
+
+
+@pytest.fixture
+def run_sweep(tmp_path, capsys):
+    """Return a function that sweeps a config in this process and returns its exit code and stderr."""
+
+    def run(path, profile="full", **options):
+        code = sweep(config_module.load(path, profile), Options(results=tmp_path / "results", **options))
+        return code, untimed(capsys.readouterr().err)
+
+    return run
