@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from budgetrun.config import yaml
 from budgetrun.errors import InputError
 from budgetrun.paths import own_folder
 
@@ -188,8 +188,8 @@ def _folder() -> Path:
 @lru_cache(maxsize=64)
 def _read_card(path: Path) -> Card:
     try:
-        read = Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (ValidationError, yaml.YAMLError) as error:
+        read = Card.model_validate(yaml.load(path))
+    except ValidationError as error:
         raise InputError(f"{path}: not a dataset card: {error}") from error
     if read.name != path.stem:
         raise InputError(f"{path}: a card is named after its file, got name '{read.name}'")

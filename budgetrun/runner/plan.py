@@ -160,7 +160,7 @@ def _runs(
         run_id = identity.run_id(config, dataset, info, repetition, task, spec, source)
         if spec.budget_of is None:
             # The first seed of a setting is met first.
-            ids.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run_id)
+            ids.setdefault((spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), run_id)
         made[i] = Run(run_id, spec, dataset.label, task, repetition, source)
     return [made[i] for i in range(len(specs))]
 

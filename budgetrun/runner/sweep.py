@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.config.published import manifest_entries
 from budgetrun.config.schema import setting_text
 from budgetrun.errors import InputError
 from budgetrun.runner import provenance
@@ -513,8 +514,7 @@ def _fresh_manifest(config: Config, plan: Plan, options: Options) -> dict[str, A
         "config": config.resolved(),
         "config_text": config.text,
         "config_file": config.file,
-        "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
-        "choose_expected": {t.name: list(t.choose.expected_rows) for t in config.report.tables if t.choose},
+        **manifest_entries(config.report),
         "profile": config.profile,
         "seed": config.seed,
         "versions": provenance.versions(*(["numba"] if config.solvers else [])),

@@ -14,7 +14,7 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from budgetrun import config, kernels, learners
-from budgetrun.config.problems import Field as Words
+from budgetrun.config.problems import ValueType
 from budgetrun.config.schema import (
     AlgorithmSpec,
     ByDataset,
@@ -22,6 +22,7 @@ from budgetrun.config.schema import (
     DatasetSpec,
     FractionBudget,
     KernelSpec,
+    Published,
     RunSpec,
     setting_text,
 )
@@ -207,6 +208,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["4: datasets[1].parts: must be a list with at least one item, each text that is not empty, got 'train'"]),
     (4, "  - {name: digits, parts: [train, 3]}",
      ["4: datasets[1].parts[1]: must be text that is not empty, got 3"]),
+    (4, "  - {name: digits, parts: [3]}", ["4: datasets[1].parts[0]: must be text that is not empty, got 3"]),
     (4, "  - {name: digits, positive: {a: 1}}",
      ["4: datasets[1].positive: must be an integer or a number or text or a list, each an integer or a number or text, "
       "got a mapping"]),
@@ -349,7 +351,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "13: report.tables[0].choose.quantity: must be one of margin_updates, support_size, got 'seconds'"]),
     (13, "    - {name: t1, choose: {by: printed}}",
      ["13: report.tables[0].choose.quantity: missing; with by: printed must be one of margin_updates, support_size",
-      "13: report.tables[0].choose.expected: missing; with by: printed must be the file of the printed numbers"]),
+      "13: report.tables[0].choose.expected: missing; with by: printed must be the file of the published numbers"]),
     (13, "    - {name: t1, choose: {by: prefix, quantity: support_size, expected: printed.csv}}",
      ["13: report.tables[0].choose.quantity: goes with by: printed; remove it",
       "13: report.tables[0].choose.expected: goes with by: printed; remove it"]),
@@ -357,7 +359,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["13: report.tables[0].choose.expected: printed.csv:1: column 'support_size' is missing"
       "  (needed: dataset, label, support_size)"]),
     (13, "    - {name: t1, expected: printed.csv, tolerance_sd: 3}",
-     ["13: report.tables[0].tolerance_sd: needs printed standard deviations, and printed.csv has no "
+     ["13: report.tables[0].tolerance_sd: needs published standard deviations, and printed.csv has no "
       "online_error_percent_sd"]),
     (13, "    - {name: t1, quantity: seconds_ratio}",
      ["13: report.tables[0].relative_to: missing; must be the label of the algorithm whose seconds the others' are "
@@ -383,18 +385,18 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (13, "    - {name: t1, expected: no.csv}", ["13: report.tables[0].expected: no such file: no.csv"]),
     (13, "    - {name: t1}\n    - {name: t1}",
      ["14: report.tables[1].name: name 't1' is already used by report.tables[0]; give this entry a name of its own"]),
-    (13, "    - {name: t1, expected_rows: []}",
-     ["13: report.tables[0].expected_rows: unknown key; did you mean 'expected'?"
+    (13, "    - {name: t1, published: []}",
+     ["13: report.tables[0].published: unknown key"
       "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases)"]),
     (13, "    - {name: t1, quantity: test_errors}",
      ["13: report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
       "last_test_error, seconds, objective, gap, seconds_ratio, got 'test_errors'"]),
     (13, "    - {name: t1, quantity: test_error}",
      ["13: report.tables[0].quantity: test_error needs a test set, and no dataset has one; "
-      "give it test: [parts], or test_path: FILE beside path"]),
+      "add test: [parts], or test_path: FILE next to path"]),
     (13, "    - {name: t1, quantity: last_test_error, rows: [mine]}",
      ["13: report.tables[0].quantity: last_test_error needs a test set, and dataset 'mine' has none; "
-      "give it test: [parts], or test_path: FILE beside path"]),
+      "add test: [parts], or test_path: FILE next to path"]),
     (13, "    - {name: t1, quantity: support_size, expected: printed.csv}",
      ["13: report.tables[0].expected: printed.csv:1: column 'support_size' is missing"
       "  (needed: dataset, label, support_size)"]),
@@ -411,7 +413,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].y: with x: rounds must be one of online_error, support_size, got 'test_error'"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], x: support_size, y: test_error, band: [drawing]}",
      ["15: report.figures[0].y: test_error needs a test set, and dataset 'mine' has none; "
-      "give it test: [parts], or test_path: FILE beside path",
+      "add test: [parts], or test_path: FILE next to path",
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
@@ -443,8 +445,26 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
-        ("", ["1: must be a mapping (key: value), got nothing"]),
-        ("- a\n", ["1: must be a mapping (key: value), got a list"]),
+        *(
+            (text, [f"1: must be a config: YAML with the keys name, datasets and algorithms, got {found}"
+                    "  (for examples: budgetrun list configs)"])
+            for text, found in (
+                ("", "nothing"),
+                ("# a comment\n", "nothing"),
+                ("- a\n", "a list"),
+                ("3\n", "3"),
+                ("dataset,label\n" + "digits,perceptron\n" * 1000,
+                 "'dataset,label digits,perceptron digits,perceptron digits,...'"),
+            )
+        ),
+        ("!a b\n", ["1: tag '!a' cannot be used here; write the plain value"]),
+        ("text " * 100 + ": 1\n", [
+            f"1: {'text ' * 11}te...: unknown key  (allowed: {KEYS})",
+            "1: name: missing; must be a name made of lower-case letters, digits, '_' and '-'",
+            "1: datasets: missing; must be a list with at least one item",
+            "1: algorithms: missing; must be a list with at least one item",
+        ]),
+        ("[" * 5000, ["1: not valid YAML: nested too deeply"]),
         (
             "name: a\ndatasets: []\nalgorithms: perceptron\n",
             [
@@ -576,10 +596,9 @@ def test_a_good_config() -> None:
         AlgorithmSpec(name="drawing", label="drawing", seeds=2, budget=(2, 3), parameters={"rate": (0.1,)}),
     )  # fmt: skip
     (table,) = found.report.tables
-    digits = {"dataset": "digits", "budget": None, "setting": None}
-    assert table.expected_rows == (
-        digits | {"label": "perceptron", "budget_fraction": None, "value": 7.5, "online_error_percent": 7.5},
-        digits | {"label": "fading(slow)", "budget_fraction": 0.25, "value": 12.0, "online_error_percent": 12.0},
+    assert table.published == (
+        Published("digits", "perceptron", 7.5),
+        Published("digits", "fading(slow)", 12.0, budget_fraction=0.25),
     )
     assert table.tolerance == 0.05
     assert found.report.findings[0].label == ("drawing", "perceptron")
@@ -609,7 +628,7 @@ def test_a_manifest_whose_budgets_have_no_source_is_not_read() -> None:
 
 def test_printed_numbers_are_no_part_of_the_resolved_config() -> None:
     (table,) = load(GOOD).resolved()["report"]["tables"]
-    assert "expected_rows" not in table
+    assert "published" not in table
     assert table["expected"] == "printed.csv"
 
 
@@ -638,7 +657,8 @@ SWEPT = replaced(
     "  - {name: drawing, rate: [2, 1], budget: 5, seeds: 2}\n"
     "  - {name: fading, label: same, budget: {of: drawing}}\n"
     "  - {name: drawing, label: both, rate: [2, 1], budget: [5, 6]}\n"
-    "  - {name: fading, label: of both, budget: {of: both, fractions: [0.5]}}",
+    "  - {name: fading, label: of both, budget: {of: both, fractions: [0.5]}}\n"
+    "  - {name: drawing, label: clash, rate: [3, 4], budget: {of: both, fractions: [0.5]}}",
 )
 
 
@@ -653,7 +673,11 @@ def test_every_setting_of_a_source_gives_budgets() -> None:
     assert [(s.budget_fraction, s.budget_of, s.budget_setting) for s in of["of both"]] == [
         (0.5, "both", {"rate": rate, "budget": budget}) for rate in (2.0, 1.0) for budget in (5, 6)
     ]
-    assert [a.swept for a in found.algorithms] == [(), (), ("rate",), (), ("rate",), ()]
+    assert {s.label: list(s.setting) for s in specs} == {
+        "perceptron": [], "fading(slow)": [], "drawing": ["rate"], "same": ["rate"], "both": ["rate"],
+        "of both": ["rate", "budget"], "clash": ["rate", "both.rate", "budget"],
+    }  # fmt: skip
+    assert [s.setting for s in specs if s.label == "clash"][1] == {"rate": 3.0, "both.rate": 2.0, "budget": 6}
     back = Config.from_resolved(found.resolved())
     assert list(back.expand()) == specs
 
@@ -731,13 +755,13 @@ def test_a_table_may_choose_among_settings() -> None:
     one, two, three, four = found.report.tables
     assert one.choose is not None
     assert (one.choose.by, one.choose.quantity) == ("printed", "support_size")
-    assert [row["value"] for row in one.choose.expected_rows] == [9.0]
-    assert [(row["value"], row.get("sd")) for row in one.expected_rows] == [(7.5, 0.5), (8.0, None)]
+    assert [row.value for row in one.choose.published] == [9.0]
+    assert [(row.value, row.sd) for row in one.published] == [(7.5, 0.5), (8.0, None)]
     assert [(t.tolerance, t.tolerance_sd) for t in (one, two, three)] == [(None, 3.0), (0.1, 3.0), (0.05, None)]
     assert four.choose is None
     back = Config.from_resolved(found.resolved())
     assert back.resolved() == found.resolved()
-    assert "expected_rows" not in found.resolved()["report"]["tables"][0]["choose"]
+    assert "published" not in found.resolved()["report"]["tables"][0]["choose"]
 
 
 def test_solvers_are_not_chosen_among() -> None:
@@ -804,10 +828,7 @@ def test_a_good_config_of_several_classes() -> None:
         *[("ranking", True)] * 2,
     ]
     (table,) = found.report.tables
-    assert table.expected_rows == (
-        {"dataset": "digits", "label": "ranking", "budget": None, "budget_fraction": None, "setting": "eta=0.1, C=2",
-         "value": 7.0},
-    )  # fmt: skip
+    assert table.published == (Published("digits", "ranking", 7.0, setting="eta=0.1, C=2"),)
     (figure,) = found.report.figures
     assert (figure.x, figure.y, figure.log_x) == ("support_size", "last_test_error", True)
     assert found.report.findings[0].setting == ("eta=0.1",)
@@ -864,9 +885,8 @@ def test_several_classes_have_mistakes_of_their_own(old: str, new: str, messages
 def test_printed_numbers_of_other_quantities() -> None:
     text = replaced(13, "    - {name: t1, quantity: support_size, expected: printed.csv}")
     Path("printed.csv").write_text("dataset,label,support_size\ndigits,perceptron,793\n")
-    (row,) = load(text).report.tables[0].expected_rows
-    assert row == {**dict.fromkeys(("budget", "budget_fraction", "setting")), "dataset": "digits", "label": "perceptron",
-                   "value": 793.0}  # fmt: skip
+    (row,) = load(text).report.tables[0].published
+    assert row == Published("digits", "perceptron", 793.0)
     Path("printed.csv").write_text("dataset,label,support_size\ndigits,perceptron,-1\ndigits,rbp,\n")
     assert message(text) == [
         "13: report.tables[0].expected: printed.csv:2: support_size: must be a number >= 0, got '-1'",
@@ -967,6 +987,8 @@ def test_a_file_of_that_name_wins() -> None:
         ("quickstrat", "quickstrat: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
         ("a/quickstrt.yaml", "a/quickstrt.yaml: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
         ("zzz", "zzz: no such file or config  (budgetrun list configs)"),
+        (".", ".: a folder, not a config; name a file in it, such as NAME.yaml"),
+        ("../configs", "../configs: a folder, not a config; name a file in it, such as ../configs/NAME.yaml"),
     ],
 )  # fmt: skip
 def test_an_unknown_config_is_told(typed: str, text: str) -> None:
@@ -975,11 +997,20 @@ def test_an_unknown_config_is_told(typed: str, text: str) -> None:
     assert str(caught.value) == text
 
 
-def test_a_config_that_is_not_utf8_is_told() -> None:
-    Path("demo.yaml").write_bytes(b"name: caf\xe9\n")
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"name: caf\xe9\n", "demo.yaml: not UTF-8 text (byte 9); save it as UTF-8"),
+        ("name: demo".encode("utf-16"), "demo.yaml: not UTF-8 text (byte 0); save it as UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "demo.yaml: is a binary file, not YAML text; name another file"),
+        (b"name: demo\0", "demo.yaml: is a binary file, not YAML text; name another file"),
+    ],
+)
+def test_a_file_that_is_no_text(content: bytes, text: str) -> None:
+    Path("demo.yaml").write_bytes(content)
     with pytest.raises(InputError) as caught:
         config.load("demo.yaml")
-    assert str(caught.value) == "demo.yaml: not UTF-8 text (byte 9); save it as UTF-8"
+    assert str(caught.value) == text
 
 
 def test_specs_are_frozen() -> None:
@@ -1008,4 +1039,4 @@ def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pyte
     classes = [learner for variants in known for learner in variants.values()]
     for owner in (*classes, *kernels.registry().values()):
         for name, parameter in learners.parameters(owner).items():
-            assert Words(parameter.annotation).wanted, (owner, name)
+            assert ValueType(parameter.annotation).wanted, (owner, name)

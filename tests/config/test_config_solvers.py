@@ -154,9 +154,9 @@ def test_configs_of_the_tables(name):
     assert [a.label for a in config.algorithms][:4] == ["mpu", "dcd", "svm_perf", "pegasos"]
     assert config.solvers
     labels = [dataset.label for dataset in config.datasets]
-    printed = {row["dataset"] for table in config.report.tables for row in table.expected_rows}
-    assert printed == set(labels[:9])
+    published = {row.dataset for table in config.report.tables for row in table.published}
+    assert published == set(labels[:9])
     seconds = [table for table in config.report.tables if table.quantity == "seconds_ratio"]
     assert len(seconds) == 1
-    assert len(seconds[0].expected_rows) == 36
+    assert len(seconds[0].published) == 36
     assert config_module.load(name, "ci").datasets[0].n_examples == 2000
