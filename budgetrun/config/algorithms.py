@@ -20,6 +20,7 @@ from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 from budgetrun.registry import parameters
 
+# Learners and solvers import numpy; they are imported only once a config is read.
 if TYPE_CHECKING:
     from budgetrun.learners import Learner
     from budgetrun.solvers import Solver
@@ -110,26 +111,27 @@ class AlgorithmReader:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        known: Values = solvers.registry() if self._solvers else learners.registry(multiclass=self._multiclass)
+        of_learners, of_solvers = learners.registry(multiclass=self._multiclass), solvers.registry()
+        known = [*(of_solvers if self._solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
-        if self._solvers and name in known:
-            return solvers.find(name)
-        if is_solver(data) != self._solvers and (is_solver(data) or name in learners.registry(self._multiclass)):
-            # `are_solvers` reports the first such entry.
-            return None
+        here = (*path, "name")
         if name is None:
-            self._checker.add((*path, "name"), "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+            self._checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+        elif isinstance(name, str) and name in (of_learners if self._solvers else of_solvers):
+            # `are_solvers` reports the first such entry.
+            pass
         elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self._multiclass):
             if self._multiclass:
                 text = f"{name!r} learns two classes only, and the task is multiclass"
             else:
                 text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
-            self._checker.add((*path, "name"), f"{text}{allowed_names(known)}")
+            self._checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
-            names = [*known, *solvers.registry()]
-            self._checker.add((*path, "name"), f"{unknown(name, names)}  (budgetrun list algorithms)")
-        elif variant is not None and not (isinstance(variant, str) and variant in known[name]):
-            variants = [key for key in known[name] if key is not None]
+            self._checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
+        elif self._solvers:
+            return solvers.find(name)
+        elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
+            variants = [key for key in of_learners[name] if key is not None]
             advice = allowed_names(variants) or f"; {name} has no variants"
             self._checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
         else:
@@ -158,19 +160,18 @@ class AlgorithmReader:
             if key != "by_dataset":
                 self._checker.add((*path, key), unknown_key(key, ["by_dataset"]))
         here = (*path, "by_dataset")
-        given = data["by_dataset"]
-        if not isinstance(given, dict):
-            self._checker.add(here, f"must be a mapping (dataset: value), got {quoted(given)}")
+        if not isinstance(data["by_dataset"], dict):
+            self._checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
             return ByDataset(by_dataset={})
+        given = {str(label): value for label, value in data["by_dataset"].items()}
         known = [label for label in self._datasets if label is not None]
         if None not in self._datasets:
             for label in given:
-                self._checker.labels_exist((*here, label), str(label), Labels("dataset", known))
+                self._checker.labels_exist((*here, label), label, Labels("dataset", known))
             missing = [label for label in known if label not in given]
             if missing:
                 self._checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
-        values = {label: self._sweep(value, (*here, label), wanted) for label, value in given.items()}
-        return ByDataset(by_dataset={str(label): own for label, own in values.items()})
+        return ByDataset(by_dataset={label: self._sweep(own, (*here, label), wanted) for label, own in given.items()})
 
     def _sweep(self, value: Any, path: KeyPath, wanted: ValueType) -> tuple[Any, ...]:
         """Return the good values of a value or a list of values to sweep over."""

@@ -92,10 +92,9 @@ class DatasetReader:
         return DatasetSpec(**values) if len(self._checker.problems) == before else None
 
     def _refuse_what_needs_two_classes(self, values: Values, path: KeyPath) -> None:
-        given = {key: bool(values.get(key)) for key in ("noise", "balanced")}
-        for key, is_given in {**given, "positive": values.get("positive") is not None}.items():
-            if is_given:
-                self._checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
+        given = [key for key in ("noise", "balanced") if values.get(key)]
+        for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
+            self._checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
         own = values.get("path") is not None

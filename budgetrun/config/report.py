@@ -86,8 +86,8 @@ class ReportReader:
         if data is None:
             return ReportSpec()
         path = ("report",)
-        fields = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
-        given = self._checker.values(data, path, fields)
+        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
+        given = self._checker.values(data, path, types)
         readers = {"tables": self._table, "figures": self._figure, "findings": self._finding}
         found = {
             key: [read(entry, (*path, key, i)) for i, entry in enumerate(given.get(key) or [])]
@@ -121,8 +121,7 @@ class ReportReader:
         x = values.setdefault("x", "seconds" if self._solvers else "budget")
         y = values.setdefault("y", _Y_OF[x][0])
         if (x == "seconds") != self._solvers:
-            are = "solvers: write x: seconds" if self._solvers else "learners, and seconds go with solvers"
-            self._checker.add((*path, "x"), f"must be another, got {quoted(x)}; the algorithms are {are}")
+            self._not_for_these((*path, "x"), x, [x for x in _Y_OF if (x == "seconds") == self._solvers])
         elif y not in _Y_OF[x]:
             self._checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(_Y_OF[x])}, got {quoted(y)}")
         elif y in _OF_TESTS:
@@ -132,6 +131,12 @@ class ReportReader:
                 text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
                 self._checker.add((*path, key), text)
         return values
+
+    def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
+        """Add the problem of a value that does not go with the kind of algorithms."""
+        kind = "solvers" if self._solvers else "learners"
+        wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
+        self._checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
 
     def _need_test(self, path: KeyPath, quantity: str, shown: Sequence[str | None]) -> None:
         """Check that a dataset shown has a test set; unknown labels are already problems."""
@@ -156,9 +161,7 @@ class ReportReader:
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
         if not wrong and quantity not in known:
-            kind = "solvers" if self._solvers else "learners"
-            text = f"must be one of {', '.join(known)}, as the algorithms are {kind}, got {quoted(quantity)}"
-            self._checker.add((*path, "quantity"), text)
+            self._not_for_these((*path, "quantity"), quantity, known)
         elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
             text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
             self._checker.add((*path, "relative_to"), text)
@@ -191,17 +194,12 @@ class ReportReader:
         if self._solvers:
             self._checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
-        if by == "printed":
-            if "quantity" not in data:
-                text = "missing; with by: printed must be one of margin_updates, support_size"
-                self._checker.add((*path, "quantity"), text)
-            if "expected" not in data:
-                text = "missing; with by: printed must be the file of the published numbers"
-                self._checker.add((*path, "expected"), text)
-        else:
-            for key in ("quantity", "expected"):
-                if by is not None and values.get(key) is not None:
-                    self._checker.add((*path, key), "goes with by: printed; remove it")
+        needed = {"quantity": "one of margin_updates, support_size", "expected": "the file of the published numbers"}
+        for key, wanted in needed.items():
+            if by == "printed" and data.get(key) is None:
+                self._checker.add((*path, key), f"missing; with by: printed must be {wanted}")
+            elif by not in (None, "printed") and values.get(key) is not None:
+                self._checker.add((*path, key), "goes with by: printed; remove it")
         if len(self._checker.problems) == before and expected is not None and quantity is not None:
             values["published"] = self._published(expected, quantity, path)
         return ChooseSpec(**values) if len(self._checker.problems) == before else None
@@ -216,7 +214,7 @@ class ReportReader:
             own = known[label]
             runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
             n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
-            n_settings = len({json.dumps([run.parameters, run.budget_setting]) for run in runs})
+            n_settings = len({json.dumps(run.setting) for run in runs})
             if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):
                 what, advice = ("budgets", "") if n_budgets > 1 else ("settings", ", or let the table choose")
                 text = f"{label!r} has several {what}, and seconds are divided by those of one; name another{advice}"

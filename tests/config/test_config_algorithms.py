@@ -11,6 +11,7 @@ from config.demo import load, message, replaced
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
+from budgetrun.registry import parameters
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
@@ -167,5 +168,5 @@ def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pyte
     known = [*learners.registry().values(), *learners.registry(multiclass=True).values()]
     classes = [learner for variants in known for learner in variants.values()]
     for owner in (*classes, *kernels.registry().values()):
-        for name, parameter in learners.parameters(owner).items():
+        for name, parameter in parameters(owner).items():
             assert ValueType(parameter.annotation).wanted, (owner, name)

@@ -22,6 +22,8 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (13, "    - {name: t1, choose: {quantity: seconds}}",
      ["13: report.tables[0].choose.by: missing; must be one of online_error, prefix, printed",
       "13: report.tables[0].choose.quantity: must be one of margin_updates, support_size, got 'seconds'"]),
+    (13, "    - {name: t1, choose: {by: printed, quantity:, expected: printed.csv}}",
+     ["13: report.tables[0].choose.quantity: missing; with by: printed must be one of margin_updates, support_size"]),
     (13, "    - {name: t1, choose: {by: printed}}",
      ["13: report.tables[0].choose.quantity: missing; with by: printed must be one of margin_updates, support_size",
       "13: report.tables[0].choose.expected: missing; with by: printed must be the file of the published numbers"]),
