@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.errors import InputError
-from budgetrun.params import Count, Positive
+from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -504,7 +504,7 @@ class Config(_Spec):
     name: FileName
     source: str = ""
     description: str = ""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     datasets: tuple[DatasetSpec, ...]
     kernel: KernelSpec | None = None
     tie: Literal["mistake", "positive"] = "mistake"
