@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from budgetrun import kernels, learners
-from budgetrun.config.problems import Field
+from budgetrun.config.problems import ValueType
 from budgetrun.engine import Group
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
@@ -233,9 +233,9 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
 
 def _check(name: str, value: Any, annotation: Any) -> None:
     try:
-        problems = list(Field(annotation).check(value)[1].values())
+        problems = list(ValueType(annotation).check(value)[1].values())
     except TypeError:
-        problems = [f"must be {Field(annotation).wanted}, got {value!r}"]
+        problems = [f"must be {ValueType(annotation).wanted}, got {value!r}"]
     if problems:
         raise ValueError(f"{name} {problems[0]}")
 

@@ -1,17 +1,26 @@
-"""Learners and solvers of a config, with the values that are swept."""
+"""Reads the learners and solvers of a config, with the values to sweep over."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from budgetrun.config.formulas import formulas, is_formula, parameter_fields, problem
-from budgetrun.config.problems import Field, fields_of, nearest, show, unknown, unknown_key
+from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
+from budgetrun.config.problems import (
+    ValueType,
+    allowed_names,
+    nearest,
+    quoted,
+    unknown,
+    unknown_key,
+    value_types,
+)
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Seeds, Text
-from budgetrun.config.values import Values, Walk
+from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
+from budgetrun.registry import parameters
 
+# Learners and solvers import numpy; they are imported only once a config is read.
 if TYPE_CHECKING:
     from budgetrun.learners import Learner
     from budgetrun.solvers import Solver
@@ -20,110 +29,117 @@ if TYPE_CHECKING:
 
 
 class AlgorithmReader:
-    """Reads algorithms, and tells what is wrong with them.
+    """Reads algorithms; what is wrong with them goes to the checker's problems.
 
-    ``multiclass`` and ``solvers`` say what kind the config's are; ``datasets`` are the labels of its datasets, None for
-    one that cannot be told.
+    Parameters
+    ----------
+    checker : Checker
+    multiclass, solvers : bool
+        Whether the config's datasets are multiclass, and whether its algorithms are solvers.
+    datasets : list of str or None
+        The labels of the config's datasets; None for a dataset without one.
     """
 
-    def __init__(self, walk: Walk, *, multiclass: bool, solvers: bool, datasets: list[str | None]) -> None:
-        self._walk = walk
+    def __init__(self, checker: Checker, *, multiclass: bool, solvers: bool, datasets: list[str | None]) -> None:
+        self._checker = checker
         self._multiclass = multiclass
         self._solvers = solvers
         self._datasets = datasets
 
     def algorithm(self, data: Any, path: KeyPath, entries: list[Any]) -> AlgorithmSpec | None:
-        """Return an algorithm, ``entries`` being all of the config; None if it is wrong."""
+        """Return an algorithm; None if it is wrong. ``entries`` are all algorithms of the config."""
         if not isinstance(data, dict):
-            self._walk.add(path, f"must be a mapping (key: value), got {show(data)}")
+            self._checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
             return None
         learner = self._learner(data, path)
         if learner is None:
             return None
-        before = len(self._walk.problems)
-        fields = {
-            "name": Field(str),
-            "variant": Field(str | None, required=False),
-            "label": Field(Text, required=False),
+        before = len(self._checker.problems)
+        common = {
+            "name": ValueType(str),
+            "variant": ValueType(str | None, required=False),
+            "label": ValueType(Text, required=False),
         }
         if self._solvers:
-            del fields["variant"]
+            del common["variant"]
         if learner.draws:
-            fields["seeds"] = Field(Seeds, required=False)
-        own = parameter_fields(learner)
+            common["seeds"] = ValueType(Seeds, required=False)
+        own = parameter_types(learner)
         for key in ("seed", "seeds"):
-            if key in data and key not in fields:
+            if key in data and key not in common:
                 no_draws = f"{learner.name} draws nothing at random"
                 advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
-                self._walk.add((*path, key), f"cannot be given here; {advice}")
-        told = {"seed", "seeds"} - fields.keys()
+                self._checker.add((*path, key), f"cannot be given here; {advice}")
+        reported = {"seed", "seeds"} - common.keys()
         if self._solvers and "budget" in data:
-            self._walk.add((*path, "budget"), f"{learner.name} is a solver, and holds all examples: it takes no budget")
-            told.add("budget")
+            text = f"{learner.name} is a solver, and holds all examples: it takes no budget"
+            self._checker.add((*path, "budget"), text)
+            reported.add("budget")
         for key in data:
-            if key not in fields and key not in own and key not in told:
-                self._walk.add((*path, key), unknown_key(key, [*fields, *own]))
-        common = self._walk.values({key: data[key] for key in fields if key in data}, path, fields)
+            if key not in common and key not in own and key not in reported:
+                self._checker.add((*path, key), unknown_key(key, [*common, *own]))
+        given = self._checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
-        for key, field in own.items():
+        for key, wanted in own.items():
             here = (*path, key)
             if key not in data:
-                if field.required:
-                    self._walk.add(here, f"missing; must be {field.wanted}")
+                if wanted.required:
+                    self._checker.add(here, f"missing; must be {wanted.wanted}")
                 swept[key] = (_default(learner, key),)
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
-                swept[key] = self._by_dataset(data[key], here, field)
+                swept[key] = self._by_dataset(data[key], here, wanted)
             elif key == "budget" and isinstance(data[key], dict):
                 swept[key] = self._fraction_budget(data[key], here, entries)
             else:
-                swept[key] = self._sweep(data[key], here, field)
-        if len(self._walk.problems) > before:
+                swept[key] = self._sweep(data[key], here, wanted)
+        if len(self._checker.problems) > before:
             return None
         budget = swept.pop("budget", None)
         spec = AlgorithmSpec(
             name=learner.name,
             variant=getattr(learner, "variant", None),
-            label=common.get("label") or _default_label(learner),
-            seeds=common.get("seeds", 1),
+            label=given.get("label") or _default_label(learner),
+            seeds=given.get("seeds", 1),
             budget=None if budget == (None,) else budget,
             parameters=swept,
             solver=self._solvers,
         )
-        self._try(spec, learner, path)
+        self._build_each(spec, learner, path)
         return spec
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
-        """Return the class of an entry, a learner's or a solver's."""
+        """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        known: Values = solvers.registry() if self._solvers else learners.registry(multiclass=self._multiclass)
+        of_learners, of_solvers = learners.registry(multiclass=self._multiclass), solvers.registry()
+        known = [*(of_solvers if self._solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
-        if self._solvers and name in known:
-            return solvers.find(name)
-        if is_solver(data) != self._solvers and (is_solver(data) or name in learners.registry(self._multiclass)):
-            # Told once, at the first such entry.
-            return None
+        here = (*path, "name")
         if name is None:
-            self._walk.add((*path, "name"), "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+            self._checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+        elif isinstance(name, str) and name in (of_learners if self._solvers else of_solvers):
+            # `are_solvers` reports the first such entry.
+            pass
         elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self._multiclass):
             if self._multiclass:
                 text = f"{name!r} learns two classes only, and the task is multiclass"
             else:
                 text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
-            self._walk.add((*path, "name"), f"{text}  (allowed: {', '.join(known)})")
+            self._checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
-            names = [*known, *solvers.registry()]
-            self._walk.add((*path, "name"), f"{unknown(name, names)}  (budgetrun list algorithms)")
-        elif variant is not None and not (isinstance(variant, str) and variant in known[name]):
-            variants = [key for key in known[name] if key is not None]
-            listed = f"  (allowed: {', '.join(variants)})" if variants else f"; {name} has no variants"
-            self._walk.add((*path, "variant"), f"{unknown(variant, variants)}{listed}")
+            self._checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
+        elif self._solvers:
+            return solvers.find(name)
+        elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
+            variants = [key for key in of_learners[name] if key is not None]
+            advice = allowed_names(variants) or f"; {name} has no variants"
+            self._checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
         else:
             return learners.find(name, variant, multiclass=self._multiclass)
         return None
 
     def label(self, data: Any) -> str | None:
-        """Return an entry's label, None where it cannot be told."""
+        """Return the label of an entry; None if its algorithm is unknown."""
         from budgetrun import learners
 
         if not isinstance(data, dict):
@@ -138,100 +154,94 @@ class AlgorithmReader:
             return None
         return _default_label(found)
 
-    def _by_dataset(self, data: Values, path: KeyPath, field: Field) -> ByDataset:
-        """Check the values of each dataset; all of them must be there."""
+    def _by_dataset(self, data: Values, path: KeyPath, wanted: ValueType) -> ByDataset:
+        """Return the values for each dataset; a dataset without values is a problem."""
         for key in data:
             if key != "by_dataset":
-                self._walk.add((*path, key), unknown_key(key, ["by_dataset"]))
+                self._checker.add((*path, key), unknown_key(key, ["by_dataset"]))
         here = (*path, "by_dataset")
-        given = data["by_dataset"]
-        if not isinstance(given, dict):
-            self._walk.add(here, f"must be a mapping (dataset: value), got {show(given)}")
+        if not isinstance(data["by_dataset"], dict):
+            self._checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
             return ByDataset(by_dataset={})
+        given = {str(label): value for label, value in data["by_dataset"].items()}
         known = [label for label in self._datasets if label is not None]
         if None not in self._datasets:
             for label in given:
-                if label not in known:
-                    listed = f"  (allowed: {', '.join(known)})"
-                    self._walk.add(
-                        (*here, label), f"no dataset has the label {label!r}{nearest(str(label), known)}{listed}"
-                    )
+                self._checker.labels_exist((*here, label), label, Labels("dataset", known))
             missing = [label for label in known if label not in given]
             if missing:
-                self._walk.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
-        values = {label: self._sweep(value, (*here, label), field) for label, value in given.items()}
-        return ByDataset(by_dataset={str(label): own for label, own in values.items()})
+                self._checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
+        return ByDataset(by_dataset={label: self._sweep(own, (*here, label), wanted) for label, own in given.items()})
 
-    def _sweep(self, value: Any, path: KeyPath, field: Field) -> tuple[Any, ...]:
-        """Check a value, or each of a list of them; return the good ones."""
-        if not isinstance(value, list) or field.takes_lists:
-            return tuple(self._checked(value, path, field))
+    def _sweep(self, value: Any, path: KeyPath, wanted: ValueType) -> tuple[Any, ...]:
+        """Return the good values of a value or a list of values to sweep over."""
+        if not isinstance(value, list) or wanted.takes_lists:
+            return tuple(self._checked(value, path, wanted))
         if not value:
-            self._walk.add(path, f"must be {field.wanted}, or a list with at least one such value, got an empty list")
+            text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
+            self._checker.add(path, text)
         found: list[Any] = []
         for i, item in enumerate(value):
-            for good in self._checked(item, (*path, i), field):
+            for good in self._checked(item, (*path, i), wanted):
                 if json.dumps(good) in map(json.dumps, found):
-                    self._walk.add((*path, i), f"{show(good)} is in this list twice")
+                    self._checker.add((*path, i), f"{quoted(good)} is in this list twice")
                 found.append(good)
         return tuple(found)
 
-    def _checked(self, value: Any, path: KeyPath, field: Field) -> list[Any]:
-        if path[2] != "budget" and is_formula(value, field):
-            wrong = problem(value, field)
+    def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
+        """Return a list of the value, empty if it is wrong."""
+        if path[2] != "budget" and is_formula(value, wanted):
+            wrong = problem(value, wanted)
             if wrong:
-                self._walk.add(path, wrong)
+                self._checker.add(path, wrong)
             return [] if wrong else [value]
-        good, problems = field.check(value)
+        good, problems = wanted.check(value)
         for inner, text in problems.items():
-            self._walk.add((*path, *inner), text)
+            self._checker.add((*path, *inner), text)
         return [] if problems else [good]
 
     def _fraction_budget(self, data: Values, path: KeyPath, entries: list[Any]) -> FractionBudget | None:
-        values = self._walk.values(data, path, fields_of(FractionBudget))
+        values = self._checker.values(data, path, value_types(FractionBudget))
         fractions = values.get("fractions", [1.0])
         for i, fraction in enumerate(fractions):
             if fraction in fractions[:i]:
-                self._walk.add((*path, "fractions", i), f"{show(fraction)} is in this list twice")
+                self._checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
         if "of" not in values:
             return None
         of = values["of"]
         labels = [self.label(entry) for entry in entries]
         takes = [isinstance(e, dict) and isinstance(e.get("budget"), dict) and "of" in e["budget"] for e in entries]
         sources = [label for label, other in zip(labels, takes, strict=True) if label and not other]
-        allowed = f"  (allowed: {', '.join(sources)})" if sources else ""
+        allowed = allowed_names(sources)
         if of in labels and of not in sources:
             text = f"{of!r} takes its own budget from another algorithm; name one that does not{allowed}"
-            self._walk.add((*path, "of"), text)
+            self._checker.add((*path, "of"), text)
         elif of not in labels and None not in labels:
             advice = nearest(of, sources) or "; add one, or name another"
-            self._walk.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
+            self._checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
-    def _try(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
-        """Build the learner or solver once for each setting: what its parameters may not be together only it knows.
+    def _build_each(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
+        """Build the learner or solver once for each setting, because only its class knows what goes together.
 
-        Settings that wait for a number of rounds, or for a support size, are built when those are known.
+        Settings that depend on the number of rounds or on a support size are built later, when these are known.
         """
         labels = [label for label in self._datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
-            own = spec.on(label)
+            own = spec.on(label) if label else spec
             if isinstance(own.budget, FractionBudget):
                 continue
             for run in own.model_copy(update={"seeds": 1}).expand():
                 if formulas(run.parameters, learner):
                     continue
-                extra: Values = {} if run.budget is None else {"budget": run.budget}
-                if learner.draws:
-                    extra["seed"] = 0
                 try:
-                    cast("Callable[..., Any]", learner)(**run.parameters, **extra)
+                    run.build(learner)
                 except ValueError as error:
-                    self._walk.add(path, f"on dataset {label!r}: {error}" if label else str(error))
+                    self._checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
 
-def are_solvers(walk: Walk, entries: list[Any]) -> bool:
-    """Tell solvers beside learners; return whether the first that can be told is a solver."""
+def are_solvers(checker: Checker, entries: list[Any]) -> bool:
+    """Return whether the first known algorithm is a solver; the first one that differs from it is a problem."""
     from budgetrun import learners
 
     known = learners.registry(multiclass=False).keys() | learners.registry(multiclass=True).keys()
@@ -245,13 +255,13 @@ def are_solvers(walk: Walk, entries: list[Any]) -> bool:
             here, there = ("solver", "learner") if kind else ("learner", "solver")
             which = f"{entries[i]['name']!r} is a {here}, and {entries[first]['name']!r} a {there}"
             text = f"{which}; a config's algorithms are all learners or all solvers: make two configs"
-            walk.add(("algorithms", i, "name"), text)
+            checker.add(("algorithms", i, "name"), text)
             break
     return kinds.get(first, False)
 
 
-def check_kernels(walk: Walk, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
-    """Tell solvers that do not know the kernel of some dataset, each once."""
+def check_kernels(checker: Checker, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
+    """Report each solver that cannot use the kernel of some dataset, once."""
     from budgetrun import solvers
 
     for i, entry in enumerate(entries):
@@ -262,7 +272,7 @@ def check_kernels(walk: Walk, entries: list[Any], datasets: list[DatasetSpec | N
             if dataset.kernel.name not in known:
                 of = f"dataset {dataset.label!r} has {dataset.kernel.name}"
                 text = f"{entry['name']} solves with the kernel {' or '.join(known)} only, and {of}"
-                walk.add(("algorithms", i, "name"), text)
+                checker.add(("algorithms", i, "name"), text)
                 break
 
 
@@ -274,9 +284,7 @@ def is_solver(data: Any) -> bool:
 
 
 def _default(learner: Algorithm, name: str) -> Any:
-    from budgetrun import learners
-
-    default = learners.parameters(learner)[name].default
+    default = parameters(learner)[name].default
     return list(default) if isinstance(default, tuple) else default
 
 

@@ -1,28 +1,28 @@
-"""Kernels and datasets of a config."""
+"""Reads the kernels and datasets of a config."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from budgetrun.config.formulas import parameter_fields
-from budgetrun.config.problems import Field, fields_of, unknown
+from budgetrun.config.formulas import parameter_types
+from budgetrun.config.problems import ValueType, unknown, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
-from budgetrun.config.values import Values, Walk
-from budgetrun.config.yaml import KeyPath, parse
+from budgetrun.config.values import Checker, Values
+from budgetrun.config.yaml import KeyPath, parse, read_text
 from budgetrun.paths import own_folder
 
-KERNEL = Field(dict[str, Any] | None, required=False)
+KERNEL = ValueType(dict[str, Any] | None, required=False)
 
 
 class DatasetReader:
-    """Reads kernels and datasets, and tells what is wrong with them."""
+    """Reads kernels and datasets; what is wrong with them goes to the checker's problems."""
 
-    def __init__(self, walk: Walk) -> None:
-        self._walk = walk
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
 
     def kernel(self, data: Any, path: KeyPath) -> KernelSpec | None:
-        """Return a kernel; None where there is none, or a wrong one."""
+        """Return a kernel; None if there is none or it is wrong."""
         if data is None:
             return None
         from budgetrun import kernels
@@ -30,28 +30,32 @@ class DatasetReader:
         known = kernels.registry()
         name = data.get("name")
         if name is None:
-            self._walk.add((*path, "name"), f"missing; must be one of {', '.join(known)}")
+            self._checker.add((*path, "name"), f"missing; must be one of {', '.join(known)}")
             return None
         if not isinstance(name, str) or name not in known:
-            self._walk.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
+            self._checker.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
             return None
-        before = len(self._walk.problems)
-        values = self._walk.values(data, path, {"name": Field(str), **parameter_fields(known[name])})
-        if len(self._walk.problems) > before:
+        before = len(self._checker.problems)
+        values = self._checker.values(data, path, {"name": ValueType(str), **parameter_types(known[name])})
+        if len(self._checker.problems) > before:
             return None
         spec = KernelSpec(name=values.pop("name"), parameters=values)
         try:
             spec.build()
         except ValueError as error:
-            self._walk.add(path, str(error))
+            self._checker.add(path, str(error))
         return spec
 
     def dataset(
         self, data: Any, path: KeyPath, kernel: KernelSpec | None, with_kernel: bool, repetitions: int
     ) -> DatasetSpec | None:
-        """Return a dataset, with the config's kernel and repetitions where it has none of its own; None if wrong."""
-        before = len(self._walk.problems)
-        values = self._walk.values(data, path, {**fields_of(DatasetSpec), "kernel": KERNEL})
+        """Return a dataset; None if it is wrong.
+
+        The config's kernel and repetitions are filled in where the dataset has none of its own. ``with_kernel`` says
+        whether the config gives a kernel, be it a wrong one.
+        """
+        before = len(self._checker.problems)
+        values = self._checker.values(data, path, {**value_types(DatasetSpec), "kernel": KERNEL})
         if not isinstance(data, dict):
             return None
         values["repetitions"] = values.get("repetitions") or repetitions
@@ -60,17 +64,17 @@ class DatasetReader:
         elif "kernel" not in data or data["kernel"] is None:
             values["kernel"] = kernel
             if not with_kernel:
-                self._walk.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
+                self._checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
         for key in ("path", "test_path"):
             typed = values.get(key)
             if typed is not None:
                 own = Path(typed).expanduser()
-                places = list(dict.fromkeys([self._walk.folder / own, own]))
+                places = list(dict.fromkeys([self._checker.folder / own, own]))
                 found = [place for place in places if place.is_file()]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:
-                    self._walk.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
+                    self._checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
         if values.get("task") == "multiclass":
             self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
@@ -84,47 +88,47 @@ class DatasetReader:
         )
         if every_repetition_same:
             text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
-            self._walk.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
-        return DatasetSpec(**values) if len(self._walk.problems) == before else None
+            self._checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
+        return DatasetSpec(**values) if len(self._checker.problems) == before else None
 
     def _refuse_what_needs_two_classes(self, values: Values, path: KeyPath) -> None:
-        given = {key: bool(values.get(key)) for key in ("noise", "balanced")}
-        for key, is_given in {**given, "positive": values.get("positive") is not None}.items():
-            if is_given:
-                self._walk.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
+        given = [key for key in ("noise", "balanced") if values.get(key)]
+        for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
+            self._checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
         own = values.get("path") is not None
         if values.get("test") is not None and (own or generated):
             advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
-            self._walk.add((*path, "test"), f"names parts of a card; {advice}")
+            self._checker.add((*path, "test"), f"names parts of a card; {advice}")
         if values.get("test_path") is not None and not own:
-            self._walk.add((*path, "test_path"), "goes with path, a file of your own; for a card write test: [parts]")
+            text = "goes with path, a file of your own; for a card write test: [parts]"
+            self._checker.add((*path, "test_path"), text)
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
-        """Tell whether a card makes its points anew in every repetition; tell a card that does not exist."""
+        """Whether a card generates new points in every repetition; a card that does not exist is a problem."""
         cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
         if name in cards:
-            card = parse(cards[name].read_text(encoding="utf-8")).data
+            card = parse(read_text(cards[name])).data
             return isinstance(card, dict) and card.get("format") == "generated"
         text = f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
-        self._walk.add((*path, "name"), text)
+        self._checker.add((*path, "name"), text)
         return False
 
 
-def are_multiclass(walk: Walk, entries: list[Any]) -> bool:
-    """Tell datasets of several classes beside such of two; return whether the first has several."""
+def are_multiclass(checker: Checker, entries: list[Any]) -> bool:
+    """Return whether the first dataset is multiclass; the first one that differs from it is a problem."""
     kinds = [isinstance(entry, dict) and entry.get("task") == "multiclass" for entry in entries]
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
             which = f"is {'multiclass' if kind else 'of two classes'}, and that of datasets[0] is not"
             text = f"{which}; a config's datasets are all multiclass, or none is: make two configs"
-            walk.add(("datasets", i, "task"), text)
+            checker.add(("datasets", i, "task"), text)
             break
     return bool(kinds) and kinds[0]
 
 
 def dataset_label(data: Any) -> str | None:
-    """Return an entry's label, None where it cannot be told."""
+    """Return the label of an entry; None if it has none."""
     label = (data.get("label") or data.get("name")) if isinstance(data, dict) else None
     return label if isinstance(label, str) else None

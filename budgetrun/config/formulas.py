@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from budgetrun.config.problems import Field
+from budgetrun.config.problems import ValueType
+from budgetrun.config.schema import RunSpec
 from budgetrun.expressions import Formula
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import RunSpec
+from budgetrun.registry import parameters
 
 _NAMES = ("T",)
 
 
 @cache
-def parameter_fields(cls: type) -> dict[str, Field]:
-    """Return what a learner, solver or kernel takes; a learner's seed is not for configs to give."""
-    from budgetrun import learners
-
-    signature: Iterable[tuple[str, Any]] = learners.parameters(cls).items()
-    return {name: Field(p.annotation, p.default is p.empty) for name, p in signature if name != "seed"}
+def parameter_types(cls: type) -> dict[str, ValueType]:
+    """Return the parameters of a learner, solver or kernel that a config may give: all except the seed."""
+    known = parameters(cls).items()
+    return {name: ValueType(p.annotation, p.default is p.empty) for name, p in known if name != "seed"}
 
 
-def is_formula(value: Any, field: Field) -> bool:
-    """Whether a value that stands where a number is wanted is meant as a formula: text, and no number in quotes."""
-    if not isinstance(value, str) or not field.takes_formulas:
+def is_formula(value: Any, wanted: ValueType) -> bool:
+    """Whether a value is meant as a formula: a text where a number is wanted, but not a number in quotes."""
+    if not isinstance(value, str) or not wanted.takes_formulas:
         return False
     try:
         float(value)
@@ -36,38 +33,38 @@ def is_formula(value: Any, field: Field) -> bool:
     return False
 
 
-def problem(text: str, field: Field) -> str:
-    """Return the sentence for a text that `is_formula`, but no good one; empty if it is."""
+def problem(text: str, wanted: ValueType) -> str:
+    """Return what is wrong with a text for which `is_formula` is true; empty if nothing is."""
     try:
         formula = Formula(text, _NAMES)
     except ValueError as error:
-        return f"must be {field.wanted}, or a formula in T: {error}"
-    return "" if formula.used else f"must be {field.wanted}, or a formula in T: {text!r} has no T"
+        return f"must be {wanted.wanted}, or a formula in T: {error}"
+    return "" if formula.used else f"must be {wanted.wanted}, or a formula in T: {text!r} has no T"
 
 
 def computed(text: str, n_rounds: int) -> float | None:
-    """Return the number that a formula comes to; None for a text that is none, or comes to no real number."""
+    """Return the value of a formula; None if the text is not a formula or its value is not a real number."""
     try:
         value = Formula(text, _NAMES)(T=float(n_rounds))
     except (ArithmeticError, ValueError, TypeError):
-        # A root of a negative number is complex, which functions do not take.
+        # A root of a negative number is complex, which the functions refuse with a TypeError.
         return None
     return None if isinstance(value, complex) else value
 
 
-def formulas(parameters: Mapping[str, Any], cls: type) -> dict[str, str]:
+def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
     """Return the parameters of a learner or solver that are typed as formulas."""
-    fields = parameter_fields(cls)
-    return {name: value for name, value in parameters.items() if is_formula(value, fields[name])}
+    types = parameter_types(cls)
+    return {name: value for name, value in given.items() if is_formula(value, types[name])}
 
 
 def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
-    """Return a run's spec with numbers in place of formulas, which `RunSpec.typed` then has.
+    """Return a run's spec with numbers in place of formulas, which move to `RunSpec.typed`.
 
     Raises
     ------
     ValueError
-        A number is none that the learner or solver takes, or it refuses them together; one line for each.
+        A number is not one that the learner or solver takes, or not together with the others; one line per problem.
     """
     typed = formulas(spec.parameters, cls)
     if not typed:
@@ -75,34 +72,27 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     numbers: dict[str, Any] = {}
     problems = []
     for name, text in typed.items():
-        numbers[name], wrong = _number(text, parameter_fields(cls)[name], n_rounds)
+        numbers[name], wrong = _number(text, parameter_types(cls)[name], n_rounds)
         problems += [f"{name}: {text!r} with T = {n_rounds:,}{wrong}"] if wrong else []
     if problems:
         raise ValueError("\n".join(problems))
     resolved = replace(spec, parameters=spec.parameters | numbers, typed=typed)
     if spec.budget_fraction is None:
-        _try(resolved, cls, n_rounds)
+        # Which parameters go together only the class itself knows.
+        try:
+            resolved.build(cls)
+        except ValueError as error:
+            values = ", ".join(f"{name} = {text} = {numbers[name]:.6g}" for name, text in typed.items())
+            raise ValueError(f"with T = {n_rounds:,}, {values}: {error}") from None
     return resolved
 
 
-def _number(text: str, field: Field, n_rounds: int) -> tuple[Any, str]:
-    """Return the number, or what is wrong with it."""
+def _number(text: str, wanted: ValueType, n_rounds: int) -> tuple[Any, str]:
+    """Return the value of a formula and what is wrong with it."""
     value = computed(text, n_rounds)
     if value is None:
-        return None, " comes to no real number"
-    whole = field.is_whole and value.is_integer()
-    good, problems = field.check(int(value) if whole else value)
-    advice = f"; write round({text})" if field.is_whole and not whole else ""
+        return None, " is not a real number"
+    whole = wanted.is_whole and value.is_integer()
+    good, problems = wanted.check(int(value) if whole else value)
+    advice = f"; write round({text})" if wanted.is_whole and not whole else ""
     return good, "".join(f": {wrong}{advice}" for wrong in problems.values())
-
-
-def _try(spec: RunSpec, cls: Any, n_rounds: int) -> None:
-    """Build the learner or solver once: what its parameters may not be together only it knows."""
-    extra: dict[str, Any] = {} if spec.budget is None else {"budget": spec.budget}
-    if cls.draws:
-        extra["seed"] = spec.seed
-    try:
-        cls(**spec.parameters, **extra)
-    except ValueError as error:
-        numbers = ", ".join(f"{name} = {text} = {spec.parameters[name]:.6g}" for name, text in spec.typed.items())
-        raise ValueError(f"with T = {n_rounds:,}, {numbers}: {error}") from None

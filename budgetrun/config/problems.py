@@ -1,4 +1,4 @@
-"""One value of a config: checked against an annotation, and what is wrong with it said in words."""
+"""One value of a config: checked against a type annotation, and each mistake explained in a sentence."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from budgetrun.config.yaml import shortened
 
 Schema = dict[str, Any]
 
-_STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants")
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constants")
 
 
-class Field:
-    """A key's type, as an annotation that pydantic understands.
+class ValueType:
+    """The type of a key's value, as an annotation that pydantic understands.
 
     Parameters
     ----------
@@ -29,43 +30,40 @@ class Field:
     """
 
     def __init__(self, annotation: Any, required: bool = True) -> None:
-        self.annotation = annotation
+        self._annotation = annotation
         self.required = required
 
     @cached_property
-    def _model(self) -> type[BaseModel]:
-        return create_model("Checked", __config__=_STRICT, value=(self.annotation, ...))
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self._annotation, config=_STRICT)
 
     @cached_property
     def _schema(self) -> Schema:
-        try:
-            return self._model.model_json_schema()
-        except PydanticInvalidForJsonSchema:
-            return {"properties": {}}
+        return self._adapter.json_schema()
+
+    @property
+    def _kinds(self) -> set[str]:
+        return {branch.get("type", "any") for branch in _branches(self._schema)}
 
     @property
     def wanted(self) -> str:
-        """What the value must be, e.g. ``an integer >= 1``; empty where the annotation has no words."""
-        return _words(self._at(("value",))[0], self._schema)
+        """What the value must be, e.g. ``an integer >= 1``; empty if the annotation cannot be put into words."""
+        return _words(self._schema)
 
     @property
     def takes_lists(self) -> bool:
-        """Whether a list can be a value, so that it is no sweep over values."""
-        return any(s.get("type", "array") == "array" for s in _branches(self._at(("value",))[0], self._schema))
+        """Whether the value can be a list, so that a list is not a sweep over values."""
+        return bool(self._kinds & {"array", "any"})
 
     @property
     def takes_formulas(self) -> bool:
-        """Whether the value is a number and never text, so that text can be a formula for it."""
-        kinds = self._kinds()
-        return bool(kinds & {"integer", "number"}) and "string" not in kinds
+        """Whether the value is a number and never text, so that a text can be a formula."""
+        return bool(self._kinds & {"integer", "number"}) and not self._kinds & {"string", "any"}
 
     @property
     def is_whole(self) -> bool:
         """Whether a number must be an integer."""
-        return "number" not in self._kinds()
-
-    def _kinds(self) -> set[str]:
-        return {s.get("type", "string") for s in _branches(self._at(("value",))[0], self._schema)}
+        return "number" not in self._kinds
 
     def check(self, value: Any) -> tuple[Any, dict[tuple[Any, ...], str]]:
         """Check a value.
@@ -73,7 +71,7 @@ class Field:
         Parameters
         ----------
         value : plain data
-            What the YAML holds: nothing is converted, but for an integer where a number is wanted.
+            As read from YAML. Nothing is converted, except an integer where a number is wanted.
 
         Returns
         -------
@@ -83,79 +81,55 @@ class Field:
             Path within the value -> sentence.
         """
         try:
-            # JSON is strict about numbers and text, but lets a list be a tuple and a text a path.
-            model = self._model.model_validate_json(json.dumps({"value": value}))
+            # Strict JSON: numbers and text stay apart, but a list can be a tuple and a text can be a path.
+            checked = self._adapter.validate_json(json.dumps(value))
         except ValidationError as error:
             problems: dict[tuple[Any, ...], str] = {}
             for item in error.errors(include_url=False):
                 self._explain(dict(item), value, problems)
             return None, problems
-        return model.model_dump(mode="json")["value"], {}
+        return self._adapter.dump_python(checked, mode="json"), {}
 
     def _explain(self, error: dict[str, Any], value: Any, problems: dict[tuple[Any, ...], str]) -> None:
-        kind, loc = error["type"], error["loc"]
-        missing_item = kind == "missing" and isinstance(loc[-1], int)
-        schema, path = self._at(loc[:-1] if missing_item else loc)
-        exact = len(path) == len(loc) - 1
-        for key in path:
-            value = value[key] if isinstance(value, list) else value.get(key)
-        if kind == "value_error":
-            # The annotation's own check says it best, also against the other branches of a union.
-            problems[path] = str(error["ctx"]["error"])
-        elif kind == "extra_forbidden" and exact:
-            problems[path] = unknown_key(path[-1], self._keys(loc[:-1]))
-        elif kind == "missing" and exact:
-            problems[path] = f"missing; must be {_words(schema, self._schema)}"
-        elif kind == "finite_number":
-            problems[path] = f"must be a finite number, got {show(value)}"
-        elif kind == "too_short" and problems:
-            # Items that are wrong are not counted, and have been told.
-            return
-        else:
-            words = _words(schema, self._schema) or f"valid ({error['msg']})"
-            problems.setdefault(path, f"must be {words}, got {show(value)}")
-
-    def _keys(self, loc: tuple[Any, ...]) -> list[str]:
-        schema, _ = self._at(loc)
-        return [key for branch in _branches(schema, self._schema) for key in branch.get("properties", {})]
-
-    def _at(self, loc: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
-        """Return the schema at an error's place and the path there, as far as it is the same for every value."""
+        """Add the sentence for an error of pydantic, at the innermost value that is in every branch of a union."""
         schema: Schema = self._schema
-        path: list[Any] = []
-        for key in loc:
-            branches = _branches(schema, self._schema)
-            if len(branches) != 1:
+        path: tuple[Any, ...] = ()
+        for key in error["loc"]:
+            branches = _branches(schema)
+            inner = branches[0].get("items" if isinstance(key, int) else "additionalProperties")
+            if len(branches) != 1 or inner is None:
                 break
-            branch = branches[0]
-            if isinstance(key, int):
-                prefix = branch.get("prefixItems", [])
-                step = prefix[key] if key < len(prefix) else branch.get("items", {})
-            else:
-                step = branch.get("properties", {}).get(key, branch.get("additionalProperties"))
-            if step is None:
-                break
-            schema = step if isinstance(step, dict) else {}
-            path.append(key)
-        return schema, tuple(path[1:])
+            schema = inner if isinstance(inner, dict) else {}
+            value = value[key] if isinstance(value, list) else value.get(key)
+            path = (*path, key)
+        if error["type"] == "value_error":
+            # The annotation's own check explains it best, also among the branches of a union.
+            problems[path] = str(error["ctx"]["error"])
+        elif error["type"] == "finite_number":
+            problems[path] = f"must be a finite number, got {quoted(value)}"
+        elif error["type"] != "too_short" or not problems:
+            # Items with an error of their own do not count towards the length.
+            wanted = _words(schema) or f"valid ({error['msg']})"
+            problems.setdefault(path, f"must be {wanted}, got {quoted(value)}")
 
 
 @cache
-def fields_of(model: type[BaseModel]) -> dict[str, Field]:
-    """Return the keys of a model that a file may give: all but the excluded ones."""
+def value_types(model: type[BaseModel]) -> dict[str, ValueType]:
+    """Return the keys of a model that a file may give: all except the excluded ones."""
     hints = get_type_hints(model, include_extras=True)
-    return {
-        name: Field(hints[name], info.is_required()) for name, info in model.model_fields.items() if not info.exclude
-    }
+    keys = {name: info for name, info in model.model_fields.items() if not info.exclude}
+    return {name: ValueType(hints[name], info.is_required()) for name, info in keys.items()}
 
 
-def show(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return a value as a message quotes it."""
     match value:
         case None:
             return "nothing"
         case bool():
             return str(value).lower()
+        case str():
+            return repr(shortened(value))
         case list() | tuple():
             return "a list" if value else "an empty list"
         case dict():
@@ -166,45 +140,46 @@ def show(value: Any) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the known name that looks most like a word, or nothing."""
+    """Return ``; did you mean 'x'?`` with the known name that is most similar to a word, or an empty text."""
     lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), lower, n=1)
     return f"; did you mean {lower[close[0]]!r}?" if close else ""
 
 
 def unknown(name: Any, known: Iterable[str]) -> str:
-    """Return the sentence for a name that is none of the known ones."""
-    return f"unknown {name!r}{nearest(name, known)}" if isinstance(name, str) else f"must be a name, got {show(name)}"
+    """Return the sentence for a name that is not among the known ones."""
+    if not isinstance(name, str):
+        return f"must be a name, got {quoted(name)}"
+    return f"unknown {quoted(name)}{nearest(name, known)}"
 
 
 def unknown_key(key: Any, allowed: Iterable[str]) -> str:
-    """Return the sentence for a key that does not belong."""
-    allowed = list(allowed)
-    listed = f"  (allowed: {', '.join(allowed)})" if allowed else ""
-    return f"unknown key{nearest(str(key), allowed)}{listed}"
+    """Return the sentence for a key that is not allowed."""
+    names = list(allowed)
+    return f"unknown key{nearest(str(key), names)}{allowed_names(names)}"
 
 
-def _branches(schema: Schema, root: Schema) -> list[Schema]:
-    """Return what a value may be, references followed and null left out."""
-    if "$ref" in schema:
-        return _branches(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-    for key in ("anyOf", "oneOf"):
-        if key in schema:
-            return [branch for part in schema[key] for branch in _branches(part, root)]
-    return [] if schema.get("type") == "null" else [schema]
+def allowed_names(names: Iterable[str]) -> str:
+    """Return ``  (allowed: a, b)`` for the end of a message; empty if there are no names."""
+    listed = ", ".join(names)
+    return f"  (allowed: {listed})" if listed else ""
 
 
-def _words(schema: Schema, root: Schema) -> str:
-    branches = _branches(schema, root)
-    described = [schema["description"]] if "description" in schema else [_branch_words(b, root) for b in branches]
+def _branches(schema: Schema) -> list[Schema]:
+    """Return the alternatives of a union, null left out."""
+    return [branch for branch in schema.get("anyOf", [schema]) if branch.get("type") != "null"]
+
+
+def _words(schema: Schema) -> str:
+    described = [schema["description"]] if "description" in schema else [_branch_words(b) for b in _branches(schema)]
     return " or ".join(dict.fromkeys(described)) if all(described) else ""
 
 
-def _branch_words(schema: Schema, root: Schema) -> str:
-    if "description" in schema and schema.get("type") != "object":
+def _branch_words(schema: Schema) -> str:
+    if "description" in schema:
         return str(schema["description"])
     if "const" in schema:
-        return show(schema["const"])
+        return quoted(schema["const"])
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     match schema.get("type"):
@@ -216,10 +191,8 @@ def _branch_words(schema: Schema, root: Schema) -> str:
             return "true or false"
         case "string":
             return "text that is not empty" if schema.get("minLength") else "text"
-        case "array" if "prefixItems" in schema:
-            return f"a list of {len(schema['prefixItems'])}"
         case "array":
-            items = _words(schema.get("items", {}), root)
+            items = _words(schema.get("items", {}))
             listed = "a list with at least one item" if schema.get("minItems") else "a list"
             return f"{listed}, each {items}" if items else listed
         case "object":

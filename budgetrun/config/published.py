@@ -1,44 +1,50 @@
-"""A paper's printed numbers: long CSV files, one number a row and quantity."""
+"""A paper's published numbers: read from CSV files, written to manifests and read back from them."""
 
 from __future__ import annotations
 
 import csv
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
-from budgetrun.config.problems import unknown_key
-from budgetrun.config.schema import Quantity, setting_text
+from pydantic import ValidationError
 
-REQUIRED = ("dataset", "label")
-OPTIONAL = ("budget", "budget_fraction", "setting")
+from budgetrun.config.problems import unknown_key
+from budgetrun.config.schema import Published, Quantity, ReportSpec, setting_text
+from budgetrun.errors import InputError
+
+_REQUIRED = ("dataset", "label")
+_OPTIONAL = ("budget", "budget_fraction", "setting")
+_REPEAT = "repeat the sweep: budgetrun sweep CONFIG"
 
 
 def value_column(quantity: str) -> str:
-    """Return the column that has a quantity's printed numbers: its name, errors in percent; ratios are of seconds."""
+    """Return the column with a quantity's published numbers. Errors are in percent; ratios are of seconds."""
     if quantity == "seconds_ratio":
         return "seconds"
     return f"{quantity}_percent" if quantity.endswith("error") else quantity
 
 
 def sd_column(quantity: str) -> str:
-    """Return the column that has the standard deviations of a quantity's printed numbers, where they are printed."""
+    """Return the column with the published standard deviations of a quantity."""
     return f"{value_column(quantity)}_sd"
 
 
-VALUES = tuple(dict.fromkeys(map(value_column, get_args(Quantity))))
+_VALUES = tuple(dict.fromkeys(map(value_column, get_args(Quantity))))
 
 
-def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Read the printed numbers of one quantity.
+def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Published, ...], list[str]]:
+    """Read the published numbers of one quantity.
 
     Parameters
     ----------
     path : Path
-        A CSV file with the columns ``dataset``, ``label``, that of the quantity (`value_column`) and, where it matters,
-        ``budget``, ``budget_fraction`` or ``setting``, which may be empty. There may be columns of other quantities;
-        then a number may be missing. A column `sd_column`, which may be empty, has printed standard deviations.
+        A CSV file with the columns ``dataset``, ``label`` and `value_column`. The columns ``budget``,
+        ``budget_fraction``, ``setting`` and `sd_column` are optional, and their cells may be empty. If the file has
+        other quantities too, any number may be missing.
     shown : str
         The path for messages.
     quantity : str
@@ -46,31 +52,29 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
 
     Returns
     -------
-    rows : list of dict
-        ``dataset``, ``label`` (str), ``budget`` (int or None), ``budget_fraction`` (float or None), ``setting`` (str,
-        as `setting_text` writes it, or None), ``value`` (float); online errors under ``online_error_percent``, too;
-        ``sd`` (float) where it is printed, but for ratios.
+    rows : tuple of Published
     problems : list of str
-        A sentence for each thing that is wrong.
+        One sentence per problem.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        return [], [f"no such file: {path}"]
+        return (), [f"no such file: {path}"]
     except (OSError, ValueError) as error:
-        return [], [f"{shown}: cannot be read as UTF-8 text ({error})"]
+        return (), [f"{shown}: cannot be read as UTF-8 text ({error})"]
     reader = csv.reader(text.splitlines())
     header = next(reader, [])
-    column = value_column(quantity)
-    needed = [*REQUIRED, column]
-    allowed = [*needed, *OPTIONAL, *(name for name in VALUES if name != column), *(f"{name}_sd" for name in VALUES)]
-    missing = [key for key in needed if key not in header]
-    problems = [f"{shown}:1: column {key!r} is missing  (needed: {', '.join(needed)})" for key in missing]
+    value, sd = value_column(quantity), sd_column(quantity)
+    needed = [*_REQUIRED, value]
+    allowed = list(dict.fromkeys([*needed, *_OPTIONAL, *_VALUES, *(f"{name}_sd" for name in _VALUES)]))
+    problems = [
+        f"{shown}:1: column {key!r} is missing  (needed: {', '.join(needed)})" for key in needed if key not in header
+    ]
     problems += [f"{shown}:1: column {key!r}: {unknown_key(key, allowed)}" for key in header if key not in allowed]
     if problems:
-        return [], problems
-    may_be_missing = len(set(header) & set(VALUES)) > 1
-    rows: list[dict[str, Any]] = []
+        return (), problems
+    may_be_missing = len(set(header) & set(_VALUES)) > 1
+    rows: list[Published] = []
     first: dict[tuple[Any, ...], int] = {}
     for cells in filter(None, reader):
         where = f"{shown}:{reader.line_num}"
@@ -78,48 +82,43 @@ def read_expected(path: Path, shown: str, quantity: str) -> tuple[list[dict[str,
             problems.append(f"{where}: must have {len(header)} cells, like the first line, got {len(cells)}")
             continue
         typed = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        if may_be_missing and not typed[column]:
+        if may_be_missing and not typed[value]:
             continue
-        row: dict[str, Any] = {key: typed[key] for key in REQUIRED}
-        for key in (*OPTIONAL, column):
-            row[key], wrong = _setting(typed.get(key)) if key == "setting" else _number(typed.get(key), key)
-            problems += [f"{where}: {key}: {wrong}"] if wrong else []
-        row["value"] = row[column] if column == "online_error_percent" else row.pop(column)
-        if typed.get(sd_column(quantity)) and quantity != "seconds_ratio":
-            row["sd"], wrong = _number(typed[sd_column(quantity)], sd_column(quantity))
-            problems += [f"{where}: {sd_column(quantity)}: {wrong}"] if wrong else []
-        cell_of = tuple(row[key] for key in (*REQUIRED, *OPTIONAL))
+        found: dict[str, Any] = {}
+        for key in (*_OPTIONAL, value, *([sd] if quantity != "seconds_ratio" else [])):
+            if key == value or typed.get(key):
+                found[key], wrong = _setting(typed[key]) if key == "setting" else _number(typed[key], key)
+                problems += [f"{where}: {key}: {wrong}"] if wrong else []
+        row = Published(typed["dataset"], typed["label"], found.pop(value), sd=found.pop(sd, None), **found)
+        cell_of = (row.dataset, row.label, row.budget, row.budget_fraction, row.setting)
         if first.setdefault(cell_of, reader.line_num) != reader.line_num:
             problems.append(f"{where}: the same dataset, label, budget and setting as in line {first[cell_of]}")
         rows.append(row)
-    return rows, problems
+    return tuple(rows), problems
 
 
-def _number(cell: str | None, column: str) -> tuple[float | int | None, str]:
-    if not cell and column in OPTIONAL:
-        return None, ""
+def _number(cell: str, column: str) -> tuple[float | int | None, str]:
+    """Return the number in a cell and what is wrong with it."""
     try:
-        number = float(cell or "")
+        number = float(cell)
     except ValueError:
         number = math.nan
     if column == "budget":
-        good, wanted = number >= 1 and number.is_integer(), "an integer >= 1"
+        good, wanted = number >= 1 and number.is_integer(), "an integer >= 1 or empty"
     elif column == "budget_fraction":
-        good, wanted = 0 < number < math.inf, "a number > 0"
+        good, wanted = 0 < number < math.inf, "a number > 0 or empty"
     elif column.endswith("_percent"):
         good, wanted = 0 <= number <= 100, "a number from 0 to 100"
     else:
         good, wanted = 0 <= number < math.inf, "a number >= 0"
     if not good:
-        return None, f"must be {wanted}{' or empty' if column in OPTIONAL else ''}, got {cell!r}"
+        return None, f"must be {wanted}, got {cell!r}"
     return (int(number) if column == "budget" else number), ""
 
 
-def _setting(cell: str | None) -> tuple[str | None, str]:
-    """Return a setting with its numbers as tables show them."""
-    if not cell:
-        return None, ""
-    # A list's own commas do not stand before a name.
+def _setting(cell: str) -> tuple[str | None, str]:
+    """Return a setting with its numbers as tables show them, and what is wrong with it."""
+    # A comma separates two values only before a name; a list has commas, too.
     pairs = [part.partition("=") for part in re.split(r",\s*(?=\w+\s*=)", cell)]
     if not all(name.strip().isidentifier() and value.strip() for name, _, value in pairs):
         return None, f"must be like eta=0.1, or eta=0.1, C=2, or empty, got {cell!r}"
@@ -131,3 +130,77 @@ def _plain(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def manifest_entries(report: ReportSpec) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the entries of a manifest with the published numbers of a report, as `report_of` reads them."""
+    return {
+        "expected": {table.name: [asdict(row) for row in table.published] for table in report.tables},
+        "choose_expected": {t.name: [asdict(row) for row in t.choose.published] for t in report.tables if t.choose},
+    }
+
+
+def report_of(manifest: Mapping[str, Any], path: Path) -> ReportSpec:
+    """Return the report section of a manifest, with the published numbers of its tables.
+
+    Parameters
+    ----------
+    manifest : dict
+        Of a results folder, also of earlier versions; without a report section, the report is empty.
+    path : Path
+        The manifest's file, for messages.
+
+    Raises
+    ------
+    InputError
+        The report section or a published number is damaged.
+    """
+    try:
+        report = ReportSpec.model_validate((manifest.get("config") or {}).get("report") or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, ("config", "report", *first["loc"])))
+        raise InputError(f"{path}: {where}: {first['msg']}; {_REPEAT}") from None
+
+    def rows(key: str, name: str, quantity: str | None) -> tuple[Published, ...]:
+        given = (manifest.get(key) or {}).get(name) or []
+        column = value_column(quantity or "")
+        read = (_from_manifest(row, column, f"{path}: {key}.{name}[{i}]") for i, row in enumerate(given))
+        return tuple(row for row in read if row is not None)
+
+    tables = []
+    for table in report.tables:
+        choose = table.choose
+        if choose is not None:
+            choose = choose.model_copy(update={"published": rows("choose_expected", table.name, choose.quantity)})
+        published = rows("expected", table.name, table.quantity)
+        tables.append(table.model_copy(update={"choose": choose, "published": published}))
+    return report.model_copy(update={"tables": tuple(tables)})
+
+
+def _from_manifest(row: Mapping[str, Any], column: str, where: str) -> Published | None:
+    """Return a published number; None if it is empty. Earlier manifests have it under the quantity's column."""
+    column = "value" if "value" in row else column
+    missing = [key for key in (*_REQUIRED, column) if key not in row]
+    if missing:
+        raise InputError(f"{where}: {', '.join(missing)} missing; {_REPEAT}")
+    numbers: dict[str, float | None] = {}
+    for key in ("budget", "budget_fraction", column, "sd"):
+        given = row.get(key)
+        try:
+            number = math.nan if given in (None, "") else float(given)
+        except (TypeError, ValueError):
+            raise InputError(f"{where}.{key}: must be a number or empty, got {given!r}; {_REPEAT}") from None
+        numbers[key] = None if math.isnan(number) else number
+    value, budget = numbers[column], numbers["budget"]
+    if value is None:
+        return None
+    return Published(
+        str(row["dataset"]),
+        str(row["label"]),
+        value,
+        budget=None if budget is None else int(budget),
+        budget_fraction=numbers["budget_fraction"],
+        setting=str(row.get("setting") or "") or None,
+        sd=numbers["sd"],
+    )

@@ -1,4 +1,4 @@
-"""YAML to `Config`: everything that is wrong in a file is found in one go and told in the order of the file."""
+"""From YAML to `Config`: all mistakes of a file are found at once and listed in the order of the file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,52 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field as Limits
+from pydantic import Field
 
 from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels
 from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
-from budgetrun.config.problems import Field, fields_of, nearest
+from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import Config, DatasetSpec, Profile
-from budgetrun.config.values import Names, Values, Walk
-from budgetrun.config.yaml import parse
+from budgetrun.config.values import Checker, Labels, Values
+from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
 from budgetrun.paths import own_folder
 
-_Some = Annotated[list[Any], Limits(min_length=1)]
-_MAPPING = Field(dict[str, Any] | None, required=False)
+_Some = Annotated[list[Any], Field(min_length=1)]
+_MAPPING = ValueType(dict[str, Any] | None, required=False)
+
+
+def load(path_or_name: str | Path, profile: str = "full") -> Config:
+    """Read and check a config.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        A file, or the name of a config that comes with budgetrun, such as ``quickstart``.
+    profile : str
+        Which of the config's profiles to apply; ``full`` for none.
+
+    Raises
+    ------
+    InputError
+        No such config or profile, or the config is wrong: one line per problem, in the order of the file.
+    """
+    path = _find(str(path_or_name))
+    return read(read_text(path), path).apply_profile(profile)
+
+
+def list_configs() -> list[tuple[str, str]]:
+    """Return the name and the source of every config that comes with budgetrun."""
+    listed = []
+    for name, path in _own_configs().items():
+        data = parse(read_text(path)).data
+        listed.append((name, str(data.get("source") or "") if isinstance(data, dict) else ""))
+    return listed
 
 
 def read(text: str, path: Path) -> Config:
-    """Return the config that a YAML text holds.
+    """Return the config in a YAML text.
 
     Parameters
     ----------
@@ -35,52 +63,72 @@ def read(text: str, path: Path) -> Config:
     Raises
     ------
     InputError
-        One line for each thing that is wrong.
+        One line per problem.
     """
     document = parse(text)
-    walk = Walk(document, path.parent)
-    if document.lines:
-        values = _config(walk, document.data)
-    if walk.problems:
-        # Sorting is stable: on one line, in the order in which they were found.
-        lines = dict.fromkeys(f"{path}:{problem}" for problem in sorted(walk.problems, key=lambda p: p.line))
+    checker = Checker(document, path.parent)
+    if isinstance(document.data, dict):
+        values = _config(checker, document.data)
+    elif not checker.problems:
+        wanted = "must be a config: YAML with the keys name, datasets and algorithms"
+        checker.add((), f"{wanted}, got {quoted(document.data)}  (for examples: budgetrun list configs)")
+    if checker.problems:
+        # Sorting is stable: problems of one line stay in the order in which they were found.
+        lines = dict.fromkeys(f"{path}:{problem}" for problem in sorted(checker.problems, key=lambda p: p.line))
         raise InputError("\n".join(lines))
     return Config(**values, file=str(path), text=text)
 
 
-def _config(walk: Walk, data: Any) -> Values:
-    given = walk.values(data, (), _top_fields())
+def _own_configs() -> dict[str, Path]:
+    return {path.stem: path for path in sorted(own_folder("configs").glob("*.yaml"))}
+
+
+def _find(typed: str) -> Path:
+    path = Path(typed)
+    if path.is_file():
+        return path
+    known = _own_configs()
+    if typed in known:
+        packaged = known[typed]
+        return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
+    if path.is_dir():
+        raise InputError(f"{typed}: a folder, not a config; name a file in it, such as {path / 'NAME.yaml'}")
+    raise InputError(f"{typed}: no such file or config{nearest(path.stem, known)}  (budgetrun list configs)")
+
+
+def _config(checker: Checker, data: Values) -> Values:
+    given = checker.values(data, (), _top_types())
     entries, algorithms = given.get("datasets", []), given.get("algorithms", [])
-    multiclass = are_multiclass(walk, entries)
+    multiclass = are_multiclass(checker, entries)
     if multiclass and given.get("tie") == "positive":
         text = "must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"
-        walk.add(("tie",), text)
+        checker.add(("tie",), text)
 
-    of_datasets = DatasetReader(walk)
+    of_datasets = DatasetReader(checker)
     kernel = of_datasets.kernel(given.get("kernel"), ("kernel",))
-    # A kernel that is there but wrong is told as that, not as missing from every dataset.
-    with_kernel = kernel is not None or (isinstance(data, dict) and data.get("kernel") is not None)
+    # A wrong kernel is one problem; the datasets do not also lack a kernel.
+    with_kernel = kernel is not None or data.get("kernel") is not None
     repetitions = given.get("repetitions", 1)
     datasets = [
         of_datasets.dataset(entry, ("datasets", i), kernel, with_kernel, repetitions) for i, entry in enumerate(entries)
     ]
     names = [dataset_label(entry) for entry in entries]
 
-    solvers = are_solvers(walk, algorithms)
+    solvers = are_solvers(checker, algorithms)
     if solvers:
-        _refuse_what_goes_with_learners(walk, given, datasets)
-    of_algorithms = AlgorithmReader(walk, multiclass=multiclass, solvers=solvers, datasets=names)
+        _refuse_what_goes_with_learners(checker, given, datasets)
+    of_algorithms = AlgorithmReader(checker, multiclass=multiclass, solvers=solvers, datasets=names)
     specs = [of_algorithms.algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
-    labels = walk.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
+    labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
     if solvers:
-        check_kernels(walk, algorithms, datasets)
+        check_kernels(checker, algorithms, datasets)
 
     of_report = ReportReader(
-        walk,
+        checker,
         solvers=solvers,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
-        labels=Names("algorithm", labels),
-        datasets=Names("dataset", walk.unique(names, "datasets", "label")),
+        labels=Labels("algorithm", labels),
+        datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
     )
     return {
@@ -89,86 +137,33 @@ def _config(walk: Walk, data: Any) -> Values:
         "datasets": datasets,
         "algorithms": specs,
         "report": of_report.report(given.get("report")),
-        "profiles": _profiles(walk, given.get("profiles")),
+        "profiles": _profiles(checker, given.get("profiles")),
     }
 
 
-def _refuse_what_goes_with_learners(walk: Walk, given: Values, datasets: list[DatasetSpec | None]) -> None:
+def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: list[DatasetSpec | None]) -> None:
     if given.get("tie") == "positive":
-        walk.add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
+        checker.add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
     if given.get("dtype") == "float32":
-        walk.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
+        checker.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
     for i, dataset in enumerate(datasets):
         if dataset is not None and dataset.task == "multiclass":
             text = "must be one of binary, equal_splits with solvers, got 'multiclass'"
-            walk.add(("datasets", i, "task"), text)
+            checker.add(("datasets", i, "task"), text)
 
 
-def _profiles(walk: Walk, data: Any) -> dict[str, Profile]:
+def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
     profiles = {}
     for name, caps in (data or {}).items():
         here = ("profiles", name)
         if name == "full":
-            walk.add(here, "is the name of the whole config; choose another")
-        values = walk.values({} if caps is None else caps, here, fields_of(Profile))
-        profiles[name] = Profile(**values)
+            checker.add(here, "is the name of the whole config; choose another")
+        profiles[name] = Profile(**checker.values({} if caps is None else caps, here, value_types(Profile)))
     return profiles
 
 
 @cache
-def _top_fields() -> dict[str, Field]:
-    chosen_elsewhere = ("profile", "tasks")
-    own = {key: field for key, field in fields_of(Config).items() if key not in chosen_elsewhere}
-    return {
-        **own,
-        "datasets": Field(_Some),
-        "kernel": KERNEL,
-        "algorithms": Field(_Some),
-        "report": _MAPPING,
-        "profiles": _MAPPING,
-    }
-
-
-def load(path_or_name: str | Path, profile: str = "full") -> Config:
-    """Read and check a config.
-
-    Parameters
-    ----------
-    path_or_name : str or Path
-        A file, or the bare name of a config that comes with budgetrun, such as ``quickstart``.
-    profile : str
-        Which of the config's profiles to apply; ``full`` for none.
-
-    Raises
-    ------
-    InputError
-        No such config or profile, or something in it is wrong: one line for each thing, in the order of the file.
-    """
-    path = _find(str(path_or_name))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    return read(text, path).apply_profile(profile)
-
-
-def list_configs() -> list[tuple[str, str]]:
-    """Return the name and the source of every config that comes with budgetrun."""
-    listed = []
-    for path in sorted(own_folder("configs").glob("*.yaml")):
-        data = parse(path.read_text(encoding="utf-8-sig")).data
-        listed.append((path.stem, str(data.get("source") or "") if isinstance(data, dict) else ""))
-    return listed
-
-
-def _find(typed: str) -> Path:
-    path = Path(typed)
-    if path.is_file():
-        return path
-    names = [name for name, _ in list_configs()]
-    if typed in names:
-        packaged = own_folder("configs") / f"{typed}.yaml"
-        return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
-    raise InputError(f"{typed}: no such file or config{nearest(path.stem, names)}  (budgetrun list configs)")
+def _top_types() -> dict[str, ValueType]:
+    types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
+    some = ValueType(_Some)
+    return types | {"datasets": some, "kernel": KERNEL, "algorithms": some, "report": _MAPPING, "profiles": _MAPPING}

@@ -1,29 +1,31 @@
-"""Tables, figures, choices and findings of a config."""
+"""Reads the report of a config: tables, figures, choices and findings."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from budgetrun.config.problems import Field, fields_of, nearest, show
-from budgetrun.config.published import read_expected, sd_column
+from budgetrun.config.problems import ValueType, nearest, quoted, value_types
+from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.schema import (
     AlgorithmSpec,
     ChooseSpec,
     FigureSpec,
     FindingSpec,
     FractionBudget,
+    Published,
     ReportSpec,
     TableSpec,
 )
-from budgetrun.config.values import Names, Values, Walk
+from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 
-_LIST = Field(list[Any] | None, required=False)
-_CHOOSE = Field(dict[str, Any] | None, required=False)
+_LIST = ValueType(list[Any] | None, required=False)
+_CHOOSE = ValueType(dict[str, Any] | None, required=False)
 
-# What a figure may show over its horizontal axis; the first is the default.
-_HEIGHTS = {
+# For each x of a figure, what its y can be; the first is the default.
+_Y_OF = {
     "budget": ("online_error", "test_error", "last_test_error"),
     "budget_fraction": ("online_error", "test_error", "last_test_error"),
     "rounds": ("online_error", "support_size"),
@@ -31,7 +33,7 @@ _HEIGHTS = {
     "seconds": ("gap",),
 }
 _OF_TESTS = ("test_error", "last_test_error")
-# What a table may show of learners and of solvers; the first is the default.
+# What a table can show of learners (False) and of solvers (True); the first is the default.
 _QUANTITIES = {
     False: (
         "online_error",
@@ -47,23 +49,32 @@ _QUANTITIES = {
 
 
 class ReportReader:
-    """Reads a report, and tells what is wrong with it.
+    """Reads a report; what is wrong with it goes to the checker's problems.
 
-    ``solvers`` says whether the config's algorithms are that; ``tested`` are the labels of the datasets with a test
-    set, ``labels`` and ``datasets`` those that may be named, and ``algorithms`` what is known of the good ones.
+    Parameters
+    ----------
+    checker : Checker
+    solvers : bool
+        Whether the config's algorithms are solvers.
+    tested : set of str or None
+        The labels of the datasets with a test set.
+    labels, datasets : Labels
+        The algorithms and datasets that the report may name.
+    algorithms : dict of str to AlgorithmSpec
+        The good algorithms, by label.
     """
 
     def __init__(
         self,
-        walk: Walk,
+        checker: Checker,
         *,
         solvers: bool,
         tested: set[str | None],
-        labels: Names,
-        datasets: Names,
+        labels: Labels,
+        datasets: Labels,
         algorithms: dict[str, AlgorithmSpec],
     ) -> None:
-        self._walk = walk
+        self._checker = checker
         self._solvers = solvers
         self._tested = tested
         self._labels = labels
@@ -71,134 +82,130 @@ class ReportReader:
         self._algorithms = algorithms
 
     def report(self, data: Any) -> ReportSpec:
-        """Return the report; an empty one where anything of the config is wrong."""
+        """Return the report; an empty one if anything in the config is wrong."""
         if data is None:
             return ReportSpec()
         path = ("report",)
-        fields = {**fields_of(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
-        given = self._walk.values(data, path, fields)
-        tables = []
-        for i, entry in enumerate(given.get("tables") or []):
-            tables.append(self._table(entry, (*path, "tables", i)))
-        figures = []
-        for i, entry in enumerate(given.get("figures") or []):
-            here = (*path, "figures", i)
-            figures.append(self._figure(entry, here))
-        findings = []
-        for i, entry in enumerate(given.get("findings") or []):
-            here = (*path, "findings", i)
-            values = self._walk.values(entry, here, fields_of(FindingSpec))
-            self._walk.refer((*here, "dataset"), values.get("dataset"), self._datasets)
-            self._walk.refer((*here, "label"), values.get("label"), self._labels)
-            findings.append(values)
-        for key, entries in (("tables", tables), ("figures", figures)):
-            self._walk.unique([entry.get("name") for entry in entries], f"report.{key}", "name")
-        if self._walk.problems:
+        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
+        given = self._checker.values(data, path, types)
+        readers = {"tables": self._table, "figures": self._figure, "findings": self._finding}
+        found = {
+            key: [read(entry, (*path, key, i)) for i, entry in enumerate(given.get(key) or [])]
+            for key, read in readers.items()
+        }
+        for key in ("tables", "figures"):
+            self._checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
+        if self._checker.problems:
             return ReportSpec()
         return ReportSpec(
-            tables=tuple(TableSpec(**values) for values in tables),
-            figures=tuple(FigureSpec(**values) for values in figures),
+            tables=tuple(TableSpec(**values) for values in found["tables"]),
+            figures=tuple(FigureSpec(**values) for values in found["figures"]),
             choices=tuple(given.get("choices", ())),
-            findings=tuple(FindingSpec(**values) for values in findings),
+            findings=tuple(FindingSpec(**values) for values in found["findings"]),
         )
 
+    def _finding(self, data: Any, path: KeyPath) -> Values:
+        values = self._checker.values(data, path, value_types(FindingSpec))
+        self._checker.labels_exist((*path, "dataset"), values.get("dataset"), self._datasets)
+        self._checker.labels_exist((*path, "label"), values.get("label"), self._labels)
+        return values
+
     def _figure(self, data: Any, path: KeyPath) -> Values:
-        values = self._walk.values(data, path, fields_of(FigureSpec))
-        self._walk.refer((*path, "dataset"), values.get("dataset"), self._datasets)
+        values = self._checker.values(data, path, value_types(FigureSpec))
+        self._checker.labels_exist((*path, "dataset"), values.get("dataset"), self._datasets)
         for key in ("lines", "point", "band"):
-            self._walk.refer((*path, key), values.get(key), self._labels)
-        # One that is wrong has been told.
+            self._checker.labels_exist((*path, key), values.get(key), self._labels)
+        # A wrong x or y is already a problem.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
         x = values.setdefault("x", "seconds" if self._solvers else "budget")
-        y = values.setdefault("y", _HEIGHTS[x][0])
+        y = values.setdefault("y", _Y_OF[x][0])
         if (x == "seconds") != self._solvers:
-            are = "solvers: write x: seconds" if self._solvers else "learners, and seconds go with solvers"
-            self._walk.add((*path, "x"), f"must be another, got {show(x)}; the algorithms are {are}")
-        elif y not in _HEIGHTS[x]:
-            self._walk.add((*path, "y"), f"with x: {x} must be one of {', '.join(_HEIGHTS[x])}, got {show(y)}")
+            self._not_for_these((*path, "x"), x, [x for x in _Y_OF if (x == "seconds") == self._solvers])
+        elif y not in _Y_OF[x]:
+            self._checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(_Y_OF[x])}, got {quoted(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")])
         for key in ("band", "point") if x == "seconds" else ("band",):
             if values.get(key) and not x.startswith("budget"):
                 text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
-                self._walk.add((*path, key), text)
+                self._checker.add((*path, key), text)
         return values
 
-    def _need_test(self, path: KeyPath, quantity: str, shown: list[str | None]) -> None:
-        """Tell if none of the datasets shown is tested on; an unknown label among them has been told."""
+    def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
+        """Add the problem of a value that does not go with the kind of algorithms."""
+        kind = "solvers" if self._solvers else "learners"
+        wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
+        self._checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
+
+    def _need_test(self, path: KeyPath, quantity: str, shown: Sequence[str | None]) -> None:
+        """Check that a dataset shown has a test set; unknown labels are already problems."""
         known = self._datasets.known or []
         if all(label in known for label in shown) and not self._tested & set(shown):
             which = f"dataset {shown[0]!r} has none" if len(shown) == 1 else "no dataset has one"
-            text = f"{quantity} needs a test set, and {which}; give it test: [parts], or test_path: FILE beside path"
-            self._walk.add(path, text)
+            text = f"{quantity} needs a test set, and {which}; add test: [parts], or test_path: FILE next to path"
+            self._checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self._walk.values(data, path, {**fields_of(TableSpec), "choose": _CHOOSE})
+        values = self._checker.values(data, path, {**value_types(TableSpec), "choose": _CHOOSE})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
-        self._walk.refer((*path, "columns"), values.get("columns"), self._labels)
-        self._walk.refer((*path, "relative_to"), values.get("relative_to"), self._labels)
-        self._walk.refer((*path, "rows"), values.get("rows"), self._datasets)
+        self._checker.labels_exist((*path, "columns"), values.get("columns"), self._labels)
+        self._checker.labels_exist((*path, "relative_to"), values.get("relative_to"), self._labels)
+        self._checker.labels_exist((*path, "rows"), values.get("rows"), self._datasets)
         if self._labels.known is not None and self._datasets.known is not None:
-            either = Names("algorithm or dataset", [*self._labels.known, *self._datasets.known])
+            either = Labels("algorithm or dataset", [*self._labels.known, *self._datasets.known])
             for key in values.get("aliases", {}):
-                self._walk.refer((*path, "aliases", key), key, either)
+                self._checker.labels_exist((*path, "aliases", key), key, either)
         known = _QUANTITIES[self._solvers]
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
         if not wrong and quantity not in known:
-            kind = "solvers" if self._solvers else "learners"
-            text = f"must be one of {', '.join(known)}, as the algorithms are {kind}, got {show(quantity)}"
-            self._walk.add((*path, "quantity"), text)
+            self._not_for_these((*path, "quantity"), quantity, known)
         elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
             text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
-            self._walk.add((*path, "relative_to"), text)
+            self._checker.add((*path, "relative_to"), text)
         elif quantity == "seconds_ratio" and not self._solvers:
             self._check_divisor(values, (*path, "relative_to"))
         if quantity in _OF_TESTS:
             self._need_test((*path, "quantity"), quantity, values.get("rows") or self._datasets.known or [])
         if values.get("expected") is not None:
-            rows, problems = read_expected(self._walk.folder / values["expected"], values["expected"], quantity)
-            for text in problems:
-                self._walk.add((*path, "expected"), text)
-            printed = list(dict.fromkeys(row[key] for row in rows for key in ("dataset", "label")))
+            rows = values["published"] = self._published(values["expected"], quantity, path)
+            names = list(dict.fromkeys(name for row in rows or () for name in (row.dataset, row.label)))
             for key, name in values.get("aliases", {}).items():
-                if not problems and name not in printed:
-                    text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, printed)}"
-                    self._walk.add((*path, "aliases", key), text)
-            if not problems and values.get("tolerance_sd") and not any("sd" in row for row in rows):
-                text = f"needs printed standard deviations, and {values['expected']} has no {sd_column(quantity)}"
-                self._walk.add((*path, "tolerance_sd"), text)
-            values["expected_rows"] = rows
-        if values.get("tolerance_sd") is not None:
-            values.setdefault("tolerance", None)
+                if rows is not None and name not in names:
+                    text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, names)}"
+                    self._checker.add((*path, "aliases", key), text)
+            if rows is not None and values.get("tolerance_sd") and all(row.sd is None for row in rows):
+                text = f"needs published standard deviations, and {values['expected']} has no {sd_column(quantity)}"
+                self._checker.add((*path, "tolerance_sd"), text)
         return values
 
+    def _published(self, expected: str, quantity: str, path: KeyPath) -> tuple[Published, ...] | None:
+        """Return the content of a file of published numbers; None if it is wrong."""
+        rows, problems = read_published(self._checker.folder / expected, expected, quantity)
+        for text in problems:
+            self._checker.add((*path, "expected"), text)
+        return None if problems else rows
+
     def _choose(self, data: Values, path: KeyPath) -> ChooseSpec | None:
-        before = len(self._walk.problems)
-        values = self._walk.values(data, path, fields_of(ChooseSpec))
+        before = len(self._checker.problems)
+        values = self._checker.values(data, path, value_types(ChooseSpec))
         if self._solvers:
-            self._walk.add(path, "goes with learners, and the algorithms are solvers; remove it")
+            self._checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
-        if by == "printed":
-            if "quantity" not in data:
-                text = "missing; with by: printed must be one of margin_updates, support_size"
-                self._walk.add((*path, "quantity"), text)
-            if "expected" not in data:
-                self._walk.add((*path, "expected"), "missing; with by: printed must be the file of the printed numbers")
-        else:
-            for key in ("quantity", "expected"):
-                if by is not None and values.get(key) is not None:
-                    self._walk.add((*path, key), "goes with by: printed; remove it")
-        if len(self._walk.problems) == before and expected is not None and quantity is not None:
-            values["expected_rows"], problems = read_expected(self._walk.folder / expected, expected, quantity)
-            for text in problems:
-                self._walk.add((*path, "expected"), text)
-        return ChooseSpec(**values) if len(self._walk.problems) == before else None
+        needed = {"quantity": "one of margin_updates, support_size", "expected": "the file of the published numbers"}
+        for key, wanted in needed.items():
+            if by == "printed" and data.get(key) is None:
+                self._checker.add((*path, key), f"missing; with by: printed must be {wanted}")
+            elif by not in (None, "printed") and values.get(key) is not None:
+                self._checker.add((*path, key), "goes with by: printed; remove it")
+        if len(self._checker.problems) == before and expected is not None and quantity is not None:
+            values["published"] = self._published(expected, quantity, path)
+        return ChooseSpec(**values) if len(self._checker.problems) == before else None
 
     def _check_divisor(self, values: Values, path: KeyPath) -> None:
-        """Tell a learner whose seconds are not those of one setting and budget on each dataset."""
+        """Check that a learner to divide seconds by has one setting and one budget on each dataset."""
         label = values.get("relative_to")
         if label not in self._algorithms:
             return
@@ -207,9 +214,9 @@ class ReportReader:
             own = known[label]
             runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
             n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
-            n_settings = len({json.dumps([run.parameters, run.budget_setting]) for run in runs})
+            n_settings = len({json.dumps(run.setting) for run in runs})
             if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):
                 what, advice = ("budgets", "") if n_budgets > 1 else ("settings", ", or let the table choose")
                 text = f"{label!r} has several {what}, and seconds are divided by those of one; name another{advice}"
-                self._walk.add(path, text)
+                self._checker.add(path, text)
                 break

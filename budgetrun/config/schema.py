@@ -1,4 +1,4 @@
-"""Configs: one YAML file a table or figure, checked as a whole before anything runs."""
+"""The parts of a checked config, as frozen models: what a config file says, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from budgetrun.config.problems import nearest
+from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.errors import InputError
+from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -21,8 +22,6 @@ Text = Annotated[str, Field(min_length=1)]
 FileName = Annotated[
     str, Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'")
 ]
-Count = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0)]
 Label = int | float | str
 Seeds = Count | Literal["by_repetition"]
 Quantity = Literal[
@@ -49,7 +48,7 @@ class KernelSpec(_Spec):
     ----------
     name : str
     parameters : dict
-        What its class takes, as given.
+        The arguments of its class, as given.
     """
 
     name: str
@@ -57,51 +56,51 @@ class KernelSpec(_Spec):
 
     def build(self) -> Kernel:
         """Return the kernel itself."""
-        # kernels.py needs scipy, which `budgetrun --help` does without.
+        # Imported here because it imports scipy, which `budgetrun --help` does not need.
         from budgetrun import kernels
 
         return kernels.make(self.name, **self.parameters)
 
 
 class DatasetSpec(_Spec):
-    """One stream, or a family of them.
+    """A dataset and how its streams are made.
 
     Attributes
     ----------
     name : str
-        Of a card in ``datasets/``; any name for a file of the user's own.
+        The name of a card in ``datasets/``, or any name if ``path`` is given.
     label : str
-        What results call it, unique in a config; the name by default.
+        The dataset's name in results, unique in a config; ``name`` by default.
     path : Path or None
-        The user's own file.
+        A file of the user.
     task : {"binary", "equal_splits", "multiclass"}
-        ``multiclass`` leaves the labels as they are; a config's datasets are all so, or none is.
+        ``multiclass`` leaves the labels unchanged; either all datasets of a config are multiclass or none is.
     parts : tuple of str or None
-        Which parts of a card, in order; None for the card's own choice.
+        Which parts of a card to read, in order; None for the card's default.
     scale : {"none", "unit_norm", "minmax", "standard"}
     order : {"permuted", "file"}
     balanced : bool
-        A random subset with as many of the larger class as there are of the smaller.
+        Whether to use a random subset with equally many examples of both classes.
     noise : float in [0, 0.5]
-        Labels are flipped independently with this probability.
+        The probability with which each label is flipped, independently.
     positive : label, tuple of labels or None
-        The labels that become +1; None for the larger of two, or the card's own choice.
+        The labels that become +1; None for the larger of two, or for the card's default.
     n_examples : int, >= 1, or None
-        At most so many: the first after balancing and permuting.
+        The most examples to use: the first ones after balancing and permuting.
     options : dict
-        Of a generated dataset.
+        Options of a generated dataset.
     repetitions : int, >= 1, or None
-        None for the config's; `load` fills it in.
+        None for the config's value, which `load` fills in.
     kernel : KernelSpec or None
-        None for the config's; `load` fills it in.
+        None for the config's kernel, which `load` fills in.
     test : tuple of str or None
         The parts of a card on which hypotheses are tested after the last round.
     test_path : Path or None
-        The same for a user's own file.
+        A test file of the user, to go with ``path``.
     optional : bool
-        Where its files are not to be had, its runs are left out, and nothing else is wrong.
+        Whether the runs of this dataset are skipped, without an error, if its files are missing.
     typed_path, typed_test_path : str or None
-        ``path`` and ``test_path`` as the config has them; they may be relative to the config's folder.
+        ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     """
 
     name: Text
@@ -136,12 +135,12 @@ class DatasetSpec(_Spec):
 
 
 class FractionBudget(_Spec):
-    """Budgets as fractions of how many examples another learner holds after the last round of the same stream.
+    """Budgets as fractions of the number of examples that another learner holds after the last round of the stream.
 
     Attributes
     ----------
     of : str
-        That learner's label; the Perceptron holds as many as it made mistakes.
+        The label of that learner. The Perceptron holds one example per mistake.
     fractions : tuple of float, > 0
     """
 
@@ -150,12 +149,12 @@ class FractionBudget(_Spec):
 
 
 class ByDataset(_Spec):
-    """Values of a parameter or budget that differ from dataset to dataset.
+    """Values of a parameter or budget that differ between datasets.
 
     Attributes
     ----------
     by_dataset : dict of str to tuple
-        A dataset's label -> what is swept over there, one value or more. Every dataset of the config is in it.
+        Label of a dataset -> the values to sweep over, at least one. Every dataset of the config is included.
     """
 
     by_dataset: dict[str, tuple[Any, ...]]
@@ -163,34 +162,34 @@ class ByDataset(_Spec):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One learner or solver with one setting.
+    """One learner or solver with one value of each parameter.
 
     Attributes
     ----------
     label, name : str
     variant : str or None
     parameters : dict
-        What the learner is built with, defaults included, but for ``budget`` and ``seed``.
+        The arguments of its class, defaults included, except ``budget`` and ``seed``.
     budget : int, >= 1, or None
-        B; None for a learner without one, or where it is a fraction.
+        B; None for a learner without a budget, or while the budget is a fraction.
     budget_fraction : float, > 0, or None
         B as a fraction of the final support size of another learner's run.
     seed : int, >= 0
-        The learner's own; 0 for one that does not draw.
+        The learner's own seed; 0 for a learner that draws nothing.
     budget_of : str or None
         The label of that other learner.
     budget_setting : dict
-        Which of its settings: the values of what it sweeps over, ``budget`` included; empty if it has one alone.
+        Which run of that learner: its swept values, ``budget`` included; empty if it has only one.
     setting : dict
-        What tells the run from others of its label on the same dataset, as typed and in the order of the config: the
-        values of what is swept, the budget aside, then those of ``budget_setting``, with that label before a name that
-        both have.
+        What distinguishes the run from others with the same label and dataset, as typed and in the order of the
+        config: the swept values without the budget, then those of ``budget_setting``. Where both have a name, the
+        latter is written ``label.name``.
     multiclass : bool
         Whether the learner is the one for several classes.
     solver : bool
-        Whether it is a batch solver (`budgetrun.solvers`) and no learner.
+        Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
     typed : dict of str to str
-        The parameters that were typed as formulas in T, the number of rounds, once ``parameters`` has their numbers.
+        The formulas in T, the number of rounds, whose values are in ``parameters``, as typed.
     """
 
     label: str
@@ -207,25 +206,37 @@ class RunSpec:
     solver: bool = False
     typed: dict[str, str] = field(default_factory=dict)
 
+    def build(self, algorithm: Any) -> Any:
+        """Return the learner or solver itself, given its class.
+
+        Raises
+        ------
+        ValueError
+            The class does not take these parameters together.
+        """
+        budget = {} if self.budget is None else {"budget": self.budget}
+        seed = {"seed": self.seed} if algorithm.draws else {}
+        return algorithm(**self.parameters, **budget, **seed)
+
 
 class AlgorithmSpec(_Spec):
-    """A learner or solver and the settings to sweep over.
+    """A learner or solver and the values to sweep over.
 
     Attributes
     ----------
     name : str
     variant : str or None
-        Filled in where the name has variants.
+        Filled in if the name has variants.
     label : str
         Unique in a config; by default the name, or ``name(variant)``.
     seeds : int, >= 1, or "by_repetition"
-        How many seeds: 0, 1, ...; or one in each repetition, its number.
+        The number of seeds (0, 1, ...), or one seed per repetition, equal to its number.
     budget : tuple of int, FractionBudget, ByDataset or None
     parameters : dict of str to tuple or ByDataset
-        The values to sweep over, of every parameter but ``budget`` and ``seed``, in the order of the learner's page.
-        Text where the learner takes a number is a formula in T (`budgetrun.config.formulas`).
+        The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
+        parameter that is a number is a formula in T (`budgetrun.config.formulas`).
     solver : bool
-        Whether it is a batch solver; a config's algorithms all are, or none is.
+        Whether it is a batch solver; either all algorithms of a config are solvers or none is.
     """
 
     name: str
@@ -238,96 +249,104 @@ class AlgorithmSpec(_Spec):
 
     @property
     def by_dataset(self) -> dict[str, ByDataset]:
-        """What differs from dataset to dataset: parameters, and the budget under ``budget``."""
+        """The parameters that differ between datasets; the budget is included as ``budget``."""
         every = self.parameters | {"budget": self.budget}
         return {name: values for name, values in every.items() if isinstance(values, ByDataset)}
 
     def on(self, dataset: str) -> AlgorithmSpec:
-        """Return the same with the values that the dataset of this label has; the rest of the class needs it so."""
+        """Return the algorithm with the values for one dataset, given by label; `expand` needs this form."""
         chosen: dict[str, Any] = {name: values.by_dataset[dataset] for name, values in self.by_dataset.items()}
-        if not chosen:
-            return self
         budget = chosen.pop("budget", self.budget)
         return self.model_copy(update={"budget": budget, "parameters": self.parameters | chosen})
 
-    @property
-    def _values(self) -> dict[str, tuple[Any, ...]]:
-        return cast("dict[str, tuple[Any, ...]]", self.parameters)
-
-    @property
-    def swept(self) -> tuple[str, ...]:
-        """The parameters with more than one value; ``budget`` is not among them."""
-        return tuple(name for name, values in self._values.items() if len(values) > 1)
-
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
-        """Yield every combination of values: parameters vary slowest, then the budget, seeds fastest.
+        """Yield every combination of values: parameters vary slowest, then the budget, then seeds.
 
-        Seeds by repetition are those of the first one.
+        With seeds by repetition, only the first repetition's is yielded.
 
         Parameters
         ----------
         source : AlgorithmSpec or None
-            The one that the budget is a fraction of: each of its settings gives budgets of their own.
+            The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
         """
-        budgets: list[dict[str, Any]]
-        if isinstance(self.budget, FractionBudget):
-            settings = source.settings() if source else [{}]
-            budgets = [
-                {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
-                for setting, fraction in itertools.product(settings, self.budget.fractions)
-            ]
-        else:
-            typed = cast("tuple[int | None, ...] | None", self.budget)
-            budgets = [{"budget": budget, "budget_fraction": None} for budget in typed or (None,)]
-        for values in itertools.product(*self._values.values()):
-            n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
-            for budget, seed in itertools.product(budgets, range(n_seeds)):
-                parameters = dict(zip(self.parameters, values, strict=True))
-                setting = {name: parameters[name] for name in self.swept}
+        values = cast("dict[str, tuple[Any, ...]]", self.parameters)
+        n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
+        for chosen in itertools.product(*values.values()):
+            parameters = dict(zip(values, chosen, strict=True))
+            swept = {name: value for name, value in parameters.items() if len(values[name]) > 1}
+            for budget, seed in itertools.product(self._budgets(source), range(n_seeds)):
+                setting = swept.copy()
                 for name, value in budget.get("budget_setting", {}).items():
-                    setting[f"{budget['budget_of']}.{name}" if name in setting else name] = value
-                yield RunSpec(
-                    self.label,
-                    self.name,
-                    self.variant,
-                    parameters,
-                    **budget,
-                    seed=seed,
-                    setting=setting,
-                    solver=self.solver,
-                )
+                    setting[f"{budget['budget_of']}.{name}" if name in swept else name] = value
+                who = (self.label, self.name, self.variant)
+                yield RunSpec(*who, parameters, **budget, seed=seed, setting=setting, solver=self.solver)
 
-    def settings(self) -> list[dict[str, Any]]:
-        """Return what tells each of the settings from the others, the budget included and the seed not."""
-        return list({json.dumps(setting): setting for setting in map(self.setting, self.expand())}.values())
+    def _budgets(self, source: AlgorithmSpec | None) -> list[dict[str, Any]]:
+        """Return the attributes of a run that concern its budget, for each budget."""
+        if not isinstance(self.budget, FractionBudget):
+            sizes = cast("tuple[int | None, ...] | None", self.budget) or (None,)
+            return [{"budget": size, "budget_fraction": None} for size in sizes]
+        settings = [source.source_setting(run) for run in source.expand()] if source else [{}]
+        distinct = {json.dumps(setting): setting for setting in settings}
+        return [
+            {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
+            for setting, fraction in itertools.product(distinct.values(), self.budget.fractions)
+        ]
 
-    def setting(self, spec: RunSpec) -> dict[str, Any]:
-        """Return what tells the setting of one of the runs from those of the others, formulas as typed."""
-        chosen = {name: spec.typed.get(name, spec.parameters[name]) for name in self.swept}
+    def source_setting(self, run: RunSpec) -> dict[str, Any]:
+        """Return the `RunSpec.budget_setting` of budgets that are a fraction of one of this algorithm's runs."""
         several = isinstance(self.budget, tuple) and len(self.budget) > 1
-        return chosen | ({"budget": spec.budget} if several else {})
+        return run.setting | ({"budget": run.budget} if several else {})
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published number of a table.
+
+    Attributes
+    ----------
+    dataset, label : str
+    value : float
+        Errors are in percent.
+    budget : int, >= 1, or None
+        None if the number is for every budget, or for a ``budget_fraction``.
+    budget_fraction : float, > 0, or None
+    setting : str or None
+        As `setting_text` writes it; None if the number is for every setting.
+    sd : float, >= 0, or None
+        The published standard deviation.
+    """
+
+    dataset: str
+    label: str
+    value: float
+    budget: int | None = None
+    budget_fraction: float | None = None
+    setting: str | None = None
+    sd: float | None = None
 
 
 class ChooseSpec(_Spec):
-    """How a table chooses among an algorithm's settings, for each dataset and budget on its own.
+    """How a table chooses among an algorithm's settings, separately for each dataset and budget.
 
     Attributes
     ----------
     by : {"online_error", "prefix", "printed"}
-        The lowest mean online error, which is hindsight; for each stream the fewest mistakes in its first tenth, scored
-        on the rest; or the mean of ``quantity`` that is nearest to the printed one.
+        ``online_error``: the lowest mean online error (in hindsight). ``prefix``: for each stream, the fewest mistakes
+        in its first tenth; errors are then those of the rest. ``printed``: the mean of ``quantity`` that is nearest to
+        its published value.
     quantity : {"margin_updates", "support_size"} or None
-        With ``printed``.
+        Only with ``printed``.
     expected : str or None
-        With ``printed``: the file of its printed numbers, as typed.
-    expected_rows : tuple of dict
-        As in `TableSpec`.
+        Only with ``printed``: the file of the published values of ``quantity``, as typed.
+    published : tuple of Published
+        The content of ``expected``.
     """
 
     by: Literal["online_error", "prefix", "printed"]
     quantity: Literal["margin_updates", "support_size"] | None = None
     expected: Text | None = None
-    expected_rows: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
+    published: tuple[Published, ...] = Field(default=(), exclude=True)
 
 
 class TableSpec(_Spec):
@@ -338,26 +357,25 @@ class TableSpec(_Spec):
     name : str
     caption : str or None
     expected : str or None
-        The file of the printed numbers, as typed: relative to the config's folder.
+        The file of the published numbers, as typed: relative to the config's folder.
     columns, rows : tuple of str or None
         Labels of algorithms and of datasets, in order; None for all.
     quantity : Quantity
-        What is shown; errors in percent. ``objective`` and ``gap`` (to the best known optimum) are of solvers.
+        What is shown; errors are in percent. ``objective`` and ``gap`` (to the best known optimum) are for solvers.
     choose : ChooseSpec or None
         How to choose among settings; None shows all of them.
     relative_to : str or None
-        The algorithm by whose ratio, ours / printed, the others' are also divided; with ``seconds_ratio`` the one whose
-        seconds, ours and printed, the others' are divided by.
+        A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
+        algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
     tolerance : float, > 0, or None
-        The relative difference from the print above which a cell is listed; None leaves it to ``tolerance_sd``.
+        Cells that differ from the published value by more than this fraction are listed; None if only
+        ``tolerance_sd`` matters. By default 0.05, or None if ``tolerance_sd`` is given.
     tolerance_sd : float, > 0, or None
-        The same in printed standard deviations, where the print has one.
+        The same in published standard deviations, for numbers published with one.
     aliases : dict of str to str
-        Label or dataset -> the one in ``expected`` to compare it with.
-    expected_rows : tuple of dict
-        ``dataset``, ``label``, ``budget`` (int or None), ``budget_fraction`` (float or None), ``setting`` (str or
-        None), ``value`` (float) and, where printed, ``sd`` (float) of each printed number; online errors stand under
-        ``online_error_percent``, too.
+        Label or dataset -> the label or dataset in ``expected`` to compare it with.
+    published : tuple of Published
+        The content of ``expected``.
     """
 
     name: FileName
@@ -371,7 +389,12 @@ class TableSpec(_Spec):
     tolerance: Positive | None = 0.05
     tolerance_sd: Positive | None = None
     aliases: dict[str, str] = {}
-    expected_rows: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
+    published: tuple[Published, ...] = Field(default=(), exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_default_beside_tolerance_sd(cls, data: Any) -> Any:
+        return {"tolerance": None, **data} if isinstance(data, dict) and data.get("tolerance_sd") else data
 
 
 class FigureSpec(_Spec):
@@ -384,16 +407,16 @@ class FigureSpec(_Spec):
     dataset : str
         Its label.
     lines : tuple of str
-        Labels of algorithms, a line each.
+        Labels of algorithms, one line each.
     point : str or None
         The algorithm shown as a single point.
     band : tuple of str
         Algorithms whose range over seeds is shaded.
     x : {"budget", "budget_fraction", "rounds", "support_size", "seconds"}
-        ``seconds`` is of solvers.
+        ``seconds`` is for solvers.
     y : {"online_error", "support_size", "test_error", "last_test_error", "gap"}
     log_x : bool or None
-        Whether the horizontal axis is logarithmic; None leaves it to the figure.
+        Whether the horizontal axis is logarithmic; None if the figure decides.
     """
 
     name: FileName
@@ -408,7 +431,7 @@ class FigureSpec(_Spec):
 
 
 class FindingSpec(_Spec):
-    """What is known of some cells; a selector left out chooses all.
+    """An explanation of some cells; a selector that is None selects all.
 
     Attributes
     ----------
@@ -429,7 +452,7 @@ class FindingSpec(_Spec):
 
 
 class ReportSpec(_Spec):
-    """What the report shows beside the runs themselves."""
+    """What the report shows: tables, figures, choices made where a paper leaves them open, and findings."""
 
     tables: tuple[TableSpec, ...] = ()
     figures: tuple[FigureSpec, ...] = ()
@@ -438,7 +461,7 @@ class ReportSpec(_Spec):
 
 
 class Profile(_Spec):
-    """Caps for a shorter run: at most so many of each; None for no cap."""
+    """Caps for a shorter run, the most of each; None for no cap."""
 
     n_examples: Count | None = None
     tasks: Count | None = None
@@ -452,36 +475,36 @@ class Config(_Spec):
     Attributes
     ----------
     name : str
-        The results folder.
+        The name of the results folder.
     source, description : str
     seed : int, >= 0
-        Everything random about the streams depends on it.
+        All randomness of the streams depends on it.
     datasets : tuple of DatasetSpec
-        Each with its own ``kernel`` and ``repetitions``, the config's filled in.
+        ``kernel`` and ``repetitions`` of each are filled in.
     kernel : KernelSpec or None
     tie : {"mistake", "positive"}
-        What a score of exactly 0 is.
+        Whether a score of exactly 0 is a mistake or predicts +1.
     dtype : {"float64", "float32"}
     repetitions : int, >= 1
     alone : bool
-        Every run has a job of its own, as solvers always have: learners of a stream then share no kernel values, and
-        their seconds can be compared.
+        Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
+        seconds can be compared.
     algorithms : tuple of AlgorithmSpec
     report : ReportSpec
     profiles : dict of str to Profile
-        As typed; the chosen one has been applied.
+        As typed.
     profile : str
-        The chosen one; ``full`` is the whole config.
+        The profile that has been applied; ``full`` is the whole config.
     tasks : int, >= 1, or None
         The profile's cap on the tasks of a dataset.
     file, text : str
-        Where the config was read, as typed, and what it says; empty in one read back from a manifest.
+        The path of the config, as typed, and its text; empty if the config comes from a manifest.
     """
 
     name: FileName
     source: str = ""
     description: str = ""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     datasets: tuple[DatasetSpec, ...]
     kernel: KernelSpec | None = None
     tie: Literal["mistake", "positive"] = "mistake"
@@ -498,7 +521,7 @@ class Config(_Spec):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Config:
-        # The reader has better sentences; these are for manifests.
+        # For manifests; the reader of YAML has better messages.
         labels = {algorithm.label for algorithm in self.algorithms}
         for algorithm in self.algorithms:
             if isinstance(algorithm.budget, FractionBudget) and algorithm.budget.of not in labels:
@@ -511,25 +534,25 @@ class Config(_Spec):
 
     @property
     def multiclass(self) -> bool:
-        """Whether the tasks have several classes: all of a config's, or none."""
+        """Whether the tasks have several classes: either all tasks of a config or none."""
         return any(dataset.task == "multiclass" for dataset in self.datasets)
 
     @property
     def solvers(self) -> bool:
-        """Whether the algorithms are batch solvers: all of a config's, or none."""
+        """Whether the algorithms are batch solvers: either all algorithms of a config or none."""
         return any(algorithm.solver for algorithm in self.algorithms)
 
     @property
     def timed(self) -> bool:
-        """Whether seconds are compared, so that each run has a job of its own and one is made at a time."""
+        """Whether seconds are compared, so that each run has its own job and only one runs at a time."""
         return self.alone or self.solvers
 
     def on(self, dataset: str) -> dict[str, AlgorithmSpec]:
-        """Return every algorithm, by label, with the values that the dataset of this label has."""
+        """Return every algorithm, by label, with the values for one dataset, given by its label."""
         return {algorithm.label: algorithm.on(dataset) for algorithm in self.algorithms}
 
     def expand(self, dataset: str | None = None) -> Iterator[RunSpec]:
-        """Yield every algorithm with every setting on a dataset, in the order of the config; None for the first one."""
+        """Yield all runs on one stream of a dataset (a label; None for the first one), in the order of the config."""
         by_label = self.on(self.datasets[0].label if dataset is None else dataset)
         for algorithm in by_label.values():
             of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
@@ -537,7 +560,7 @@ class Config(_Spec):
                 yield replace(spec, multiclass=self.multiclass)
 
     def resolved(self) -> dict[str, Any]:
-        """Return the config as plain JSON, defaults filled in, paths as typed; printed numbers are not part of it."""
+        """Return the config as plain JSON, with defaults, and paths as typed; published numbers are not included."""
         data = self.model_dump(mode="json")
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
@@ -546,11 +569,11 @@ class Config(_Spec):
 
     @classmethod
     def from_resolved(cls, data: dict[str, Any]) -> Config:
-        """Return the config that `resolved` gave; its files are not looked for."""
+        """Return the config from what `resolved` returned; its files need not exist."""
         return cls.model_validate_json(json.dumps(data))
 
     def apply_profile(self, name: str) -> Config:
-        """Return the config under the caps of one of its profiles.
+        """Return the config with the caps of one of its profiles.
 
         Raises
         ------
@@ -561,8 +584,7 @@ class Config(_Spec):
             return self
         if name not in self.profiles:
             known = ["full", *self.profiles]
-            listed = f"  (allowed: {', '.join(known)})"
-            raise InputError(f"{self.file}: unknown profile {name!r}{nearest(name, known)}{listed}")
+            raise InputError(f"{self.file}: unknown profile {name!r}{nearest(name, known)}{allowed_names(known)}")
         caps = self.profiles[name]
 
         def capped(dataset: DatasetSpec) -> DatasetSpec:
@@ -587,7 +609,7 @@ class Config(_Spec):
 
 
 def setting_text(parameters: dict[str, Any]) -> str:
-    """Return values of parameters as tables and figures show them, e.g. ``eta=0.1, C=2``."""
+    """Return parameters and their values as tables and figures show them, e.g. ``eta=0.1, C=2``."""
     return ", ".join(f"{name}={value_text(value)}" for name, value in parameters.items())
 
 

@@ -1,17 +1,21 @@
-"""YAML read strictly: no key twice, numbers and booleans as YAML 1.2 has them, and the line of every value."""
+"""Strict YAML: no key twice, numbers and booleans as in YAML 1.2, and the line of every value."""
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from budgetrun.errors import InputError
+
 KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
+_LONGEST = 60
 
 
 class Problem(NamedTuple):
@@ -28,18 +32,17 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """What a YAML text holds.
+    """The content of a YAML text.
 
     Attributes
     ----------
     data : dict, list, str, int, float, bool or None
-        The content as plain data; None if the text is no YAML at all (`problems` says why). Of a key given twice the
-        first value stands.
+        Plain data; None if the text is not YAML (`problems` says why). If a key is given twice, its first value counts.
     lines : dict
-        The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or
-        where an item of a list begins.
+        The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
+        line where an item of a list begins.
     problems : list of Problem
-        Every duplicate key, every tag, or the one place where the text stops being YAML.
+        Every duplicate key and every tag, or the one place where the text is not YAML.
     """
 
     data: Any
@@ -47,100 +50,156 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, path: KeyPath) -> int:
-        """Return the line of a path; of what holds it, if it is not there itself."""
+        """Return the line of a path, or of the nearest value around it if the path does not exist."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
 def dotted(path: KeyPath) -> str:
-    """Return a path as people write it: ``("algorithms", 1, "budget")`` is ``algorithms[1].budget``."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+    """Return a path in the usual notation: ``("algorithms", 1, "budget")`` is ``algorithms[1].budget``."""
+    keys = (f"[{key}]" if isinstance(key, int) else f".{shortened(str(key))}" for key in path)
+    return "".join(keys).removeprefix(".")
+
+
+def shortened(text: str) -> str:
+    """Return a text for a message: its beginning, if it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    InputError
+        It is a folder, not UTF-8 text, or cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; name a file in it") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is a binary file, not YAML text; name another file")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+
+
+def load(path: Path) -> Any:
+    """Return the data of a YAML file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is not strict YAML: one line per problem.
+    """
+    document = parse(read_text(path))
+    if document.problems:
+        raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))
+    return document.data
 
 
 def parse(text: str) -> Document:
-    """Read one YAML document; nothing is raised, what is wrong stands in the document's `problems`.
+    """Read one YAML document. Nothing is raised: the document's `problems` list what is wrong.
 
-    ``1e-3`` is a number, ``on`` and ``yes`` and dates are text, only ``true`` and ``false`` are booleans. Anchors and
+    ``1e-3`` is a number; ``on``, ``yes`` and dates are text; only ``true`` and ``false`` are booleans. Anchors and
     aliases are allowed; tags, complex keys and merge keys are not.
     """
+    builder = _Builder()
     try:
         node = yaml.compose(text, Loader=_Loader)
+        data = None if node is None else builder.build(node, (), ())
     except yaml.MarkedYAMLError as error:
         return Document(None, {}, [_syntax_problem(error)])
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        text = f"not valid YAML: character #x{error.character:04x} is not allowed"
-        return Document(None, {}, [Problem(line, (), text)])
-    builder = _Builder()
-    data = None if node is None else builder.build(node, (), ())
+        what = f"not valid YAML: character #x{error.character:04x} is not allowed"
+        return Document(None, {}, [Problem(text.count("\n", 0, error.position) + 1, (), what)])
+    except RecursionError:
+        return Document(None, {}, [Problem(1, (), "not valid YAML: nested too deeply")])
     return Document(data, builder.lines, builder.problems)
 
 
+def _integer(text: str) -> int:
+    return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+
+
+def _float(text: str) -> float:
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+# YAML 1.2's core schema, as PyYAML has that of 1.1: the pattern of each type, its first characters, its conversion.
+_SCALARS: dict[str, tuple[str, list[str], Callable[[str], Any]]] = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""], lambda text: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", [*"tTfF"], lambda text: {"true": True, "false": False}[text.lower()]),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", [*"-+0123456789"], _integer),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        [*"-+.0123456789"],
+        _float,
+    ),
+}
+_CONVERT: dict[str, Callable[[str], Any]] = {_TAG + name: row[2] for name, row in _SCALARS.items()}
+_CONVERT[f"{_TAG}str"] = str
+
+
 class _Loader(yaml.SafeLoader):
-    # YAML 1.2's core schema instead of PyYAML's 1.1.
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
 
-for _name, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
-    (
-        "float",
-        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-        list("-+.0123456789"),
-    ),
-):
+for _name, (_pattern, _first, _) in _SCALARS.items():
     _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)
 
 
 class _Builder:
-    """Plain data from YAML nodes, with the line of every path."""
+    """Turns YAML nodes into plain data and notes the line of every path."""
 
     def __init__(self) -> None:
         self.lines: dict[KeyPath, int] = {(): 1}
         self.problems: list[Problem] = []
 
-    def build(self, node: yaml.Node, path: KeyPath, holders: tuple[yaml.Node, ...]) -> Any:
-        if any(node is holder for holder in holders):
-            self._note(node, path, "this alias stands for something that contains it")
+    def build(self, node: yaml.Node, path: KeyPath, parents: tuple[yaml.Node, ...]) -> Any:
+        if any(node is parent for parent in parents):
+            self._add(node, path, "this alias stands for something that contains it")
             return None
-        holders = (*holders, node)
+        parents = (*parents, node)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
-            return self._mapping(node, path, holders)
+            return self._mapping(node, path, parents)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
             items = []
             for index, item in enumerate(node.value):
                 here = (*path, index)
                 self.lines[here] = _line(item)
-                items.append(self.build(item, here, holders))
+                items.append(self.build(item, here, parents))
             return items
         if isinstance(node, yaml.ScalarNode):
             try:
-                return _scalar(node)
+                return _CONVERT[node.tag](node.value)
             except (KeyError, ValueError):
                 pass
         tag = node.tag.replace(_TAG, "!!")
-        self._note(node, path, f"tag {tag!r} cannot be used here; write the plain value")
+        self._add(node, path, f"tag {tag!r} cannot be used here; write the plain value")
         return None
 
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath, holders: tuple[yaml.Node, ...]) -> dict[Any, Any]:
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath, parents: tuple[yaml.Node, ...]) -> dict[Any, Any]:
         mapping: dict[Any, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self._note(key_node, path, "a key must be text or a number")
+                self._add(key_node, path, "a key must be text or a number")
                 continue
-            key = self.build(key_node, path, holders)
+            key = self.build(key_node, path, parents)
             here = (*path, key)
             if key in mapping:
-                self._note(key_node, here, f"key given twice, first on line {self.lines[here]}")
+                self._add(key_node, here, f"key given twice, first on line {self.lines[here]}")
                 continue
             self.lines[here] = _line(key_node)
-            mapping[key] = self.build(value_node, here, holders)
+            mapping[key] = self.build(value_node, here, parents)
         return mapping
 
-    def _note(self, node: yaml.Node, path: KeyPath, text: str) -> None:
+    def _add(self, node: yaml.Node, path: KeyPath, text: str) -> None:
         self.problems.append(Problem(_line(node), path, text))
 
 
@@ -148,28 +207,9 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
-    text: str = node.value
-    match node.tag.removeprefix(_TAG):
-        case "str":
-            return text
-        case "null":
-            return None
-        case "bool":
-            return {"true": True, "false": False}[text.lower()]
-        case "int":
-            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-        case "float":
-            special = text.lower().lstrip("+-").removeprefix(".")
-            if special == "inf":
-                return -math.inf if text.startswith("-") else math.inf
-            return float(special if special == "nan" else text)
-    raise KeyError(node.tag)
-
-
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
-    text = f"not valid YAML: {error.problem or error.context}"
+    text = f"not valid YAML: {shortened(error.problem or error.context or '')}"
     if "'\\t'" in text:
         text += "; indent with spaces, not tabs"
     if error.context and error.problem and error.context_mark:

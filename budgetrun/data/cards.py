@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from budgetrun.config.yaml import dotted, parse
+from budgetrun.config import yaml
 from budgetrun.data.formats import LabelColumn, all_formats
 from budgetrun.errors import InputError
 from budgetrun.paths import own_folder
@@ -190,13 +190,10 @@ def _folder() -> Path:
 
 @lru_cache(maxsize=64)
 def _read_card(path: Path) -> Card:
-    document = parse(path.read_text(encoding="utf-8"))
-    if document.problems:
-        raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))
     try:
-        read = Card.model_validate(document.data)
+        read = Card.model_validate(yaml.load(path))
     except ValidationError as error:
-        faults = [(dotted(fault["loc"]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+        faults = [(yaml.dotted(fault["loc"]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
         told = "; ".join(f"{where}: {fault}" if where else fault for where, fault in faults)
         raise InputError(f"{path}: not a dataset card: {told}") from error
     if read.name != path.stem:

@@ -47,13 +47,7 @@ def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
 
 def build(spec: RunSpec) -> Any:
     """Return the learner or solver of a run, ready for its first round."""
-    algorithm: Any = algorithm_of(spec)
-    parameters = dict(spec.parameters)
-    if spec.budget is not None:
-        parameters["budget"] = spec.budget
-    if algorithm.draws:
-        parameters["seed"] = spec.seed
-    return algorithm(**parameters)
+    return spec.build(algorithm_of(spec))
 
 
 def revisions(spec: RunSpec, dataset: DatasetSpec, kernel: Kernel, info: StreamInfo) -> list[str]:

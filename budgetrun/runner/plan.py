@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
 from collections import defaultdict
@@ -209,9 +208,8 @@ def _info(
     own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
     if known is not None and not all(path.is_file() for path in own_files):
         return known
-    unverified = {"verify": False} if "verify" in inspect.signature(stream_info).parameters else {}
     try:
-        return stream_info(dataset, data_dir, download, **unverified)
+        return stream_info(dataset, data_dir, download, verify=False)
     except DataMissingError:
         if known is None:
             raise
@@ -253,7 +251,7 @@ def _runs(
         run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source_id, source_spec)
         if spec.budget_of is None:
             # Budgets follow the first seed of a setting.
-            sources.setdefault((spec.label, json.dumps(algorithms[spec.label].setting(spec))), run)
+            sources.setdefault((spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), run)
     return [runs[i] for i in range(len(specs))]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun import __version__
+from budgetrun.config.published import manifest_entries
 from budgetrun.paths import checkout
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Plan, Run, make_plan
@@ -44,8 +45,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "config": config.resolved(),
         "config_text": config.text,
         "config_file": config.file,
-        "expected": {table.name: list(table.expected_rows) for table in config.report.tables},
-        "choose_expected": {t.name: list(t.choose.expected_rows) for t in config.report.tables if t.choose},
+        **manifest_entries(config.report),
         "profile": config.profile,
         "seed": config.seed,
         "versions": versions(*(["numba"] if config.solvers else [])),

@@ -1,5 +1,10 @@
 """Configs of solvers: what they may ask for, and the whole message of each mistake."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
 import pytest
 from sweeping import written
 
@@ -7,40 +12,40 @@ from budgetrun import config as config_module
 from budgetrun.config.schema import Config
 from budgetrun.errors import InputError
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "name": "solved",
     "datasets": [{"name": "noisy_gaussians", "label": "clouds"}],
     "kernel": {"name": "linear"},
     "algorithms": [{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "seeds": 3}],
 }
-LEARNING = {
+LEARNING: dict[str, Any] = {
     "datasets": GOOD["datasets"],
     "kernel": {"name": "gaussian", "gamma": 1},
     "algorithms": [{"name": "rbp", "budget": 3}],
 }
-MPU = {"algorithms": [{"name": "mpu"}]}
+MPU: dict[str, Any] = {"algorithms": [{"name": "mpu"}]}
 
 
-def load(tmp_path, **changes):
+def load(tmp_path: Path, **changes: Any) -> Config:
     return config_module.load(written(tmp_path, GOOD | changes))
 
 
-def problems(tmp_path, **changes):
+def problems(tmp_path: Path, **changes: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
         load(tmp_path, **changes)
     # Without the file and the line.
     return [line.split(": ", 1)[1] for line in str(caught.value).splitlines()]
 
 
-def table(**given):
+def table(**given: Any) -> dict[str, Any]:
     return {"report": {"tables": [{"name": "t", **given}]}}
 
 
-def figure(**given):
+def figure(**given: Any) -> dict[str, Any]:
     return {"report": {"figures": [{"name": "f", "dataset": "clouds", "lines": ["mpu"], **given}]}}
 
 
-def test_solvers_are_swept_like_learners(tmp_path):
+def test_solvers_are_swept_like_learners(tmp_path: Path) -> None:
     config = load(tmp_path)
     assert config.solvers
     specs = list(config.expand())
@@ -52,7 +57,7 @@ def test_solvers_are_swept_like_learners(tmp_path):
     assert not load(tmp_path, **LEARNING).solvers
 
 
-def test_what_is_shown_by_default(tmp_path):
+def test_what_is_shown_by_default(tmp_path: Path) -> None:
     shown = load(tmp_path, report={"tables": [{"name": "t"}], **figure()["report"]}).report
     assert shown.tables[0].quantity == "objective"
     assert (shown.figures[0].x, shown.figures[0].y) == ("seconds", "gap")
@@ -62,7 +67,7 @@ def test_what_is_shown_by_default(tmp_path):
     assert (learnt.report.figures[0].x, learnt.report.figures[0].y) == ("budget", "online_error")
 
 
-MISTAKES = [
+MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"algorithms": [{"name": "mpu"}, {"name": "perceptron"}, {"name": "rbp", "budget": 3}]},
         "algorithms[1].name: 'perceptron' is a learner, and 'mpu' a solver; "
@@ -105,6 +110,10 @@ MISTAKES = [
         "algorithms[0].name: unknown 'mpus'; did you mean 'mpu'?  (budgetrun list algorithms)",
     ),
     (
+        {"algorithms": [{"name": "mpu"}, {"name": ["dcd"]}]},
+        "algorithms[1].name: must be a name, got a list  (budgetrun list algorithms)",
+    ),
+    (
         MPU | table(quantity="online_error"),
         "report.tables[0].quantity: must be one of objective, gap, seconds_ratio, seconds, support_size, "
         "last_test_error, as the algorithms are solvers, got 'online_error'",
@@ -121,7 +130,7 @@ MISTAKES = [
     ),
     (
         MPU | figure(x="budget"),
-        "report.figures[0].x: must be another, got 'budget'; the algorithms are solvers: write x: seconds",
+        "report.figures[0].x: must be seconds, as the algorithms are solvers, got 'budget'",
     ),
     (
         MPU | figure(x="seconds", y="online_error"),
@@ -134,29 +143,30 @@ MISTAKES = [
     ),
     (
         LEARNING | figure(lines=["rbp"], x="seconds"),
-        "report.figures[0].x: must be another, got 'seconds'; the algorithms are learners, and seconds go with solvers",
+        "report.figures[0].x: must be one of budget, budget_fraction, rounds, support_size, as the algorithms are "
+        "learners, got 'seconds'",
     ),
 ]
 
 
 @pytest.mark.parametrize(("changes", "message"), MISTAKES)
-def test_each_mistake_has_its_message(tmp_path, changes, message):
+def test_each_mistake_has_its_message(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     assert problems(tmp_path, **changes) == [message]
 
 
-def test_mpu_takes_any_kernel(tmp_path):
+def test_mpu_takes_any_kernel(tmp_path: Path) -> None:
     assert load(tmp_path, **MPU, kernel={"name": "gaussian", "gamma": 1}).solvers
 
 
 @pytest.mark.parametrize("name", ["mpu_table1", "mpu_table2"])
-def test_configs_of_the_tables(name):
+def test_configs_of_the_tables(name: str) -> None:
     config = config_module.load(name)
     assert [a.label for a in config.algorithms][:4] == ["mpu", "dcd", "svm_perf", "pegasos"]
     assert config.solvers
     labels = [dataset.label for dataset in config.datasets]
-    printed = {row["dataset"] for table in config.report.tables for row in table.expected_rows}
-    assert printed == set(labels[:9])
+    published = {row.dataset for table in config.report.tables for row in table.published}
+    assert published == set(labels[:9])
     seconds = [table for table in config.report.tables if table.quantity == "seconds_ratio"]
     assert len(seconds) == 1
-    assert len(seconds[0].expected_rows) == 36
+    assert len(seconds[0].published) == 36
     assert config_module.load(name, "ci").datasets[0].n_examples == 2000

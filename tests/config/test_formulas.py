@@ -4,11 +4,10 @@ import re
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator
-from pydantic import Field as Limits
+from pydantic import AfterValidator, Field
 
 from budgetrun.config.formulas import is_formula, problem
-from budgetrun.config.problems import Field
+from budgetrun.config.problems import ValueType
 from budgetrun.expressions import Formula
 
 
@@ -59,8 +58,8 @@ def _even(number: int) -> int:
     [
         (float, True, False),
         (float | None, True, False),
-        (Annotated[float, Limits(gt=0)], True, False),
-        (Annotated[int, Limits(ge=1), AfterValidator(_even)], True, True),
+        (Annotated[float, Field(gt=0)], True, False),
+        (Annotated[int, Field(ge=1), AfterValidator(_even)], True, True),
         (float | Literal["kept"], False, False),
         (float | str, False, False),
         (str | None, False, True),
@@ -71,15 +70,15 @@ def _even(number: int) -> int:
     ],
 )
 def test_formulas_stand_where_a_number_and_no_text_can(annotation: Any, takes: bool, whole: bool) -> None:
-    field = Field(annotation)
-    assert field.takes_formulas == takes
-    assert field.is_whole == whole
-    assert is_formula("1 / T", field) == takes
-    assert not is_formula(0.5, field)
-    assert not is_formula("0.5", field)
+    wanted = ValueType(annotation)
+    assert wanted.takes_formulas == takes
+    assert wanted.is_whole == whole
+    assert is_formula("1 / T", wanted) == takes
+    assert not is_formula(0.5, wanted)
+    assert not is_formula("0.5", wanted)
 
 
 def test_the_sentence_says_what_else_may_stand_there() -> None:
-    field = Field(Annotated[float, Limits(gt=0)])
-    assert problem("1 / T", field) == ""
-    assert problem("1 / 3", field) == "must be a number > 0, or a formula in T: '1 / 3' has no T"
+    wanted = ValueType(Annotated[float, Field(gt=0)])
+    assert problem("1 / T", wanted) == ""
+    assert problem("1 / 3", wanted) == "must be a number > 0, or a formula in T: '1 / 3' has no T"

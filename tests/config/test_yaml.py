@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
-from budgetrun.config.yaml import dotted, parse
+from budgetrun.config.yaml import dotted, load, parse
+from budgetrun.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -134,3 +136,20 @@ def test_the_first_of_two_values_stands() -> None:
 def test_dotted() -> None:
     assert dotted(("algorithms", 1, "budget", "fractions", 0)) == "algorithms[1].budget.fractions[0]"
     assert dotted(()) == ""
+
+
+def test_a_file_is_loaded_or_each_problem_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "card.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1e-3\r\nb: on\r\n")
+    assert load(path) == {"a": 0.001, "b": "on"}
+    path.write_text("a: 1\na: 2\nb: !c d\n")
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value).split("\n") == [
+        f"{path}:2: a: key given twice, first on line 1",
+        f"{path}:3: b: tag '!c' cannot be used here; write the plain value",
+    ]
+    with pytest.raises(InputError, match=r": cannot be read \(No such file or directory\)$"):
+        load(tmp_path / "none.yaml")
+    with pytest.raises(InputError, match=r": is a folder; name a file in it$"):
+        load(tmp_path)

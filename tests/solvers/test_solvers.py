@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from solvers.conftest import blobs, grid
 
-from budgetrun.config.problems import Field
+from budgetrun.config.problems import ValueType
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.solvers import find, parameters, registry
@@ -89,7 +89,7 @@ def test_watching_changes_nothing(name):
 @pytest.mark.parametrize("name", EXPECTED)
 def test_parameters_have_words(name):
     for parameter in parameters(find(name)).values():
-        assert Field(parameter.annotation).wanted
+        assert ValueType(parameter.annotation).wanted
         assert parameter.default is not parameter.empty
     assert {"C", "accuracy"} <= set(parameters(find(name)))
     assert ("seed" in parameters(find(name))) == find(name).draws

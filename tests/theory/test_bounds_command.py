@@ -186,9 +186,7 @@ def test_results_without_curves(command, results):
 def test_wrong_folder(command, tmp_path):
     code, out, err = command(tmp_path / "nowhere")
     assert (code, out) == (2, "")
-    assert err == (
-        f"{tmp_path / 'nowhere'}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n"
-    )
+    assert err == (f"{tmp_path / 'nowhere'}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n")
 
 
 def test_folder_of_folders(command, results):

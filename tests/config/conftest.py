@@ -1,0 +1,33 @@
+"""The folder in which demo configs are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from config.demo import PRINTED, Drawing, Fast, ManyClasses, Perceptron, Ranking, Slow
+
+from budgetrun import learners
+
+
+@pytest.fixture
+def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with data, published numbers, cards and packaged configs, and with stand-in learners."""
+    work = tmp_path / "work"
+    for folder in ("work", "configs", "datasets"):
+        (tmp_path / folder).mkdir()
+    (work / "stream.csv").write_text("1,0\n-1,1\n")
+    (work / "printed.csv").write_text(PRINTED)
+    (tmp_path / "datasets" / "digits.yaml").write_text("format: idx\n")
+    (tmp_path / "datasets" / "clouds.yaml").write_text("format: generated\n")
+    (tmp_path / "configs" / "quickstart.yaml").write_text(
+        "name: quickstart\nsource: A paper\ndatasets: [{name: digits}]\nkernel: {name: linear}\n"
+        "algorithms: [{name: perceptron}]\n"
+    )
+    (tmp_path / "configs" / "torn.yaml").write_text("name: [")
+    monkeypatch.chdir(work)
+    for module in ("reader", "datasets"):
+        monkeypatch.setattr(f"budgetrun.config.{module}.own_folder", tmp_path.joinpath)
+    known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
+    several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
+    monkeypatch.setattr(learners, "registry", lambda multiclass=False: several if multiclass else known)
