@@ -10,13 +10,13 @@ import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-Rows = np.ndarray | sp.csr_array
+Rows: TypeAlias = np.ndarray | sp.csr_array
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Degree = Annotated[int, Field(ge=1)]
 Offset = Annotated[
