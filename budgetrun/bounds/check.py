@@ -173,7 +173,7 @@ def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> N
     if recorded.get("sha256") not in (None, found):
         raise InputError(
             f"the data of '{spec.label}' are not those of the runs in {results.folder} (sha256 {found[:12]}, but the "
-            f"runs had {recorded['sha256'][:12]}); give the folder with the right data as --data, or run the sweep again"
+            f"runs had {recorded['sha256'][:12]}); give the folder with their data as --data, or run the sweep again"
         )
 
 
@@ -250,10 +250,7 @@ def _learner_row(group: list[_Entry], bound: Bound, competitors: dict[str, Compe
     run = replace(group[0].run, mistakes=float(counts.mean()))
     verdict = bound.check(run, competitors.get(group[0].row["task"]))
     if _is_on_mean(bound) and verdict.applies:
-        if len(group) > 1:
-            verdict = replace(verdict, lower=_lower_end(counts))
-        else:
-            verdict = replace(verdict, reason=NO_SEEDS)
+        verdict = replace(verdict, lower=_lower_end(counts)) if len(group) > 1 else replace(verdict, reason=NO_SEEDS)
     return _row([entry.row for entry in group], verdict, bound, run)
 
 

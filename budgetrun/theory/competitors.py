@@ -71,14 +71,14 @@ class Competitor:
         return losses
 
     def losses_so_far(self, norm: float, rounds: NDArray[np.int64], normalised: bool = False) -> Floats:
-        """Return the sums of hinge losses over the first ``rounds`` rounds, scaled to one norm; shaped as ``rounds``."""
+        """Return sums of hinge losses over the first ``rounds`` rounds, scaled to one norm; shaped like ``rounds``."""
         margins = self.margins / self.lengths if normalised else self.margins
         scale = norm / self.norm if self.norm else 0.0
         sums: Floats = np.cumsum(np.maximum(0.0, 1 - scale * margins))
         return sums[rounds - 1]
 
     def shift_at(self, norm: Floats | float) -> Floats:
-        """Return how far g moves when scaled to each of these norms, or to this one; shaped as ``norm``."""
+        """Return how far g moves when scaled to each of these norms, or to this one; shaped like ``norm``."""
         return np.asarray(norm) * (self.shift / self.norm if self.norm else 0.0)
 
     def grid(self, largest: float) -> Floats:
