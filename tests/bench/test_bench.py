@@ -68,7 +68,7 @@ def made_stream(spec, seed, repetition, data_dir):
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(run, "QUICK", TINY)
-    for module in (comparisons, projections, solvers):
+    for module in (comparisons, solvers):
         monkeypatch.setattr(module, "open_stream", made_stream)
 
 
@@ -159,11 +159,11 @@ def test_different_mistakes_are_an_error():
 def test_different_rounds_are_an_error():
     timing.check_rounds("here", ([3, 4], [4]), ([3, 4], [4]))
     with pytest.raises(
-        timing.DifferentMistakes, match=r"^here: mistakes of the engine and of the plain loop part in round 4$"
+        timing.DifferentMistakes, match=r"^here: mistakes of the engine and of the plain loop differ in round 4$"
     ):
         timing.check_rounds("here", ([3, 4, 8], [3]), ([3, 5, 8], [3]))
     with pytest.raises(
-        timing.DifferentMistakes, match="support sets of the engine and of the plain loop part in round 3"
+        timing.DifferentMistakes, match="support sets of the engine and of the plain loop differ in round 3"
     ):
         timing.check_rounds("here", ([3, 4], [3, 4]), ([3, 4], [4]))
 
@@ -231,7 +231,7 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     def missing(*_):
         raise DataMissingError("put a9a.xz there")
 
-    for module in (comparisons, projections, solvers):
+    for module in (comparisons, solvers):
         monkeypatch.setattr(module, "open_stream", missing)
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
