@@ -191,7 +191,7 @@ def _checked(solver: Solver, X: Rows, y: Labels, kernel: Kernel) -> Rows:
         one class.
     """
     if kernel.name not in solver.kernels:
-        raise InputError(f"{solver.name} solves with the kernel {', '.join(solver.kernels)} only, got {kernel.name}")
+        raise InputError(f"{solver.name} supports only the kernel {', '.join(solver.kernels)}, got {kernel.name}")
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InputError(f"the labels must be one for each example, got {y.shape} for examples of {X.shape}")
     odd = np.setdiff1d(y, [-1, 1])

@@ -251,8 +251,8 @@ class _Run:
         """Raise an error once the largest margin is known to be tiny."""
         if self.largest_margin < _LEAST_MARGIN * math.sqrt(self.squares.max()):
             raise InputError(
-                f"the examples cannot be separated, or with a margin below {self.largest_margin:.1g} only; "
-                "hard_margin: true is for examples that can, leave it out"
+                f"the examples cannot be separated, or only with a margin below {self.largest_margin:.1g}; "
+                "hard_margin: true is for separable examples, leave it out"
             )
 
     def solution(self, done: bool, seconds: float, compile_seconds: float) -> Solution:
@@ -270,8 +270,8 @@ class _Run:
             scale = float(self.scores.min())
             if scale <= 0:
                 raise InputError(
-                    f"no weights that separate the examples were found in {self.n_epochs} epochs; a margin, if there "
-                    f"is one, is {self.largest_margin:.2g} at most, for examples of norms up to "
+                    f"no weights that separate the examples were found in {self.n_epochs} epochs; the margin, if "
+                    f"there is one, is at most {self.largest_margin:.2g}, for examples of norms up to "
                     f"{math.sqrt(self.squares.max()):.3g}: leave hard_margin out, or give more max_epochs"
                 )
             margin = scale / math.sqrt(self.norm_squared)

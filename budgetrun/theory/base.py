@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.theory.competitors import Competitor, Competitors
+from budgetrun.theory.competitors import Floats as Floats
+
 if TYPE_CHECKING:
     from budgetrun.learners.base import Learner
-    from budgetrun.theory.competitors import Competitor, Competitors
 
-Floats = NDArray[np.float64]
 Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
 # Names and variants of learners.
 Names = tuple[tuple[str, str | None], ...]

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.kernels import Kernel, Rows, squares
-from budgetrun.theory.base import Floats
 from budgetrun.theory.descent import descend
+
+Floats = NDArray[np.float64]
 
 # The most examples that competitors are trained on.
 SAMPLE = 2000

@@ -1,4 +1,4 @@
-"""`budgetrun bounds`: what it writes, says and refuses."""
+"""`budgetrun bounds`: its files, output and errors."""
 
 import csv
 import json
@@ -154,7 +154,7 @@ def test_expectation_is_violated_if_its_interval_is_above(command, results):
 
 
 def test_results_without_facts(command, results):
-    """Those of before they were recorded: what can be said without is said."""
+    """Results older than the column: bounds that need no facts are still evaluated."""
     rewrite(results, lambda row: {key: value for key, value in row.items() if key != "facts"})
     code, out, err = command(results)
     assert (code, err) == (0, "")
