@@ -1,4 +1,4 @@
-"""`budgetrun bench`: the engine beside plain loops, and beside what this machine's own rates allow."""
+"""`budgetrun bench`: the engine compared with plain loops, and with the rates that this machine allows."""
 
 from budgetrun.bench.run import run_benchmarks
 

@@ -1,4 +1,4 @@
-"""The figure of growth: five panels, log-log."""
+"""The figures of growth: log-log panels, with a line for each learner or solver and each way of running it."""
 
 from __future__ import annotations
 
@@ -8,74 +8,106 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.bench.growth import FORGETRON, PERCEPTRON, PROJECTRON, Point
+from budgetrun.bench.solver_growth import AXES as SOLVER_AXES
+from budgetrun.bench.solver_growth import KNOWN, REACHED, SOLVERS, SolverPoint
+from budgetrun.plotting import STYLE, number_log_axis, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from budgetrun.bench.solver_growth import SolverPoint
 
 AXES = {
     "rounds": "rounds T",
     "budget": "budget B",
     "features": "features d",
-    "learners": "learners over one stream",
-    "support_size": "support examples in the end, by eta",
+    "learners": "learners on one stream",
+    "support_size": "support examples at the end, by eta",
 }
-LOOKS: dict[tuple[str, str], dict[str, Any]] = {
-    (FORGETRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "-"},
-    (FORGETRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "-"},
-    (PERCEPTRON, "plain loop"): {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
-    (PERCEPTRON, "engine"): {"color": "#0072B2", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    (PROJECTRON, "plain loop"): {"color": "#D55E00", "marker": "D", "linestyle": "-"},
-    (PROJECTRON, "engine"): {"color": "#0072B2", "marker": "D", "linestyle": "-"},
+_SOLID: dict[str, Any] = {"linestyle": "-"}
+_DASHED: dict[str, Any] = {"linestyle": "--", "markerfacecolor": "white"}
+# By learner, and by side.
+_LEARNERS = {
+    FORGETRON: (("o", "s"), _SOLID),
+    PERCEPTRON: (("o", "s"), _DASHED),
+    PROJECTRON: (("D", "D"), _SOLID),
 }
-# The panels' places: the last is wide.
-_PLACES: list[Any] = [["rounds", "budget"], ["features", "learners"], ["support_size", "support_size"]]
-# A panel's height is stretched by this share, for its legend; an axis that spans more gets ticks at powers of ten only.
+_SIDES = {"plain loop": "#D55E00", "engine": "#0072B2"}
+_SOLVERS = dict(zip(SOLVERS, (("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"), ("#CC79A7", "v")), strict=True))
+_PLACES: Any = [["rounds", "budget"], ["features", "learners"], ["support_size", "support_size"]]
+# A panel is made higher by this share of its range, for the legend; an axis that spans more has ticks at powers of ten.
 _ROOM, _WIDE = 0.35, 300.0
 
 
 def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
     """Draw growth.png and growth.svg into a folder and return their paths."""
+    title = "Time of the engine and of a plain loop, one core, float64"
+    return _draw(folder / "growth", title, (10.5, 12.0), _PLACES, points)
+
+
+def draw_solver_growth(points: Sequence[SolverPoint], folder: Path) -> list[Path]:
+    """Draw solvers_growth.png and solvers_growth.svg into a folder and return their paths."""
+    title = "Time of the batch solvers, one core, generated data, C = 1"
+    return _draw(folder / "solvers_growth", title, (11.5, 6.0), [list(SOLVER_AXES)], points)
+
+
+def _draw(
+    path: Path,
+    title: str,
+    size: tuple[float, float],
+    places: Any,
+    points: Sequence[Point] | Sequence[SolverPoint],
+) -> list[Path]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from budgetrun.report.figures import DOTS_PER_INCH, STYLE
-
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.5, 12.0), layout="constrained")
-        for panel, axes in figure.subplot_mosaic(_PLACES).items():
-            _panel(axes, panel, [point for point in points if point.panel == panel])
-        figure.suptitle("Time of the engine and of a plain loop, one core, float64", x=0.01, ha="left", weight="bold")
-        paths = [folder / "growth.png", folder / "growth.svg"]
-        figure.savefig(paths[0], dpi=DOTS_PER_INCH, metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+        figure = Figure(figsize=size, layout="constrained")
+        for panel, axes in figure.subplot_mosaic(places).items():
+            learners = [point for point in points if isinstance(point, Point) and point.panel == panel]
+            solvers = [point for point in points if isinstance(point, SolverPoint) and point.panel == panel]
+            if learners:
+                _learner_panel(axes, str(panel), learners)
+            elif solvers:
+                _solver_panel(axes, str(panel), solvers)
+        figure.suptitle(title, x=0.01, ha="left", weight="bold")
+        paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
+        save(figure, *paths)
     return paths
 
 
-def _panel(axes: Axes, panel: str, points: list[Point]) -> None:
-    for (learner, side), look in LOOKS.items():
-        line = [point for point in points if (point.learner, point.side) == (learner, side)]
-        if not line:
-            continue
-        label = f"{learner}, {side}: slope {slope(line):.2f}"
-        axes.plot([p.x for p in line], [p.seconds for p in line], label=label, **look)
-    finish(axes, AXES[panel], _fixed(panel, points))
+def _learner_panel(axes: Axes, panel: str, points: list[Point]) -> None:
+    for learner, (markers, style) in _LEARNERS.items():
+        for (side, color), marker in zip(_SIDES.items(), markers, strict=True):
+            line = [point for point in points if (point.learner, point.side) == (learner, side)]
+            if line:
+                _line(axes, line, f"{learner}, {side}", color=color, marker=marker, **style)
+    _finish(axes, AXES[panel], _fixed(panel, points))
 
 
-def finish(axes: Axes, x_label: str, title: str) -> None:
-    """Make both axes logarithmic, with numbers people read, and room for the legend above the lines."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def _solver_panel(axes: Axes, panel: str, points: list[SolverPoint]) -> None:
+    for name, (color, marker) in _SOLVERS.items():
+        for kind, by, style in ((REACHED, "", _SOLID), (KNOWN, ", by its own bound", _DASHED)):
+            line = [point for point in points if (point.solver, point.kind) == (name, kind)]
+            if line:
+                _line(axes, line, f"{name}{by}", color=color, marker=marker, **style)
+    fixed = f"delta = {points[0].delta:g}" if panel == "examples" else f"N = {points[0].examples:,}"
+    _finish(axes, SOLVER_AXES[panel], f"{fixed}, d = {points[0].features}")
 
+
+def _line(axes: Axes, line: Sequence[Point] | Sequence[SolverPoint], label: str, **style: Any) -> None:
+    if len(line) > 1:
+        label += f": slope {slope(line):.2f}"
+    axes.plot([point.x for point in line], [point.seconds for point in line], label=label, **style)
+
+
+def _finish(axes: Axes, x_label: str, title: str) -> None:
+    """Make both axes logarithmic, labeled with plain numbers, with room for the legend above the lines."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top * (top / bottom) ** _ROOM)
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
-        axis.set_major_locator(LogLocator(subs=(1.0,) if high > _WIDE * low else (1.0, 2.0, 5.0)))
-        axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        number_log_axis(axis, (1.0,) if high > _WIDE * low else (1.0, 2.0, 5.0))
     axes.set_xlabel(x_label)
     axes.set_ylabel("seconds")
     axes.set_title(title, loc="left", fontsize=10.5, color="#555555")
@@ -91,7 +123,7 @@ def slope(line: Sequence[Point] | Sequence[SolverPoint]) -> float:
 
 
 def _fixed(panel: str, points: Sequence[Point]) -> str:
-    """Return what is held fixed in a panel, such as ``B = 100, d = 20, 1 learner``."""
+    """Return what is fixed in a panel, for example ``B = 100, d = 20, 1 learner``."""
     point = next(p for p in points if p.learner != PERCEPTRON)
     parts = {
         "rounds": f"T = {point.rounds:,}",

@@ -1,8 +1,8 @@
-"""The comparisons on real streams: learners that keep weights of their examples."""
+"""The comparisons on real streams: learners that keep a weight for each example."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,13 +26,14 @@ A9A_GAMMA = 0.04
 BUDGET = 200
 PROCESSES = 2
 DTYPES = ("float64", "float32")
-# With few examples held, half of a block's kernel values are those of the block with itself: small blocks win.
+# With few examples held, half of a block's kernel values are those of the block with itself, so small blocks are
+# faster.
 BLOCK_SIZE, SMALL_BLOCK_SIZE = 256, 64
 
 
 @dataclass
 class Comparison:
-    """A benchmark's outcome.
+    """The outcome of a benchmark.
 
     Attributes
     ----------
@@ -84,15 +85,13 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
         records += _in_processes(record, X, Y, sample, exact, sizes.turns)
     notes = [
         f"The plain loop ran {len(sample)} of the {len(Y)} splits, evenly chosen, and its time is multiplied by "
-        f"{scale:g}; on those, both sides make the same mistakes. The engine runs all splits as one group."
+        f"{scale:g}; on those splits both sides make the same mistakes. The engine runs all splits as one group.",
+        by_index_note(lambda: [len(loops.perceptron_by_index(X, y, USPS_GAMMA)) for y in Y[sample]], engines, scale),
     ]
-    by_index = Side(lambda: [len(loops.perceptron_by_index(X, y, USPS_GAMMA)) for y in Y[sample]])
-    by_index.turn()
-    notes.append(by_index_note(scale * by_index.seconds, {d: side.seconds for d, side in engines.items()}))
     if sizes.with_processes:
         notes.append(
-            f"With {PROCESSES} processes, each of them has its share of the splits (of the chosen ones for the plain "
-            "loop), as a group of its own; the times include handing them out."
+            f"With {PROCESSES} processes, each process runs its share of the splits (of the chosen splits for the "
+            "plain loop) as one group; the times include the distribution of the work."
         )
     title = f"{len(Y)} Perceptrons on the splits of the USPS digits, gaussian kernel, gamma = {USPS_GAMMA:g}"
     return Comparison("usps_perceptrons", title, records, floors, notes)
@@ -140,10 +139,8 @@ def _on_a9a(
     data_dir: Path | None,
     agreed: Callable[[np.ndarray, np.ndarray], int],
 ) -> Comparison:
-    stream = open_stream(DatasetSpec(name="a9a", n_examples=sizes.rounds), SEED, 0, data_dir)
-    assert not isinstance(stream.X, np.ndarray)
-    X, y = stream.X.toarray(), stream.tasks["-"]
-    inputs: dict[str, Rows] = {"dense": X, "csr": stream.X}
+    sparse, X, y = open_task(DatasetSpec(name="a9a", n_examples=sizes.rounds), data_dir)
+    inputs: dict[str, Rows] = {"dense": X, "csr": sparse}
     kernel = Gaussian(gamma=A9A_GAMMA)
     run = partial(engine_mistakes, kernel, make, block_size=block_size)
     n_agreed = agreed(X, y)
@@ -167,23 +164,37 @@ def _on_a9a(
         records.append(record(side, dtype, block_size, faster, goal, floor, against=plain.mistakes, form=form))
     over = "all" if n_agreed == len(y) else "the first"
     notes = [f"In float64 both sides make the same mistakes over {over} {n_agreed:,} rounds."]
-    gathering = Side(lambda: [len(by_index(X, y))])
-    gathering.turn()
-    notes.append(by_index_note(gathering.seconds, {dtype: engines[dtype, "dense"].seconds for dtype in DTYPES}))
+    notes.append(by_index_note(lambda: [len(by_index(X, y))], {dtype: engines[dtype, "dense"] for dtype in DTYPES}))
     if n_agreed < len(y):
         notes.append(
-            "There a change of gamma in the 12th digit changes a prediction: on this stream the learner multiplies "
-            "differences whenever it shrinks strongly, and from about there on rounding has its say in the outcome."
+            f"After round {n_agreed:,} a change of gamma in the 12th digit changes a prediction: on this stream the "
+            "learner amplifies differences whenever it shrinks strongly, and from about there on rounding affects the "
+            "outcome."
         )
     return Comparison(name, title, records, floors, notes)
 
 
-def by_index_note(seconds: float, engine: dict[str, float], besides: str = "") -> str:
-    """Return how the engine, in each dtype's seconds, compares with a loop written the usual way."""
-    faster = " and ".join(f"{seconds / own:.3g} times in {dtype}" for dtype, own in engine.items())
+def open_task(spec: DatasetSpec, data_dir: Path | None) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """Return the examples of a stream of one task as they are stored, as a dense array, and the labels."""
+    stream = open_stream(spec, SEED, 0, data_dir)
+    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
+    return stream.X, X, stream.tasks["-"]
+
+
+def by_index_note(
+    loop: Callable[[], list[int]], engines: Mapping[str, Side], scale: float = 1.0, besides: str = ""
+) -> str:
+    """Time a loop written the usual way, once, and say how the engine compares with it in each dtype.
+
+    ``scale`` is the number of learners of the engine for each learner of the loop.
+    """
+    gathering = Side(loop)
+    gathering.turn()
+    seconds = scale * gathering.seconds
+    faster = " and ".join(f"{seconds / side.seconds:.3g} times in {dtype}" for dtype, side in engines.items())
     return (
-        f"A loop written the usual way, with norms kept but the support's rows gathered by index every round{besides}, "
-        f"takes {seconds:.3g} s: the engine is faster by {faster}."
+        "A loop written the usual way, which keeps norms but gathers the support's rows by index in every "
+        f"round{besides}, takes {seconds:.3g} s: the engine is faster by {faster}."
     )
 
 
@@ -194,7 +205,7 @@ def _perceptrons(X: np.ndarray, Y: np.ndarray) -> list[int]:
 def _in_processes(
     record: Callable[..., Record], X: np.ndarray, Y: np.ndarray, sample: np.ndarray, exact: list[int], turns: int
 ) -> list[Record]:
-    """Time both sides again with the learners shared out among processes."""
+    """Time both sides again with the learners distributed over processes."""
     from joblib import Parallel, delayed, parallel_config
 
     kernel = Gaussian(gamma=USPS_GAMMA)
@@ -233,7 +244,7 @@ def record_of(
     form: str = "dense",
     processes: int = 1,
 ) -> Record:
-    """Return a side's record; a side without a block size is the plain loop."""
+    """Return the record of a side; a side without a block size is the plain loop."""
     timed = timed or n_learners
     seconds = side.seconds * n_learners / timed
     return Record(

@@ -1,4 +1,4 @@
-"""The floor under a block engine's time: its products and exponentials by themselves."""
+"""A lower limit on a block engine's time: its matrix products and exponentials alone."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from budgetrun.bench.timing import Maker
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 
-# The parts of a floor, and what is counted a second. Only a learner that projects has the last two.
+# The parts of a floor, and the units of their rates. Only a learner that projects has the last two.
 PARTS = ("kernel products", "exponentials", "score products", "triangular solves", "products of projections")
 UNITS = ("GFlop/s", "G/s", "GFlop/s", "GFlop/s", "GFlop/s")
 
 
 @dataclass
 class Floor:
-    """What a block engine cannot do without, of the sizes that the engine's own run had, timed by itself.
+    """The operations that a block engine needs in any case, timed alone, with the sizes of the engine's own run.
 
-    For every block: the product of the examples held (and the block's own) with the block, exp of it in place, and the
-    product of all learners' weights with the kernel values of the examples held. For one that projects: also the
-    triangular solve that makes coordinates of these values, and the product of all coordinates with one another.
-    Nothing else is timed.
+    For every block: the product of the examples held and the block with the block, its exponential in place, and the
+    product of all learners' weights with the kernel values of the examples held. For a learner that projects, also the
+    triangular solve that turns these values into coordinates, and the product of all coordinates with each other.
 
     Attributes
     ----------
     left, right : ndarray, shape (T, d + 2)
-        For each round, its factors in a product that gives -gamma ||a - b||^2.
+        The factors of each round in a product that gives -gamma ||a - b||^2.
     held : list of ndarray of int
-        For each block, the rounds of the examples that any learner holds as it begins.
+        For each block, the rounds of the examples that any learner holds at its start.
     block_size, n_learners : int
     projects : bool
     times : list of tuple of float
-        Seconds for each of `PARTS`, a tuple a turn.
+        Seconds for each of `PARTS`, one tuple per turn.
     """
 
     left: np.ndarray
@@ -53,17 +52,17 @@ class Floor:
 
     @property
     def seconds(self) -> float:
-        """The best turn's, all parts together."""
+        """The best turn's seconds, summed over the parts."""
         return sum(self.best)
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """What this machine did of each of `PARTS` in a second: operations, but of exponentials their number."""
+        """The rate of each of `PARTS` per second: of floating-point operations, or of exponentials."""
         work = np.zeros(len(PARTS))
         for rows, held in self._blocks():
             b, n = len(self.left[rows]), len(held)
             values = (n + b) * b
-            # The product of a matrix with its own transpose is symmetric: one half is computed.
+            # The product of a matrix with its transpose is symmetric, so only half is computed.
             work += (2 * self.left.shape[1] * values, values, 2 * self.n_learners * n * b, n * n * b, n * b * b)
         return tuple((work[: len(self.best)] / self.best).tolist())
 
@@ -85,7 +84,7 @@ class Floor:
             moments.append(time.perf_counter())
             if self.projects:
                 values, n = block[: len(held)], len(held)
-                # In Fortran's eyes the transpose is the matrix, to be divided by an upper triangle from the right.
+                # BLAS is column-major: it sees the transpose, to be divided by an upper triangle from the right.
                 triangle = ones[: n * n].reshape(n, n).T
                 if n:
                     dtrsm(1.0, triangle, values.T, side=1, overwrite_b=1)
@@ -101,7 +100,7 @@ class Floor:
 
 
 def floor_of(gamma: float, make: Maker, X: np.ndarray, Y: np.ndarray, *, block_size: int, dtype: str) -> Floor:
-    """Run the engine once, noting what is held at the start of each block, and return the floor under that run."""
+    """Run the engine once, recording what it holds at the start of each block, and return the floor of that run."""
     group = Group(Gaussian(gamma=gamma), [make() for _ in Y], range(len(Y)), dtype=dtype)
     held = []
     for start in range(0, X.shape[0], block_size):

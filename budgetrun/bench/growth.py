@@ -1,4 +1,4 @@
-"""How time grows with the rounds, the budget, the features, the learners and the support size, on made streams."""
+"""How time grows with the rounds, the budget, the features, the learners and the support size, on generated streams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FORGETRON, PERCEPTRON, PROJECTRON = "self-tuned Forgetron", "Perceptron", "Proje
 
 @dataclass
 class Point:
-    """One timed point; a line of growth.csv.
+    """One timed point; a row of growth.csv.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Point:
     mistakes : int
         Of all learners.
     agreed_rounds : int
-        Rounds over which both sides make the same mistakes; rounding decides thereafter (`loops.agreed_rounds`).
+        Rounds over which both sides make the same mistakes; after them rounding matters (`loops.agreed_rounds`).
     seconds : float
         The best time.
     support_size : int or None
-        Examples held in the end, by a learner that projects.
+        Examples held at the end, by a learner that projects.
     eta : float or None
-        What its projections may lose, as a squared distance.
+        The largest loss of its projections, as a squared distance.
     """
 
     panel: str
@@ -81,7 +81,7 @@ class Point:
 
 
 def made_stream(n_rounds: int, n_features: int, n_learners: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return normal examples, of squared norm about 1, and for each learner the sides of a random plane, 10% flipped.
+    """Return normal examples of squared norm about 1, labeled for each learner by a random plane, with 10% flipped.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def made_stream(n_rounds: int, n_features: int, n_learners: int) -> tuple[np.nda
 
 
 def measure_growth(sizes: Sizes) -> Iterator[Point]:
-    """Time both sides at every point of the five panels; as long as rounding decides none, mistakes must be equal."""
+    """Time both sides at every point of the five panels; their mistakes must be equal until rounding matters."""
     T, B, d = sizes.base_rounds, sizes.base_budget, sizes.base_features
     for n_rounds in sizes.growth_rounds:
         yield from _forgetron("rounds", n_rounds, B, d, 1)
@@ -105,7 +105,7 @@ def measure_growth(sizes: Sizes) -> Iterator[Point]:
             plain = partial(loops.perceptron, gamma=GAMMA)
             yield from _both("rounds", PERCEPTRON, Perceptron, plain, stream, n_rounds, None)
     for budget in sizes.growth_budgets:
-        # Long enough for the largest budget to be spent early.
+        # Long enough for the largest budget to be full early.
         yield from _forgetron("budget", 2 * T, budget, d, 1)
     for n_features in sizes.growth_features:
         yield from _forgetron("features", T, B, n_features, 1)

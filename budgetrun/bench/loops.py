@@ -1,266 +1,272 @@
-"""The plain loops that the engine is measured against: one kernel row a round, in numpy, with nothing wasted.
+"""The plain loops that the engine is compared with: one kernel row per round, in numpy, with nothing wasted.
 
-Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. Those named
-``_by_index`` are as programs are often written: norms are computed once, but the support set is a list of row numbers,
-by which the examples are gathered every round. All return the rounds of the mistakes, from 0; those that project also
-those of the examples they hold.
+Arrays are allocated beforehand, norms are computed once, and a row is turned into kernel values in place. The functions
+named ``_by_index`` are as such programs are often written: norms are computed once, but the support set is a list of
+row numbers, by which the examples are gathered in every round.
+
+All take the examples X, shape (T, d), their labels y, shape (T,), and gamma of a gaussian kernel, and return the rounds
+of the mistakes, from 0; those that project also return the rounds of the examples they hold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv, dsyr
 
 from budgetrun.learners.forgetron import damage, gentlest_shrinking
 from budgetrun.learners.projectron_pp import step
 
-# As in the engine: a score is a tie if it is no more than this beside its terms, a margin error's gain nothing if it is
-# no more than this.
+Floats = NDArray[np.float64]
+Labels = NDArray[Any]
+# How an example with a margin error is learned: from its margin, whether it is a mistake, its squared distance from the
+# span of the support set, and the squared norm of its projection; returns the factor of the projection to add, 0 for
+# nothing, or None to add the example itself.
+Rule = Callable[[float, bool, float, float], float | None]
+
+# As in the engine: a score is a tie if it is no larger than this relative to its terms, and so is a margin error whose
+# gain is no larger than this.
 _ROUNDING = 1e-9
-# Rows that the room for an inverse grows by.
+# Rows by which an inverse's array grows.
 _GROWTH = 64
 
 
-def perceptron(X: np.ndarray, y: np.ndarray, gamma: float) -> list[int]:
-    """Run the kernel Perceptron over the examples X, shape (T, d), with labels y, shape (T,)."""
-    T, d = X.shape
-    support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.empty(T)
-    squares = gamma * np.square(X).sum(axis=1)
+class _Held:
+    """The examples held, with allocated room for ``capacity`` of them, and the kernel values of a round with them."""
+
+    def __init__(self, X: Floats, gamma: float, capacity: int) -> None:
+        self.X = X
+        self.gamma = gamma
+        self.squares: list[float] = (gamma * np.square(X).sum(axis=1)).tolist()
+        self.examples, self.weights, self.offsets = (
+            np.empty((capacity, X.shape[1])),
+            np.empty(capacity),
+            np.empty(capacity),
+        )
+        self.room = np.zeros(capacity + _GROWTH)
+
+    def row(self, t: int, size: int) -> Floats:
+        """Return the kernel values of round t with the first ``size`` examples; valid until the next call."""
+        k = np.matmul(self.examples[:size], self.X[t], out=self.room[:size])
+        k *= 2 * self.gamma
+        k -= self.offsets[:size]
+        k -= self.squares[t]
+        return np.exp(k, out=k)
+
+    def put(self, place: int, t: int, weight: float) -> None:
+        """Hold the example of round t."""
+        self.examples[place], self.weights[place], self.offsets[place] = self.X[t], weight, self.squares[t]
+
+
+def perceptron(X: Floats, y: Labels, gamma: float) -> list[int]:
+    """Run the kernel Perceptron."""
+    held = _Held(X, gamma, len(y))
     mistakes: list[int] = []
-    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
-        x, size = X[t], len(mistakes)
-        k = np.matmul(support[:size], x, out=room[:size])
-        k *= 2 * gamma
-        k -= offsets[:size]
-        k -= square
-        np.exp(k, out=k)
-        if label * (weights[:size] @ k) <= 0:
-            support[size], weights[size], offsets[size] = x, label, square
+    for t, label in enumerate(y.tolist()):
+        size = len(mistakes)
+        if label * (held.weights[:size] @ held.row(t, size)) <= 0:
+            held.put(size, t, label)
             mistakes.append(t)
     return mistakes
 
 
-def self_tuned_forgetron(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> list[int]:
+def self_tuned_forgetron(X: Floats, y: Labels, gamma: float, budget: int) -> list[int]:
     """Run the self-tuned Forgetron, keeping the B x B kernel values of its support set for the evictions."""
-    support, weights, offsets = np.empty((budget, X.shape[1])), np.empty(budget), np.empty(budget)
-    room, kept = np.empty(budget), np.ones((budget, budget))
-    squares = gamma * np.square(X).sum(axis=1)
+    held, kept = _Held(X, gamma, budget), np.ones((budget, budget))
     mistakes: list[int] = []
     Q = 0.0
-    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
-        x, size = X[t], min(len(mistakes), budget)
-        k = np.matmul(support[:size], x, out=room[:size])
-        k *= 2 * gamma
-        k -= offsets[:size]
-        k -= square
-        np.exp(k, out=k)
-        if label * (weights[:size] @ k) > 0:
+    for t, label in enumerate(y.tolist()):
+        size = min(len(mistakes), budget)
+        k, weights = held.row(t, size), held.weights[:size]
+        if label * (weights @ k) > 0:
             continue
-        place = len(mistakes) % budget  # the oldest example's, once the budget is spent
+        place = len(mistakes) % budget  # that of the oldest example, once the budget is full
         mistakes.append(t)
         weight = float(label)
         if size == budget:
             oldest = weights.item(place)
             score = float(kept[place] @ weights) + weight * k.item(place)
-            sigma, mu = abs(oldest), score if oldest > 0 else -score
-            phi = gentlest_shrinking(sigma, mu, Q, len(mistakes))
-            Q += damage(phi * sigma, phi * mu)
+            phi, Q = _shrinking(oldest, score, Q, len(mistakes))
             weights *= phi
             weight *= phi
-        support[place], weights[place], offsets[place] = x, weight, square
+        held.put(place, t, weight)
         kept[place, :size] = k
         kept[:size, place] = k
         kept[place, place] = 1.0
     return mistakes
 
 
-class _Inverse:
-    """The inverse kernel matrix of the paper's Fig. 4, with room to grow.
+def _shrinking(oldest: float, score: float, Q: float, n_mistakes: int) -> tuple[float, float]:
+    """Return phi for the removal of the oldest example, by its weight and score, and the next Q."""
+    sigma, mu = abs(oldest), score if oldest > 0 else -score
+    phi = gentlest_shrinking(sigma, mu, Q, n_mistakes)
+    return phi, Q + damage(phi * sigma, phi * mu)
 
-    It is symmetric, so BLAS reads and updates one triangle of it only: that takes half as long as all of it. As its
-    symmetric routines take whole matrices, the room is never much larger than the support, and 0 beyond it.
+
+class _Inverse:
+    """The inverse kernel matrix of the paper's Fig. 4, in an array with room to grow.
+
+    It is symmetric, so BLAS reads and updates only one triangle, which takes half the time. Its symmetric routines take
+    whole matrices, so the array is never much larger than the support, and 0 beyond it.
     """
 
     def __init__(self) -> None:
         self._matrix = np.zeros((_GROWTH, _GROWTH), order="F")
 
-    def times(self, room: np.ndarray) -> np.ndarray:
-        """Return the product with the vector that ``room`` begins with, and 0 behind it."""
-        return dsymv(1.0, self._matrix, room[: len(self._matrix)], lower=1)
+    def times(self, room: Floats) -> Floats:
+        """Return the product with the vector at the start of ``room``, padded with 0."""
+        product: Floats = dsymv(1.0, self._matrix, room[: len(self._matrix)], lower=1)
+        return product
 
-    def extend(self, solution: np.ndarray, size: int, residual: float) -> None:
-        """Take in one more example, whose `times` is ``solution``, overwritten, and whose squared distance is given."""
+    def extend(self, solution: Floats, size: int, residual: float) -> None:
+        """Add an example with this squared distance; ``solution`` is its `times`, and is overwritten."""
         solution[size] = -1
         self._matrix = dsyr(1 / residual, solution, lower=1, a=self._matrix, overwrite_a=1)
         if size + 1 == len(self._matrix):
             self._matrix = np.asfortranarray(np.pad(self._matrix, (0, _GROWTH)))
 
 
-def projectron_pp(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
+def _plus_plus(
+    margin: float, is_mistake: bool, residual: float, projected_square: float, *, eta: float
+) -> float | None:
+    """Projectron++ with squared distances."""
+    if is_mistake:
+        return 1.0 if residual <= eta else None
+    least = residual / eta
+    return step(1 - margin, least, projected_square) if 1 - margin > least + _ROUNDING else 0.0
+
+
+def _always_adding(
+    margin: float, is_mistake: bool, residual: float, projected_square: float, *, eta: float
+) -> float | None:
+    """The Projectron++ of the comparison of 2024."""
+    return 1.0 if residual <= eta**2 + _ROUNDING else None
+
+
+def projectron_pp(X: Floats, y: Labels, gamma: float, eta: float) -> tuple[list[int], list[int]]:
     """Run the Projectron++ with squared distances, with the inverse kernel matrix of the paper's Fig. 4."""
-    T, d = X.shape
-    support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
-    inverse = _Inverse()
-    squares = gamma * np.square(X).sum(axis=1)
-    mistakes: list[int] = []
-    held: list[int] = []
-    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
-        x, size = X[t], len(held)
-        k = np.matmul(support[:size], x, out=room[:size])
-        k *= 2 * gamma
-        k -= offsets[:size]
-        k -= square
-        np.exp(k, out=k)
-        margin = label * (weights[:size] @ k).item()
-        if margin >= 1:
-            continue
-        solution = inverse.times(room)
-        projected_square = (solution[:size] @ k).item()
-        residual = 1 - projected_square
-        if margin > _ROUNDING or margin > _negligible(weights[:size], k):
-            if 1 - margin > residual / eta + _ROUNDING:
-                solution *= label * step(1 - margin, residual / eta, projected_square)
-                weights[:size] += solution[:size]
-            continue
-        mistakes.append(t)
-        if residual <= eta:
-            solution *= label
-            weights[:size] += solution[:size]
-            continue
-        inverse.extend(solution, size, residual)
-        support[size], weights[size], offsets[size] = x, label, square
-        held.append(t)
-    return mistakes, held
+    return _projecting(X, y, gamma, 1.0, partial(_plus_plus, eta=eta))
 
 
-def always_adding_projectron(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> tuple[list[int], list[int]]:
+def always_adding_projectron(X: Floats, y: Labels, gamma: float, eta: float) -> tuple[list[int], list[int]]:
     """Run the Projectron++ of the comparison of 2024, with the inverse kernel matrix as in `projectron_pp`."""
-    T, d = X.shape
-    support, weights, offsets, room = np.empty((T, d)), np.empty(T), np.empty(T), np.zeros(T + _GROWTH)
-    inverse = _Inverse()
-    squares = gamma * np.square(X).sum(axis=1)
+    return _projecting(X, y, gamma, 1.0 - _ROUNDING, partial(_always_adding, eta=eta))
+
+
+def _projecting(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -> tuple[list[int], list[int]]:
+    """Run a learner that updates on rounds with a margin below ``enough``, by its rule."""
+    held, inverse = _Held(X, gamma, len(y)), _Inverse()
     mistakes: list[int] = []
-    held: list[int] = []
-    for t, (label, square) in enumerate(zip(y.tolist(), squares.tolist(), strict=True)):
-        x, size = X[t], len(held)
-        k = np.matmul(support[:size], x, out=room[:size])
-        k *= 2 * gamma
-        k -= offsets[:size]
-        k -= square
-        np.exp(k, out=k)
-        margin = label * (weights[:size] @ k).item()
-        if margin >= 1 - _ROUNDING:
+    added: list[int] = []
+    for t, label in enumerate(y.tolist()):
+        size = len(added)
+        k, weights = held.row(t, size), held.weights[:size]
+        margin = label * (weights @ k).item()
+        if margin >= enough:
             continue
-        if margin <= _ROUNDING and margin <= _negligible(weights[:size], k):
+        is_mistake = _is_mistake(margin, weights, k)
+        if is_mistake:
             mistakes.append(t)
-        solution = inverse.times(room)
-        residual = 1 - (solution[:size] @ k).item()
-        if residual <= eta**2 + _ROUNDING:
-            solution *= label
-            weights[:size] += solution[:size]
-            continue
-        inverse.extend(solution, size, residual)
-        support[size], weights[size], offsets[size] = x, label, square
-        held.append(t)
-    return mistakes, held
+        solution = inverse.times(held.room)
+        projected_square = (solution[:size] @ k).item()
+        factor = rule(margin, is_mistake, 1 - projected_square, projected_square)
+        if factor is None:
+            inverse.extend(solution, size, 1 - projected_square)
+            held.put(size, t, label)
+            added.append(t)
+        elif factor:
+            solution *= label * factor
+            weights += solution[:size]
+    return mistakes, added
 
 
-def perceptron_by_index(X: np.ndarray, y: np.ndarray, gamma: float) -> list[int]:
-    """Run the kernel Perceptron as `perceptron` does, gathering the support's examples every round."""
-    squares, labels = np.square(X).sum(axis=1), y.astype(float)
+def _gathering_row(X: Floats, squares: Floats, gamma: float, t: int, support: NDArray[np.int64]) -> Floats:
+    """Return the kernel values of round t with the examples of the support set, which are gathered first."""
+    k: Floats = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
+    return k
+
+
+def perceptron_by_index(X: Floats, y: Labels, gamma: float) -> list[int]:
+    """Run the kernel Perceptron as `perceptron` does, gathering the support's examples in every round."""
+    row, labels = partial(_gathering_row, X, np.square(X).sum(axis=1), gamma), y.astype(float)
     support = np.empty(len(y), dtype=int)
     mistakes: list[int] = []
     for t, label in enumerate(labels.tolist()):
         held = support[: len(mistakes)]
-        k = np.exp(-gamma * (squares[held] + squares[t] - 2 * (X[held] @ X[t])))
-        if label * (labels[held] @ k) <= 0:
+        if label * (labels[held] @ row(t, held)) <= 0:
             support[len(mistakes)] = t
             mistakes.append(t)
     return mistakes
 
 
-def self_tuned_forgetron_by_index(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> list[int]:
-    """Run the self-tuned Forgetron as `self_tuned_forgetron` does, gathering the support's examples every round."""
-    squares = np.square(X).sum(axis=1)
+def self_tuned_forgetron_by_index(X: Floats, y: Labels, gamma: float, budget: int) -> list[int]:
+    """Run the self-tuned Forgetron as `self_tuned_forgetron` does, gathering the support's examples in every round."""
+    row = partial(_gathering_row, X, np.square(X).sum(axis=1), gamma)
     support, weights = np.empty(0, dtype=int), np.empty(0)
     mistakes: list[int] = []
     Q = 0.0
     for t, label in enumerate(y.tolist()):
-        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
-        if label * (weights @ k) > 0:
+        if label * (weights @ row(t, support)) > 0:
             continue
         mistakes.append(t)
         support, weights = np.append(support, t), np.append(weights, float(label))
         if len(support) > budget:
-            r, oldest = int(support[0]), weights.item(0)
-            k = np.exp(-gamma * (squares[support] + squares[r] - 2 * (X[support] @ X[r])))
-            score = float(weights @ k)
-            sigma, mu = abs(oldest), score if oldest > 0 else -score
-            phi = gentlest_shrinking(sigma, mu, Q, len(mistakes))
-            Q += damage(phi * sigma, phi * mu)
+            score = float(weights @ row(int(support[0]), support))
+            phi, Q = _shrinking(weights.item(0), score, Q, len(mistakes))
             support, weights = support[1:], phi * weights[1:]
     return mistakes
 
 
-def projectron_pp_by_index(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> list[int]:
+def projectron_pp_by_index(X: Floats, y: Labels, gamma: float, eta: float) -> list[int]:
     """Run the Projectron++ as `projectron_pp` does, gathering the support's examples, with a new inverse each time."""
-    squares = np.square(X).sum(axis=1)
+    return _projecting_by_index(X, y, gamma, 1.0, partial(_plus_plus, eta=eta))
+
+
+def always_adding_projectron_by_index(X: Floats, y: Labels, gamma: float, eta: float) -> list[int]:
+    """Run `always_adding_projectron` likewise, gathering the support's examples, with a new inverse each time."""
+    return _projecting_by_index(X, y, gamma, 1.0 - _ROUNDING, partial(_always_adding, eta=eta))
+
+
+def _projecting_by_index(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -> list[int]:
+    row = partial(_gathering_row, X, np.square(X).sum(axis=1), gamma)
     support, weights, inverse = np.empty(0, dtype=int), np.empty(0), np.empty((0, 0))
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
-        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
-        margin = label * (weights @ k)
-        if margin >= 1:
+        k = row(t, support)
+        margin = label * float(weights @ k)
+        if margin >= enough:
             continue
-        solution = inverse @ k
-        projected_square = k @ solution
-        residual = 1 - projected_square
-        if margin > _ROUNDING or margin > _negligible(weights, k):
-            if 1 - margin > residual / eta + _ROUNDING:
-                weights = weights + label * step(1 - margin, residual / eta, projected_square) * solution
-            continue
-        mistakes.append(t)
-        if residual <= eta:
-            weights = weights + label * solution
-        else:
-            inverse = _extended(inverse, solution, residual)
-            support, weights = np.append(support, t), np.append(weights, label)
-    return mistakes
-
-
-def always_adding_projectron_by_index(X: np.ndarray, y: np.ndarray, gamma: float, eta: float) -> list[int]:
-    """Run what `always_adding_projectron` does, gathering the support's examples, with a new inverse each time."""
-    squares = np.square(X).sum(axis=1)
-    support, weights, inverse = np.empty(0, dtype=int), np.empty(0), np.empty((0, 0))
-    mistakes: list[int] = []
-    for t, label in enumerate(y.tolist()):
-        k = np.exp(-gamma * (squares[support] + squares[t] - 2 * (X[support] @ X[t])))
-        margin = label * (weights @ k)
-        if margin >= 1 - _ROUNDING:
-            continue
-        if margin <= _ROUNDING and margin <= _negligible(weights, k):
+        is_mistake = _is_mistake(margin, weights, k)
+        if is_mistake:
             mistakes.append(t)
         solution = inverse @ k
-        residual = 1 - k @ solution
-        if residual <= eta**2 + _ROUNDING:
-            weights = weights + label * solution
-        else:
-            inverse = _extended(inverse, solution, residual)
+        projected_square = float(k @ solution)
+        factor = rule(margin, is_mistake, 1 - projected_square, projected_square)
+        if factor is None:
+            inverse = _extended(inverse, solution, 1 - projected_square)
             support, weights = np.append(support, t), np.append(weights, label)
+        elif factor:
+            weights = weights + label * factor * solution
     return mistakes
 
 
-def _extended(inverse: np.ndarray, solution: np.ndarray, residual: float) -> np.ndarray:
-    """Return the inverse kernel matrix with an example more, as the paper's Fig. 4 has it."""
+def _extended(inverse: Floats, solution: Floats, residual: float) -> Floats:
+    """Return the inverse kernel matrix with one more example, as in the paper's Fig. 4."""
     column = np.append(solution, -1)
-    return np.pad(inverse, (0, 1)) + np.outer(column, column) / residual
+    larger: Floats = np.pad(inverse, (0, 1)) + np.outer(column, column) / residual
+    return larger
 
 
-def agreed_rounds(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> int:
-    """Return how many rounds the self-tuned Forgetron's mistakes stay the same if gamma changes in the 12th digit.
+def agreed_rounds(X: Floats, y: Labels, gamma: float, budget: int) -> int:
+    """Return for how many rounds the self-tuned Forgetron's mistakes stay the same if gamma changes in the 12th digit.
 
-    Every strong shrinking multiplies differences between two nearly equal hypotheses. Some streams have so many of them
-    that rounding, a thousand times smaller than this change, decides predictions in the end; up to here it does not.
+    Every strong shrinking multiplies the difference between two nearly equal hypotheses. On some streams there are so
+    many of them that rounding, a thousand times smaller than this change, eventually decides predictions; up to this
+    round it does not.
     """
     ours = self_tuned_forgetron(X, y, gamma, budget)
     other = self_tuned_forgetron(X, y, gamma * (1 + 1e-12), budget)
@@ -270,6 +276,6 @@ def agreed_rounds(X: np.ndarray, y: np.ndarray, gamma: float, budget: int) -> in
     return len(y) if first is None else first
 
 
-def _negligible(weights: np.ndarray, k: np.ndarray) -> float:
-    """Return how large a score may be through rounding alone."""
-    return _ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * _ROUNDING
+def _is_mistake(margin: float, weights: Floats, k: Floats) -> bool:
+    """Whether a margin is negative, or no larger than rounding alone can make a score."""
+    return margin <= _ROUNDING and margin <= _ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * _ROUNDING

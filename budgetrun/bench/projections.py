@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from budgetrun.bench import loops
-from budgetrun.bench.comparisons import A9A_GAMMA, SEED, Comparison, by_index_note, record_of
+from budgetrun.bench.comparisons import A9A_GAMMA, Comparison, by_index_note, open_task, record_of
 from budgetrun.bench.floor import floor_of
 from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Rounds, RoundsOf, Side, alternate, check_rounds, engine_rounds
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.projectron_2024 import AlwaysAddingProjectron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus
@@ -59,7 +58,7 @@ def a9a_projectron_pp_large(sizes: Sizes, data_dir: Path | None) -> Comparison:
 
 
 def cod_rna_projectron_2024(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time the Projectron++ of the comparison of 2024 on cod-rna, as run there: it holds some 5,000 examples.
+    """Time the Projectron++ of the comparison of 2024 on cod-rna, with its parameters; it holds some 5,000 examples.
 
     Raises
     ------
@@ -68,24 +67,24 @@ def cod_rna_projectron_2024(sizes: Sizes, data_dir: Path | None) -> Comparison:
     spec = DatasetSpec(name="cod_rna", parts=("test",), n_examples=sizes.rounds)
     make = partial(AlwaysAddingProjectron, eta=COD_RNA_ETA)
     loop = partial(loops.always_adding_projectron, gamma=COD_RNA_GAMMA, eta=COD_RNA_ETA)
-    # The plain loops take minutes: once is enough.
+    # The plain loops take minutes, so they run once.
     once = replace(sizes, turns=1)
     what = f"the Projectron++ of the comparison of 2024, eta = {COD_RNA_ETA:g}, on cod-rna"
     by_index = partial(loops.always_adding_projectron_by_index, gamma=COD_RNA_GAMMA, eta=COD_RNA_ETA)
-    return _race("cod_rna_projectron_2024", what, spec, COD_RNA_GAMMA, make, loop, once, data_dir, by_index)
+    return _project("cod_rna_projectron_2024", what, spec, COD_RNA_GAMMA, make, loop, once, data_dir, by_index)
 
 
 def _compare(name: str, dataset: str, gamma: float, eta: float, sizes: Sizes, data_dir: Path | None) -> Comparison:
     spec = DatasetSpec(name=dataset, n_examples=sizes.rounds)
     make = partial(ProjectronPlusPlus, eta=eta, threshold="squared_distance")
     loop = partial(loops.projectron_pp, gamma=gamma, eta=eta)
-    # Where the inverse is large that takes minutes: the race on cod-rna has it.
+    # With a large inverse this takes minutes; it is timed on cod-rna only.
     by_index = partial(loops.projectron_pp_by_index, gamma=gamma, eta=eta) if eta == ETA else None
     what = f"Projectron++, eta = {eta:g} (squared distance), on {dataset}"
-    return _race(name, what, spec, gamma, make, loop, sizes, data_dir, by_index)
+    return _project(name, what, spec, gamma, make, loop, sizes, data_dir, by_index)
 
 
-def _race(
+def _project(
     name: str,
     what: str,
     spec: DatasetSpec,
@@ -96,9 +95,7 @@ def _race(
     data_dir: Path | None,
     loop_by_index: Loop | None = None,
 ) -> Comparison:
-    stream = open_stream(spec, SEED, 0, data_dir)
-    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
-    y = stream.tasks["-"]
+    _, X, y = open_task(spec, data_dir)
     plain_run = RoundsOf(partial(loop, X, y))
     engine_run = RoundsOf(partial(engine_rounds, Gaussian(gamma=gamma), make, X, y, block_size=BLOCK_SIZE))
     plain, engine = Side(plain_run), Side(engine_run)
@@ -112,13 +109,11 @@ def _race(
     held = len(engine_run.rounds[1])
     notes = [
         f"Both sides make their mistakes on the same rounds, and hold the same {held:,} examples in the end. "
-        "The plain loop keeps the inverse kernel matrix as a symmetric one: half of it is read, or updated, a round.",
-        "Projections are float64 in any case, and take most of the time: float32 has no line here.",
+        "The plain loop keeps the inverse kernel matrix as a symmetric one: each round reads or updates half of it.",
+        "Projections are always float64 and take most of the time, so float32 is not timed here.",
     ]
     if loop_by_index is not None:
-        by_index = Side(lambda: [len(loop_by_index(X, y))])
-        by_index.turn()
-        besides = ", and the inverse whole and made anew as it grows"
-        notes.append(by_index_note(by_index.seconds, {"float64": engine.seconds}, besides))
+        besides = ", and copies the whole inverse as it grows"
+        notes.append(by_index_note(lambda: [len(loop_by_index(X, y))], {"float64": engine}, besides=besides))
     title = f"{what}, gaussian kernel, gamma = {gamma:g}"
     return Comparison(name, title, [record(plain), ours], {"float64": floor}, notes)

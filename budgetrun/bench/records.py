@@ -1,9 +1,9 @@
-"""The outcome of the comparisons, as a table on the terminal, in Markdown and in CSV."""
+"""The outcome of the comparisons as a table on the terminal, in Markdown and in CSV."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,36 +11,35 @@ from typing import Any
 
 @dataclass
 class Record:
-    """One timed side of a comparison; a line of bench.csv.
+    """One timed side of a comparison; a row of bench.csv.
 
     Attributes
     ----------
     benchmark : str
-        usps_perceptrons, a9a_forgetron, a9a_perceptron, ijcnn1_projectron_pp, a9a_projectron_pp or
-        a9a_projectron_pp_large.
+        The name of one of `budgetrun.bench.run.COMPARISONS`.
     side : str
         ``plain loop`` or ``engine``.
     dtype, input : str
         float64 or float32; dense or csr.
     block_size : int or None
     processes : int
-        Of one BLAS thread each.
+        Each has one BLAS thread.
     rounds, features, learners : int
     timed_learners : int
-        Learners that were really run; ``seconds`` is scaled up from them to all ``learners``.
+        Learners that were actually run; ``seconds`` is scaled up from them to all ``learners``.
     mistakes : int
-        Of the learners timed, together.
+        Total of the timed learners.
     mistakes_difference : int or None
-        Of the engine: mistakes more than the plain loop's or, where that ran only some of the learners, more than
-        the engine's own in float64.
+        For the engine, its mistakes minus those of the plain loop or, if that ran only some of the learners, minus
+        those of the engine in float64.
     seconds : float
         The best time.
     times_faster : float or None
-        Than the plain loop with as many processes.
+        Compared with the plain loop with as many processes.
     goal : float or None
         For ``times_faster``.
     floor_seconds, floor_share : float or None
-        What the products, solves and exponentials alone took, and that as a share of ``seconds``.
+        The time of the products, solves and exponentials alone, and its share of ``seconds``.
     """
 
     benchmark: str
@@ -94,14 +93,14 @@ def text_table(records: Sequence[Record]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def markdown_table(records: Sequence[Record]) -> str:
-    """Return records as a Markdown table."""
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *map(cells, records)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of cells as a Markdown table."""
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def write_csv(path: Path, records: Sequence[Any]) -> None:
-    """Write dataclass records of one kind, a line each; numbers to six digits, empty for None."""
+    """Write dataclass records of one kind, one row each; numbers with six digits, empty for None."""
     if not records:
         path.unlink(missing_ok=True)
         return

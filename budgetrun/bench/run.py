@@ -1,4 +1,4 @@
-"""Run all benchmarks and write what they found."""
+"""Run all benchmarks and write their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from budgetrun.bench.chart import draw_growth
+from budgetrun.bench.chart import draw_growth, draw_solver_growth
 from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
 from budgetrun.bench.floor import PARTS, UNITS, Floor
 from budgetrun.bench.growth import Point, measure_growth
@@ -17,10 +17,11 @@ from budgetrun.bench.projections import (
     cod_rna_projectron_2024,
     ijcnn1_projectron_pp,
 )
-from budgetrun.bench.records import markdown_table, text_table, write_csv
+from budgetrun.bench.records import HEADINGS, cells, markdown_table, text_table, write_csv
 from budgetrun.bench.sizes import FULL, QUICK, Sizes
-from budgetrun.bench.solver_growth import draw_solver_growth, measure_solver_growth
-from budgetrun.bench.solvers import TURNS, markdown, measure_races
+from budgetrun.bench.solver_growth import measure_solver_growth
+from budgetrun.bench.solvers import HEADINGS as RACE_HEADINGS
+from budgetrun.bench.solvers import TURNS, measure_races
 from budgetrun.errors import DataMissingError
 from budgetrun.runner import provenance
 
@@ -36,19 +37,19 @@ COMPARISONS = (
 
 
 def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
-    """Measure the engine against plain loops and against this machine's own rates; print and write the outcome.
+    """Measure the engine against plain loops and against this machine's own rates; print and write the results.
 
-    Writes bench.csv, bench.md, growth.csv, growth.png and growth.svg, and what `run_solver_benchmarks` does. Whatever
-    needs data that are not to be had is left out, and named.
+    Writes bench.csv, bench.md, growth.csv, growth.png and growth.svg, and the files of `run_solver_benchmarks`. A
+    benchmark whose data are missing is left out, and the page says so.
 
     Parameters
     ----------
     quick : bool
-        Small sizes, into the folder ``quick`` of ``results``, so that they never take the place of the full ones.
+        Small sizes, written to the folder ``quick`` of ``results``, so that they never replace the full ones.
     data_dir : Path or None
         The folder to look for data in first.
     results : Path
-        The folder to write to; it is made.
+        The folder to write to; it is created.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
 
 
 def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
-    """Measure MPU against LIBLINEAR on real data, and how the time of all solvers grows; print and write the outcome.
+    """Measure MPU against LIBLINEAR on real data, and how the time of all solvers grows; print and write the results.
 
     Writes solvers.md, solvers.csv, solvers_growth.csv, solvers_growth.png and solvers_growth.svg.
 
@@ -108,7 +109,8 @@ def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> 
         races = list(measure_races(sizes, data_dir, missing))
         _say("growth of the solvers ...")
         points = list(measure_solver_growth(sizes))
-    print("\n".join([*missing, markdown(races)]) if races else "\n".join(missing), flush=True)
+    table = markdown_table(RACE_HEADINGS, [race.cells for race in races])
+    print("\n".join([*missing, table]) if races else "\n".join(missing), flush=True)
     write_csv(folder / "solvers.csv", races)
     write_csv(folder / "solvers_growth.csv", points)
     figures = draw_solver_growth(points, folder)
@@ -116,30 +118,29 @@ def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> 
     lines = [
         "# The batch solvers",
         "",
-        f"Made by `budgetrun bench` in {time.perf_counter() - began:.0f} seconds, on one core. Compiling is left out.",
+        f"Written by `budgetrun bench` after {time.perf_counter() - began:.0f} seconds, on one core. Times are without "
+        "compilation.",
         "",
         "## MPU and LIBLINEAR to the same objective",
         "",
         "MPU stops at delta_aft <= 1e-4, by its own bound. LIBLINEAR, which has none, is run with lower and lower "
-        "tolerances until its objective is no larger than MPU's; only the last of these runs counts. Both begin with "
-        "the examples as they were read: what either makes of them first is in its time. The best of "
-        f"{TURNS} times each, in turn, in seconds of the processor.",
+        "tolerances until its objective is no larger than MPU's; only the last of these runs counts. Both start from "
+        "the examples as they were read, so the time to convert them is included. Times are processor seconds, the "
+        f"best of {TURNS} runs of each, in turn.",
         "",
-        markdown(races),
+        table,
         "",
         "## Growth",
         "",
         "![Time of the solvers against the number of examples and against 1 / delta](solvers_growth.png)",
         "",
-        "Seconds until the objective is within delta of the optimum, relatively, and, dashed, until the solver's own "
-        "bound says so, which LIBLINEAR (dcd) and Pegasos have none of. The examples are normal, of squared norm about "
-        "1, on either side of a plane, with 10% of the labels flipped. Slopes are the exponents of growth over the "
-        f"upper half of a line. Pegasos takes {sizes.solver_steps:,} steps at most; LIBLINEAR's points are runs of "
-        "their own.",
+        "Solid lines: seconds until the objective is within delta of the optimum, relatively. Dashed lines: seconds "
+        "until the solver's own bound guarantees it; LIBLINEAR (dcd) and Pegasos have none. The examples are normal, "
+        "of squared norm about 1, labeled by a plane, with 10% of the labels flipped. Slopes are the exponents of "
+        f"growth over the upper half of a line. Pegasos makes at most {sizes.solver_steps:,} steps; each point of "
+        "LIBLINEAR is a separate run.",
+        *_end(missing),
     ]
-    if missing:
-        lines += ["", "## Left out", "", *(f"- {sentence}" for sentence in missing)]
-    lines += ["", "## Versions", "", *_versions()]
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     _name(page, folder / "solvers.csv", folder / "solvers_growth.csv", *figures)
 
@@ -150,39 +151,40 @@ def _name(*paths: Path) -> None:
             print(path)
 
 
-def _versions() -> list[str]:
-    return [f"- {name}: {version}" for name, version in provenance.versions().items()]
+def _end(missing: Sequence[str]) -> list[str]:
+    """Return the last lines of a page: what was left out, and the versions."""
+    lines = ["", "## Left out", "", *(f"- {sentence}" for sentence in missing)] if missing else []
+    versions = [f"- {name}: {version}" for name, version in provenance.versions().items()]
+    return [*lines, "", "## Versions", "", *versions]
 
 
 def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], seconds: float) -> str:
     lines = [
-        "# The engine beside plain loops" + (" (quick: small sizes)" if quick else ""),
+        "# The engine compared with plain loops" + (" (quick: small sizes)" if quick else ""),
         "",
-        f"Made by `budgetrun bench{' --quick' if quick else ''}` in {seconds:.0f} seconds. Both sides of a comparison "
-        "run in turn, several times over; the best time of each counts. The plain loop computes one kernel row a round "
-        "in numpy, in float64 and on dense examples. One BLAS thread a process.",
+        f"Written by `budgetrun bench{' --quick' if quick else ''}` after {seconds:.0f} seconds. The two sides of a "
+        "comparison run in turn, several times; the best time of each counts. The plain loop computes one kernel row "
+        "per round in numpy, in float64 and on dense examples. Each process has one BLAS thread.",
         "",
-        "*floor* is the time that the kernel products, the exponentials and the score products of the engine's own "
-        "block sizes take by themselves on this machine, as a share of the engine's time; for a learner that projects, "
-        "the triangular solves and the products of a block's projections too. In brackets after the "
-        "mistakes, where it is not 0: how many more they are than the plain loop's or, where that ran a sample, than "
-        "the engine's in float64.",
+        "*floor* is the time that the kernel products, the exponentials and the score products with the engine's block "
+        "sizes take alone on this machine, as a share of the engine's time; for a learner that projects it includes "
+        "the triangular solves and the products of a block's projections. A number in brackets after the mistakes is "
+        "the difference, if not 0, from the plain loop's mistakes or, where the plain loop ran only a sample, from the "
+        "engine's in float64.",
     ]
     for comparison in done:
         records = comparison.records
         lines += ["", f"## {comparison.title[0].upper()}{comparison.title[1:]}", ""]
-        lines += [f"{records[0].rounds:,} rounds, {records[0].features} features.", "", markdown_table(records), ""]
+        lines += [f"{records[0].rounds:,} rounds, {records[0].features} features.", ""]
+        lines += [markdown_table(HEADINGS, map(cells, records)), ""]
         lines += [f"- {_floor(dtype, floor)}" for dtype, floor in comparison.floors.items()]
         lines += [f"- {note}" for note in comparison.notes]
     lines += ["", "## Growth", "", "![Time against rounds, budget, features, learners, support size](growth.png)", ""]
     lines += [
         "Slopes are the exponents of growth over the upper half of a line. At every point both sides make the same "
-        "mistakes as long as rounding decides none: over the `agreed_rounds` of growth.csv."
+        "mistakes until rounding matters, that is, over the `agreed_rounds` of growth.csv."
     ]
-    if missing:
-        lines += ["", "## Left out", "", *(f"- {sentence}" for sentence in missing)]
-    lines += ["", "## Versions", "", *_versions()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _end(missing)) + "\n"
 
 
 def _floor(dtype: str, floor: Floor) -> str:

@@ -1,4 +1,4 @@
-"""How much is run: the full benchmarks, and a quick look."""
+"""The sizes of the benchmarks: full, and quick."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ class Sizes:
     Attributes
     ----------
     rounds : int or None
-        At most so many rounds of each real stream.
+        The most rounds of each real stream; None for all.
     sampled_tasks : int
-        Splits of USPS that the plain loop runs.
+        Number of splits of USPS that the plain loop runs.
     turns : int
-        Times that each side runs.
+        How many times each side runs.
     with_processes : bool
-        Time two processes too.
+        Whether to time two processes, too.
     growth_rounds, growth_budgets, growth_features, growth_learners : tuple of int
         The points of four panels.
     growth_etas : tuple of float
-        What a projection may lose at the points of the fifth panel, by support size.
+        The largest loss of a projection at the points of the fifth panel, which is over the support size.
     perceptron_rounds : int
-        The longest stream that the Perceptron is run on in the first panel.
+        The longest stream for the Perceptron in the first panel.
     base_rounds, base_budget, base_features : int
-        What is held fixed in the other panels.
+        The fixed values in the other panels.
     solver_examples : tuple of int
     solver_deltas : tuple of float
         The points of the two panels of the batch solvers.
     solver_base : int
-        The examples in the second of them.
+        The number of examples in the second of them.
     solver_steps : int
         The most steps of Pegasos.
     goals : bool
-        The goals are for these sizes.
+        Whether the goals apply to these sizes.
     """
 
     rounds: int | None

@@ -1,4 +1,4 @@
-"""What is timed, and how: all sides of a comparison in turn, several times over, the best time of each."""
+"""How sides are timed: all sides of a comparison in turn, several times; the best time of each counts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Loop = Callable[[np.ndarray, np.ndarray], list[int]]
 
 
 class Timed(Protocol):
-    """Whatever can be timed again."""
+    """A side or a floor, which can be timed again."""
 
     def turn(self) -> None:
-        """Do the work once more, and note how long it took."""
+        """Run once more, and record the time."""
 
 
 @dataclass
@@ -31,15 +31,15 @@ class Side:
 
     Attributes
     ----------
-    work : callable
-        Does the work and returns every learner's mistakes.
+    run : callable
+        Runs the learners and returns the mistakes of each.
     times : list of float
-        Seconds, a number a turn.
+        Seconds, one number per turn.
     mistakes : list of int
-        Of each learner, from the last turn.
+        Those of each learner in the last turn.
     """
 
-    work: Callable[[], list[int]]
+    run: Callable[[], list[int]]
     times: list[float] = field(default_factory=list)
     mistakes: list[int] = field(default_factory=list)
 
@@ -49,14 +49,14 @@ class Side:
         return min(self.times)
 
     def turn(self) -> None:
-        """Do the work once more."""
+        """Run once more, and record the time."""
         began = time.perf_counter()
-        self.mistakes = self.work()
+        self.mistakes = self.run()
         self.times.append(time.perf_counter() - began)
 
 
 def alternate(sides: Sequence[Timed], turns: int) -> None:
-    """Give every side a turn, ``turns`` times over, so that a slow moment of the machine hits none alone."""
+    """Give every side a turn, ``turns`` times, so that a slow moment of the machine does not hit one side alone."""
     for _ in range(turns):
         for side in sides:
             side.turn()
@@ -65,14 +65,14 @@ def alternate(sides: Sequence[Timed], turns: int) -> None:
 def engine_mistakes(
     kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, *, block_size: int, dtype: str = "float64"
 ) -> list[int]:
-    """Return the mistakes of one learner a row of the labels Y, shape (n, T), over the examples X, shape (T, d)."""
+    """Return the mistakes of one learner per row of the labels Y, shape (n, T), over the examples X, shape (T, d)."""
     group = Group(kernel, [make() for _ in Y], range(len(Y)), dtype=dtype)
     for start in range(0, X.shape[0], block_size):
         group.feed(X[start : start + block_size], Y[:, start : start + block_size])
     return [member.count.mistakes for member in group.members]
 
 
-# The rounds of a learner's mistakes, and those of the examples that it holds in the end.
+# The rounds of a learner's mistakes, and those of the examples it holds at the end.
 Rounds = tuple[list[int], list[int]]
 
 
@@ -88,7 +88,7 @@ def engine_rounds(kernel: Kernel, make: Maker, X: Rows, y: np.ndarray, *, block_
 
 
 class RoundsOf:
-    """A side's work that keeps the ``rounds`` it found, and returns the number of mistakes."""
+    """The ``run`` of a `Side` that keeps the rounds of the last turn, and returns the number of mistakes."""
 
     def __init__(self, run: Callable[[], Rounds]) -> None:
         self.rounds: Rounds = [], []
@@ -104,14 +104,14 @@ class DifferentMistakes(RuntimeError):
 
 
 def check_equal(what: str, engine: Sequence[int], plain: Sequence[int]) -> None:
-    """Insist that the engine in float64 and the plain loop made the same numbers of mistakes."""
+    """Raise an error unless the engine in float64 and the plain loop made the same numbers of mistakes."""
     if list(engine) != list(plain):
         raise DifferentMistakes(f"{what}: mistakes of the engine {list(engine)}, of the plain loop {list(plain)}")
 
 
 def check_rounds(what: str, engine: Rounds, plain: Rounds) -> None:
-    """Insist that the engine and the plain loop made mistakes on the same rounds and hold the same examples."""
+    """Raise an error unless the engine and the plain loop err on the same rounds and hold the same examples."""
     for ours, theirs, of in zip(engine, plain, ("mistakes", "support sets"), strict=True):
         if ours != theirs:
             first = min(set(ours) ^ set(theirs))
-            raise DifferentMistakes(f"{what}: {of} of the engine and of the plain loop part in round {first}")
+            raise DifferentMistakes(f"{what}: {of} of the engine and of the plain loop differ in round {first}")

@@ -10,16 +10,16 @@ __all__ = ["Report", "write_bounds"]
 
 @dataclass(frozen=True)
 class Report:
-    """What came of looking at a results folder.
+    """The outcome of checking a results folder.
 
     Attributes
     ----------
     text : str
-        The table, how much was looked at, and the files written.
+        The table, how many runs were checked, and the files written.
     violated : list of str
-        A sentence for each bound that does not hold.
+        A sentence for each bound that is violated.
     missing : list of str
-        A sentence for each dataset whose data are neither here nor to be had; its runs were not looked at.
+        A sentence for each dataset whose data are missing; its runs were not checked.
     """
 
     text: str
@@ -28,16 +28,16 @@ class Report:
 
 
 def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:
-    """Evaluate every bound that is about a run of a results folder; write ``bounds.csv`` and ``figures/bounds_*.png``.
+    """Evaluate every bound on the runs of a results folder; write ``bounds.csv`` and ``figures/bounds_*.png``.
 
     Parameters
     ----------
     folder : Path
-        A results folder; it needs no ``curves/``, but for the figures.
+        A results folder. Only the figures need its ``curves/``.
     data_dir : Path or None
-        Where to look for data first: the streams are drawn again.
+        The folder to look for data in first; the streams are drawn again.
     streams : int, >= 1, or None
-        Of each dataset at most so many streams, those of the first repetitions and tasks; None for all.
+        The most streams of each dataset, those of the first repetitions and tasks; None for all.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From the rows of a results folder to both sides of each bound."""
+"""Check the runs of a results folder: both sides of each bound on each of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from budgetrun import solvers, theory
 from budgetrun.config.schema import Config, DatasetSpec
@@ -17,7 +18,7 @@ from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import squares
 from budgetrun.learners import find
-from budgetrun.theory import Bound, Competitors, Run, Verdict, mpu
+from budgetrun.theory import Bound, Competitors, Run, SolverRun, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
     from budgetrun.data import Stream
     from budgetrun.store.read import Results
 
-# Of the interval whose lower end must be above a bound on an expectation for that to count as violated.
+# A bound on an expectation is violated if the lower end of the mean's interval with this confidence is above it.
 CONFIDENCE = 0.999
 NO_SEEDS = "a bound on an expectation: not testable with one seed"
-NO_STEPS = "needs the columns steps and objective; run the sweep again"
+# Dataset, repetition and task.
+StreamKey = tuple[str, int, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A bound on a run, or on the mean of runs that differ by their seeds.
+    """A bound on a run, or on the mean of runs that differ only in their seeds.
 
     Attributes
     ----------
@@ -43,8 +45,9 @@ class Row:
     budget : int or None
     n_examples : int
     bound : Bound or None
-        None for a solver's.
+        None for a bound on a solver.
     run : Run or None
+        None for a solver.
     verdict : Verdict
     """
 
@@ -61,13 +64,13 @@ class Row:
     verdict: Verdict
 
     @property
-    def stream(self) -> tuple[str, int, str]:
+    def stream(self) -> StreamKey:
         """Dataset, repetition and task."""
         return self.dataset, self.repetition, self.task
 
     @property
     def name(self) -> str:
-        """What tells the run from others, in words."""
+        """The run or runs in words, for messages."""
         parts = [self.dataset, *([self.task] if self.task != "-" else []), f"repetition {self.repetition}", self.label]
         parts += [self.setting] if self.setting else []
         parts += [f"budget {self.budget}"] if self.budget is not None else []
@@ -77,23 +80,23 @@ class Row:
 
 @dataclass
 class Checked:
-    """What came of it.
+    """The outcome of checking a results folder.
 
     Attributes
     ----------
     rows : list of Row
-    competitors : dict
-        By stream: of the first one of each dataset.
+    competitors : dict of (str, int, str) to Competitors
+        Those on the first stream of each dataset.
     n_checked, n_runs : int
-        Runs looked at, and finished runs there are.
+        The runs checked, and all finished runs.
     without : list of str
-        Labels that no bound is about.
+        Labels without any bound.
     missing : list of str
         A sentence for each dataset whose data are missing.
     """
 
     rows: list[Row] = field(default_factory=list)
-    competitors: dict[tuple[str, int, str], Competitors] = field(default_factory=dict)
+    competitors: dict[StreamKey, Competitors] = field(default_factory=dict)
     n_checked: int = 0
     n_runs: int = 0
     without: list[str] = field(default_factory=list)
@@ -101,9 +104,9 @@ class Checked:
 
     @property
     def violations(self) -> list[str]:
-        """A sentence for each bound that does not hold."""
+        """A sentence for each bound that is violated."""
         return [
-            f"violated: {row.name}: {row.verdict.count:,.6g} {row.verdict.counts}, and {row.verdict.theorem} allows "
+            f"violated: {row.name}: {row.verdict.count:,.6g} {row.verdict.counts}, but {row.verdict.theorem} allows "
             f"{row.verdict.value:,.6g}"
             for row in self.rows
             if row.verdict.violated
@@ -111,13 +114,27 @@ class Checked:
 
 
 def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
-    """Evaluate the bounds on the runs of at most so many streams of each dataset; None for all."""
+    """Evaluate the bounds on the runs of a results folder.
+
+    Parameters
+    ----------
+    results : Results
+    data_dir : Path or None
+        The folder to look for data in first.
+    streams : int, >= 1, or None
+        The most streams of each dataset; None for all.
+
+    Raises
+    ------
+    InputError
+        The manifest has no config that this version can read, or data differ from those of the runs.
+    """
     try:
         config = Config.from_resolved(results.config)
     except ValueError as error:
         manifest = results.folder / "manifest.json"
-        raise InputError(f"{manifest}: no config that this version reads ({_first_line(error)})") from None
-    bounds, checked = theory.registry(), Checked(n_runs=len(results.runs))
+        raise InputError(f"{manifest}: no config that this version can read ({_first_lines(error)})") from None
+    checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
     for dataset in results.datasets:
@@ -129,7 +146,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
                 stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks)
-                rows, competitors = _check_stream(here, specs[dataset], stream, bounds)
+                rows, competitors = _check_stream(here, specs[dataset], stream)
                 checked.rows += rows
                 labels |= {row.label for row in rows}
                 checked.n_checked += len(here)
@@ -138,40 +155,41 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                     checked.competitors[first] = competitors[first[2]]
         except DataMissingError as error:
             checked.missing.append(str(error))
-    looked_at = {dataset for dataset in results.datasets if any(row.dataset == dataset for row in checked.rows)}
-    present = results.runs[results.runs["dataset"].isin(looked_at)]["label"] if checked.rows else results.runs["label"]
+    datasets = {row.dataset for row in checked.rows} or set(results.datasets)
+    present = results.runs[results.runs["dataset"].isin(datasets)]["label"]
     checked.without = [label for label in dict.fromkeys(present) if label not in labels]
     return checked
 
 
 def _streams(runs: pd.DataFrame, most: int | None) -> list[tuple[int, str]]:
-    """Return repetition and task of the streams to look at: first repetitions before further tasks."""
-    known = {(int(r), t) for r, t in zip(runs["repetition"], runs["task"], strict=True)}
-    return sorted(known, key=lambda item: (item[1], item[0]) if len({t for _, t in known}) == 1 else item)[:most]
+    """Return repetition and task of the streams to check: all tasks of a repetition before the next repetition."""
+    return sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})[:most]
 
 
 def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> None:
-    """Refuse data that are not those of the runs."""
+    """Raise an error if the data are not those of the runs."""
     recorded = (results.manifest.get("datasets") or {}).get(spec.label) or {}
     found = stream_info(spec, data_dir).sha256
     if recorded.get("sha256") not in (None, found):
         raise InputError(
-            f"the data of '{spec.label}' here are not those of the runs in {results.folder} (sha256 {found[:12]}, "
-            f"there {recorded['sha256'][:12]}); give the folder with these data as --data, or run the sweep again"
+            f"the data of '{spec.label}' are not those of the runs in {results.folder} (sha256 {found[:12]}, but the "
+            f"runs had {recorded['sha256'][:12]}); give the folder with their data as --data, or run the sweep again"
         )
 
 
-def _check_stream(
-    runs: pd.DataFrame, spec: DatasetSpec, stream: Stream, bounds: list[Bound]
-) -> tuple[list[Row], dict[str, Competitors]]:
+def _check_stream(runs: pd.DataFrame, spec: DatasetSpec, stream: Stream) -> tuple[list[Row], dict[str, Competitors]]:
     """Return the rows of the runs on the tasks of one repetition, and the competitors on each task."""
     assert spec.kernel is not None
     kernel = spec.kernel.build()
     largest = float(kernel.diagonal(squares(stream.X)).max())
-    entries = [_entry(row, spec, largest) for row in runs.to_dict("records")]
-    made = [(entry, bound) for entry in entries if entry.run for bound in theory.about(bounds, entry.run.learner)]
-    # Competitors take time, and bounds that are void need none.
-    live = [(e, bound) for e, bound in made if e.run and bound.compares and not bound.why_void(e.run)]
+    # A row of a learner has no objective.
+    records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
+    of_solvers = [row for row in records if not math.isnan(row["objective"])]
+    entries = [_Entry(row, _run(row, spec, largest)) for row in records if math.isnan(row["objective"])]
+    bounds = theory.registry()
+    pairs = [(entry, bound) for entry in entries for bound in theory.about(bounds, entry.run.learner)]
+    # Finding competitors takes time, and void bounds do not need them.
+    live = [(entry, bound) for entry, bound in pairs if bound.compares and not bound.why_void(entry.run)]
     tasks = {entry.row["task"] for entry, _ in live}
     competitors = {}
     if live:
@@ -179,104 +197,84 @@ def _check_stream(
         n_classes = len(stream.classes) if spec.task == "multiclass" else None
         shifting = any(bound.shifting for _, bound in live)
         competitors = theory.find(stream.X, wanted, kernel, n_classes, shifting=shifting)
-    rows = [_row([entry], bound, competitors) for entry, bound in made if not _is_of_mean(bound)]
-    rows += [_row(group, bound, competitors) for group, bound in _by_seed(made)]
-    rows += [row for entry in entries if entry.run is None for row in _solver_rows(entry, largest)]
+    rows = [_learner_row([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
+    rows += [_learner_row(group, bound, competitors) for group, bound in _by_seed(pairs)]
+    rows += [row for record in of_solvers for row in _solver_rows(record, largest)]
     return rows, competitors
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row of the table of runs, with what bounds need of it; ``run`` is None for a solver's."""
+    """A learner's row of runs.csv, with what bounds need of it."""
 
     row: dict[str, Any]
-    run: Run | None
+    run: Run
 
 
-def _entry(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> _Entry:
-    if not math.isnan(row["objective"]):
-        return _Entry(row, None)
+def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = _parameters(row)
-    variant = parameters.pop("variant", None)
-    learner_class = find(row["algorithm"], variant, multiclass=spec.task == "multiclass")
+    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), multiclass=spec.task == "multiclass")
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
-    if learner_class.draws:
-        parameters["seed"] = int(row["seed"])
+    learner = learner_class(**parameters, **_seed(row, learner_class))
     facts = json.loads(row.get("facts") or "null")
-    learner = learner_class(**parameters)
-    return _Entry(row, Run(learner, row["mistakes"], float(row["updates"]), largest_square, facts))
+    return Run(learner, row["mistakes"], float(row["updates"]), largest_square, facts)
 
 
 def _parameters(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a run but for budget and seed."""
+    """Return the parameters of a run without budget and seed."""
     return {name: value for name, value in json.loads(row["parameters"]).items() if name != "budget"}
 
 
-def _is_of_mean(bound: Bound) -> bool:
+def _seed(row: dict[str, Any], algorithm: Any) -> dict[str, int]:
+    return {"seed": int(row["seed"])} if algorithm.draws else {}
+
+
+def _is_on_mean(bound: Bound) -> bool:
     return bound.counts == "expected mistakes"
 
 
-def _by_seed(made: list[tuple[_Entry, Bound]]) -> Iterator[tuple[list[_Entry], Bound]]:
-    """Yield the runs that differ by their seeds alone, with each bound on their mean."""
+def _by_seed(pairs: list[tuple[_Entry, Bound]]) -> Iterator[tuple[list[_Entry], Bound]]:
+    """Yield the runs that differ only in their seeds, with each bound on their mean."""
     groups: dict[tuple[Any, ...], tuple[list[_Entry], Bound]] = {}
-    for entry, bound in made:
-        if _is_of_mean(bound):
+    for entry, bound in pairs:
+        if _is_on_mean(bound):
             row = entry.row
             key = bound, row["task"], row["repetition"], row["label"], row["parameters"], row["budget"], row["kernel"]
             groups.setdefault(key, ([], bound))[0].append(entry)
     yield from groups.values()
 
 
-def _row(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
-    row, run = group[0].row, group[0].run
-    assert run is not None
-    counts = np.array([entry.row["mistakes"] for entry in group], dtype=float)
-    run = replace(run, mistakes=float(counts.mean()))
-    verdict = bound.check(run, competitors.get(row["task"]))
-    if _is_of_mean(bound) and verdict.applies:
-        known = {"lower": _lower_end(counts)} if len(group) > 1 else {"reason": NO_SEEDS}
-        verdict = replace(verdict, **known)
-    return _with_verdict(group, bound, run, verdict)
+def _learner_row(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
+    counts = np.array([entry.row["mistakes"] for entry in group], dtype=np.float64)
+    run = replace(group[0].run, mistakes=float(counts.mean()))
+    verdict = bound.check(run, competitors.get(group[0].row["task"]))
+    if _is_on_mean(bound) and verdict.applies:
+        verdict = replace(verdict, lower=_lower_end(counts)) if len(group) > 1 else replace(verdict, reason=NO_SEEDS)
+    return _row([entry.row for entry in group], verdict, bound, run)
 
 
-def _lower_end(counts: np.ndarray) -> float:
-    """Return the lower end of the confidence interval of the mean that some counts are drawn with."""
+def _lower_end(counts: NDArray[np.float64]) -> float:
+    """Return the lower end of the confidence interval of the mean of the distribution of these counts."""
     from scipy.stats import t
 
     n = len(counts)
     return float(counts.mean() - t.ppf((1 + CONFIDENCE) / 2, n - 1) * counts.std(ddof=1) / math.sqrt(n))
 
 
-def _solver_rows(entry: _Entry, largest_square: float) -> list[Row]:
-    """Return the bound on the updates of an MPU; nothing for other solvers."""
-    row, parameters = entry.row, _parameters(entry.row)
-    if row["algorithm"] != "mpu":
-        return []
-    solver_class: Any = solvers.find("mpu")
-    solver = solver_class(**parameters, seed=int(row["seed"]))
-    square = largest_square + (solver.rho or 0.0) ** 2
-    limit, b, delta_b = mpu.thresholds(solver.C, solver.delta, solver.delta_b, square, solver.hard_margin)
-    theorem = mpu.THEOREM_1 if limit is None else mpu.THEOREM_2
-    steps = row.get("steps") or ""
-    if not steps:
-        verdict = Verdict(theorem, "updates", math.nan, reason=NO_STEPS)
-    elif limit is None:
-        # The objective of weights with a margin of 1, which is no larger than the largest margin allows.
-        margin = 1 / math.sqrt(2 * row["objective"])
-        value = mpu.separable_updates(square, b, delta_b, margin)
-        asked = f"the largest margin is >= {margin:.4g}, the one found"
-        verdict = Verdict(theorem, "updates", float(steps), value, asked)
-    else:
-        value = mpu.updates(int(row["n_examples"]), limit, square, b, delta_b)
-        verdict = Verdict(theorem, "updates", float(steps), value, "delta_b > R^2")
-    return [_with_verdict([entry], None, None, verdict)]
+def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
+    """Return the bounds on the updates of a batch solver."""
+    solver_class: Any = solvers.find(row["algorithm"])
+    solver = solver_class(**_parameters(row), **_seed(row, solver_class))
+    steps = float(row.get("steps") or "nan")
+    run = SolverRun(solver, steps, row["objective"], int(row["n_examples"]), largest_square)
+    return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
 
 
-def _with_verdict(group: list[_Entry], bound: Bound | None, run: Run | None, verdict: Verdict) -> Row:
-    row = group[0].row
+def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = None, run: Run | None = None) -> Row:
+    row = rows[0]
     return Row(
-        run_ids=tuple(str(entry.row["run_id"]) for entry in group),
+        run_ids=tuple(str(of_seed["run_id"]) for of_seed in rows),
         dataset=row["dataset"],
         task=row["task"],
         repetition=int(row["repetition"]),
@@ -290,5 +288,5 @@ def _with_verdict(group: list[_Entry], bound: Bound | None, run: Run | None, ver
     )
 
 
-def _first_line(error: Exception) -> str:
+def _first_lines(error: Exception) -> str:
     return " ".join(str(error).split("\n")[:3])

@@ -1,4 +1,4 @@
-"""Figures of mistakes and bounds against rounds, for one stream a dataset."""
+"""Figures of mistakes and bounds against rounds, for one stream of each dataset."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.bounds.check import Checked, Row
-from budgetrun.report.layout import slug
-from budgetrun.report.looks import DOTS_PER_INCH, STYLE, Look, hand_out
+from budgetrun.bounds.check import Checked, Row, StreamKey
+from budgetrun.plotting import STYLE, Look, hand_out, number_log_axis, save, slug
 from budgetrun.store.curves import Curves
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from budgetrun.store.read import Results
     from budgetrun.theory import Competitors
 
-# Before this share of the stream there are few mistakes to speak of.
+# The figure begins after this share of the stream; before it there are few mistakes.
 START = 0.01
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.3}
 
 
 class Drawn(NamedTuple):
-    """A figure; ``kept`` tells that it is one drawn earlier, with curves that are no longer there."""
+    """A figure; ``kept`` if it was drawn earlier, and the curves it was drawn with are gone."""
 
     path: Path
     kept: bool
@@ -33,10 +33,10 @@ class Drawn(NamedTuple):
 def draw(results: Results, checked: Checked) -> list[Drawn]:
     """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies.
 
-    Mistakes are a line with full marks, the bound a broken one with hollow marks. A bound that depends on the whole
-    run, or on updates, is known after the last round alone, and is a larger hollow mark there. Of several settings the
-    one with the tightest bound is shown. Without ``curves/`` a figure that is there stays as it is, and in a new one
-    the last round is all there is.
+    Mistakes are a solid line with filled markers, bounds a dashed line with hollow markers. A bound that depends on
+    the whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one
+    with the tightest bound is shown. Without ``curves/`` an existing figure is kept, and a new one shows the last round
+    only.
     """
     import matplotlib
 
@@ -57,7 +57,7 @@ def draw(results: Results, checked: Checked) -> list[Drawn]:
 
 
 def _by_label(rows: list[Row], labels: list[str]) -> dict[str, list[Row]]:
-    """Return for each label its bounds on one of its runs: that with the tightest one."""
+    """Return for each label the bounds on one of its runs, the run with the tightest bound."""
     found = {}
     for label in labels:
         mine = [row for row in rows if row.label == label]
@@ -70,14 +70,13 @@ def _by_label(rows: list[Row], labels: list[str]) -> dict[str, list[Row]]:
 def _draw(
     path: Path,
     results: Results,
-    stream: tuple[str, int, str],
+    stream: StreamKey,
     rows: list[Row],
     competitors: Competitors,
     curves: Curves,
 ) -> None:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     by_label = _by_label(rows, results.labels)
     looks = hand_out(by_label)
@@ -88,9 +87,9 @@ def _draw(
     for i, (label, of_one) in enumerate(by_label.items()):
         look, budget = looks[label], of_one[0].budget
         _draw_label(axes, of_one, competitors, curves, look, (i + 0.5) / len(by_label))
-        told = budget is None or label.endswith(f"B = {budget}")
-        named = label if told else f"{label}, B = {budget:,}"
-        handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=named))
+        has_budget = budget is None or label.endswith(f"B = {budget}")
+        text = label if has_budget else f"{label}, B = {budget:,}"
+        handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=text))
     grey: Any = {"color": "#444444", "marker": "o"}
     handles.append(Line2D([], [], linestyle="--", label="bound after each round", **grey, **HOLLOW))
     handles.append(Line2D([], [], linestyle="", markersize=9, label="bound known at the end", **grey, **HOLLOW))
@@ -100,14 +99,12 @@ def _draw(
     axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="mistakes and bounds, % of the rounds so far")
     axes.set_xlim(START * T * 0.97, T * 1.12)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        number_log_axis(axis)
     dataset, repetition, task = stream
     what = f"{dataset}, {f'task {task}, ' if task != '-' else ''}repetition {repetition}"
     axes.set_title(f"Mistakes and their bounds\n{what}", loc="left", fontsize=12, fontweight="bold")
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9.5)
-    figure.savefig(path, dpi=DOTS_PER_INCH, metadata={"Software": None})
+    save(figure, path)
 
 
 def _draw_label(
@@ -138,8 +135,8 @@ def _draw_label(
         axes.plot([T], [100 * value / T], linestyle="", zorder=3.5, clip_on=False, markersize=9, **colour, **HOLLOW)
 
 
-def _marks(rounds: np.ndarray, shift: float) -> list[int]:
-    """Return where on a curve to put marks: five, at even distances of the logarithm, moved by a share of one."""
+def _marks(rounds: NDArray[np.int64], shift: float) -> list[int]:
+    """Return where on a curve to put markers: five, evenly spaced on the log scale, shifted by a share of a spacing."""
     if len(rounds) == 1:
         return [0]
     position = np.log(rounds)

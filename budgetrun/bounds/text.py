@@ -24,7 +24,7 @@ HEADER = ("dataset", "label", "theorem", "checked", "count", "bound", "ratio", "
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write a row a run and theorem; numbers that are not known are empty."""
+    """Write one row per run and theorem; unknown numbers are empty."""
     beside = path.with_name(f".{path.name}.new")
     with beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -64,7 +64,7 @@ def _exact(value: float) -> str:
 
 
 def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str:
-    """Return the table, a line for each dataset, label and theorem, and how much was checked."""
+    """Return the table, with a line for each dataset, label and theorem, and how many runs were checked."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in checked.rows:
         groups.setdefault((row.dataset, row.label, row.verdict.theorem), []).append(row)
@@ -73,9 +73,9 @@ def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str
     if groups:
         keys = sorted(groups, key=lambda key: (order[key[0]], order[key[1]]))
         lines += _aligned([HEADER, *(_line(groups[key]) for key in keys)])
-        lines += ["", "Each line is the run whose count is the largest share of its bound (ratio; 1 is tight)."]
-    share = f"{checked.n_checked:,} of {checked.n_runs:,} runs were looked at"
-    more = "" if checked.n_checked == checked.n_runs or checked.missing else "; --all takes the others, too"
+        lines += ["", "Each line shows the run with the largest ratio of count to bound (1 is tight)."]
+    share = f"{checked.n_checked:,} of {checked.n_runs:,} runs were checked"
+    more = "" if checked.n_checked == checked.n_runs or checked.missing else "; --all checks the others, too"
     lines.append(f"{share}{more}.")
     if checked.without:
         lines.append(f"No bound is about: {', '.join(checked.without)}.")
@@ -85,7 +85,7 @@ def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str
     held = sum(row.verdict.applies for row in checked.rows) - violated
     lines.append(f"{held:,} bounds hold, {violated:,} are violated, {len(checked.rows) - held - violated:,} are void.")
     lines.append(f"bounds   {results.folder / 'bounds.csv'}")
-    lines += [f"figure   {path}{'  (as it was: curves/ is not there)' if kept else ''}" for path, kept in figures]
+    lines += [f"figure   {path}{'  (kept: curves/ is missing)' if kept else ''}" for path, kept in figures]
     return "\n".join(lines)
 
 
@@ -99,8 +99,8 @@ def _line(rows: list[Row]) -> tuple[str, ...]:
         return (*start, "", "", "", "", "", f"{first.n_examples:,}", f"void: {reasons[0]}{more}")
     row = max(applied, key=lambda row: row.verdict.ratio)
     verdict = row.verdict
-    what = "" if verdict.counts == "mistakes" else verdict.counts
-    notes = [what, "VIOLATED" if verdict.violated else "", _what(row) if len(rows) > 1 else ""]
+    counts = "" if verdict.counts == "mistakes" else verdict.counts
+    notes = [counts, "VIOLATED" if verdict.violated else "", _setting(row) if len(rows) > 1 else ""]
     return (
         *start,
         _number(verdict.count),
@@ -113,7 +113,7 @@ def _line(rows: list[Row]) -> tuple[str, ...]:
     )
 
 
-def _what(row: Row) -> str:
+def _setting(row: Row) -> str:
     parts = [row.setting] if row.setting else []
     parts += [f"budget {row.budget:,}"] if row.budget is not None else []
     return ", ".join(parts)
@@ -132,7 +132,7 @@ def _ratio(value: float) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines with the columns under one another: words to the left, numbers to the right."""
+    """Return lines with aligned columns: words to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = (0, 1, 2, len(widths) - 1)
     return [

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.plotting import save, slug
 from budgetrun.report.budget_panel import BudgetPanel
 from budgetrun.report.cells import NO_BUDGET, Measurements, measure
-from budgetrun.report.layout import Table, slug
-from budgetrun.report.looks import CIRCLE, DOTS_PER_INCH, HOLLOW, STYLE, Look, hand_out
+from budgetrun.report.layout import Table
+from budgetrun.report.looks import CIRCLE, HOLLOW, STYLE, Look, hand_out
 from budgetrun.report.notes import warnings
 from budgetrun.report.panels import Panel, y_of
 from budgetrun.report.quantities import ONLINE_ERROR, SUPPORT_SIZE, Quantity
@@ -157,8 +158,7 @@ def _write(results: Results, looks: dict[str, Look], panel: Panel, folder: Path)
     panel.draw(axes, looks)
     _dress(figure, axes, looks, panel)
     paths = _paths(panel, folder)
-    figure.savefig(paths[0], dpi=DOTS_PER_INCH, metadata={"Software": None})
-    figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    save(figure, *paths)
     caption = " ".join([panel.caption(), *warnings(results)])
     return Drawn(panel.name, panel.title, caption, panel.alt(), paths)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from budgetrun.plotting import slug
 from budgetrun.report.cells import Budget, Measured, Printed
 from budgetrun.report.choose import Candidate
 from budgetrun.report.quantities import Quantity
@@ -192,11 +192,6 @@ class Listing:
     header: list[str]
     rows: list[list[Any]]
     n_text: int
-
-
-def slug(name: str) -> str:
-    """Return a name as a file's: letters, digits, ``. _ -``, never hidden."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "unnamed"
 
 
 def has_budget(cell: Cell) -> bool:

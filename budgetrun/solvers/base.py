@@ -1,4 +1,4 @@
-"""What every solver is: a way to the minimum of J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
+"""What the batch solvers share; they minimize J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
 
 from __future__ import annotations
 
@@ -8,56 +8,36 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from budgetrun.errors import InputError
-from budgetrun.kernels import Kernel
-from budgetrun.params import Positive, Seed
+from budgetrun.kernels import Kernel, Rows
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-__all__ = [
-    "Clock",
-    "Count",
-    "Positive",
-    "Progress",
-    "Seed",
-    "Solution",
-    "Solver",
-    "Watch",
-    "checkpoints",
-    "loading",
-    "objective",
-    "prepared",
-    "relative_gap",
-    "too_long",
-    "with_constant",
-]
-
-Count = Annotated[int, Field(ge=1, strict=True)]
+Floats = NDArray[np.float64]
+Labels = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a solver stands.
+    """How far a solver has come.
 
     Attributes
     ----------
-    seconds : float
-        Of the processor, since it began, without compilation and without the time that watching takes. Solvers use
-        one thread, so that on an idle core these are seconds of the wall clock.
+    seconds : float, >= 0
+        Processor time since the start, without compilation and without the time spent on watching. Solvers use one
+        thread, so on an idle core these are wall-clock seconds.
     objective : float
-        J of the weights in hand.
+        J of the current weights.
     gap : float
-        The solver's own upper bound of J / J_opt - 1; nan if it has none.
+        The solver's own upper bound on J / J_opt - 1; nan if it has none.
     steps, unlearning_steps : int
-        Updates so far, as the solver counts them, and how many of them took back.
+        Updates so far, as the solver counts them, and how many of them were unlearning.
     epochs : int
-        Passes over all the data so far, or the solver's own rounds.
+        Passes over all the data so far, or the solver's own kind of rounds.
     """
 
     seconds: float
@@ -70,37 +50,37 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """Where a solver ended.
+    """The result of a solver.
 
     Attributes
     ----------
     weights : ndarray, shape (d,), or None
         w; None where the kernel gives no weight vector.
     dual : ndarray, shape (T,), or None
-        The dual variables, 0 <= alpha_k <= C (no upper end for a hard margin), with w = sum_k alpha_k y_k x_k; None
+        The dual variables, 0 <= alpha_k <= C (unbounded above for a hard margin), with w = sum_k alpha_k y_k x_k; None
         where the solver keeps none.
     bias : float
-        What to add to <w, x>, or to sum_k alpha_k y_k k(x_k, x): 0 but for solvers that were given a constant feature.
+        To be added to <w, x>, or to sum_k alpha_k y_k k(x_k, x); 0 unless the solver was given a constant feature.
     objective : float
-        J(w), computed anew from the weights; for a hard margin ||w||^2 / 2 of weights scaled to a margin of 1.
+        J(w), computed from the final weights; for a hard margin ||w||^2 / 2 of weights scaled to a margin of 1.
     lower_bound : float
-        A dual objective, below the minimum of J; nan if the solver has none.
+        A dual objective, which is a lower bound on the minimum of J; nan if the solver has none.
     steps, unlearning_steps, epochs : int
         As in `Progress`.
     seconds : float
         As in `Progress`.
     compile_seconds : float
-        What the first call in a process takes for compiling, or for loading what was compiled before.
+        The time to compile the loops, or to load compiled ones, in the first call of a process.
     converged : bool
-        Whether the solver stopped because it was done.
+        Whether the solver met its own criterion.
     note : str
-        Why it stopped if it is not converged; else empty.
+        Why it stopped if it did not converge; otherwise empty.
     margin : float or None
         min_k y_k (<w, x_k> + bias) / ||(w, bias / rho)||, for a hard margin only.
     """
 
-    weights: np.ndarray | None
-    dual: np.ndarray | None = None
+    weights: Floats | None
+    dual: Floats | None = None
     bias: float = 0.0
     objective: float
     lower_bound: float = math.nan
@@ -123,10 +103,10 @@ Watch = Callable[[Progress], None]
 
 
 class Solver(ABC):
-    """A solver of the soft-margin problem without bias: all the examples at hand, passed over as often as it takes.
+    """A solver of the soft-margin problem without bias, which sees all the examples and passes over them repeatedly.
 
-    Its parameters are the keyword-only arguments of ``__init__``, annotated with the types that configs are checked
-    against. All have ``C``, the penalty, and ``accuracy``, the relative accuracy of the objective at which to stop.
+    A solver is a dataclass: its parameters are its fields, annotated with the types that configs are checked against.
+    All have ``C``, the penalty, and ``accuracy``, the relative accuracy of the objective at which to stop.
 
     Attributes
     ----------
@@ -139,7 +119,7 @@ class Solver(ABC):
     draws : bool
         It draws random numbers; such a solver takes a parameter ``seed``.
     kernels : tuple of str
-        The names of the kernels that it knows.
+        The names of the kernels it supports.
     passes : float
         About how often it reads all examples for an accuracy of 1e-4, traces included, to an order of magnitude.
     passes_grow_with_accuracy : bool
@@ -154,32 +134,36 @@ class Solver(ABC):
     passes: ClassVar[float] = 500
     passes_grow_with_accuracy: ClassVar[bool] = False
 
-    @abstractmethod
-    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
-        """Minimise J on these examples.
+    def solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None = None) -> Solution:
+        """Minimize J on these examples.
 
         Parameters
         ----------
         X : ndarray or csr_array, shape (T, d)
-            The examples; rows of zeros are legal, if there are others. Never changed.
+            The examples; some rows may be all zeros, but not every row. Never changed.
         y : ndarray, shape (T,)
             Their labels, -1 or +1; both must occur.
         kernel : Kernel
             One of `kernels`.
         watch : callable, optional
-            Is told the `Progress` now and then, with objectives that never count as the solver's time.
+            Called with the `Progress` now and then; computing the objectives for it does not count as solver time.
 
         Raises
         ------
         InputError
             If the data or the parameters cannot be used.
         """
+        return self._solve(_checked(self, X, y, kernel), y, kernel, watch)
+
+    @abstractmethod
+    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+        """Minimize J on examples that have been checked: float64; C-contiguous, or CSR with int32 indices."""
 
 
 class Clock:
-    """Seconds of the processor since it was made, without those spent in its ``with`` blocks.
+    """Processor seconds since it was created, without those spent in its ``with`` blocks.
 
-    What else runs on the machine takes the wall clock's seconds, but not these.
+    Unlike wall-clock seconds, they do not depend on what else runs on the machine.
     """
 
     def __init__(self) -> None:
@@ -188,7 +172,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """The time that counts, so far."""
+        """The time counted so far."""
         now = time.process_time() if self._stopped is None else self._stopped
         return now - self._start
 
@@ -201,8 +185,8 @@ class Clock:
         self._stopped = None
 
 
-def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel) -> np.ndarray | csr_array:
-    """Check what a solver was given, and return the examples as it wants them.
+def _checked(solver: Solver, X: Rows, y: Labels, kernel: Kernel) -> Rows:
+    """Check the arguments of `Solver.solve`, and return the examples as solvers need them.
 
     Returns
     -------
@@ -212,13 +196,11 @@ def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: K
     Raises
     ------
     InputError
-        A kernel the solver does not know, a number that is not finite, rows of zeros only, labels other than -1 and
-        +1, one class only.
+        An unsupported kernel, a number that is not finite, only rows of zeros, labels other than -1 and +1, or only
+        one class.
     """
-    import scipy.sparse as sp
-
     if kernel.name not in solver.kernels:
-        raise InputError(f"{solver.name} solves with the kernel {', '.join(solver.kernels)} only, got {kernel.name}")
+        raise InputError(f"{solver.name} supports only the kernel {', '.join(solver.kernels)}, got {kernel.name}")
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InputError(f"the labels must be one for each example, got {y.shape} for examples of {X.shape}")
     odd = np.setdiff1d(y, [-1, 1])
@@ -227,10 +209,12 @@ def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: K
     if len(np.unique(y)) < 2:
         only = f"all are {y[0]:+g}" if len(y) else "there are no examples"
         raise InputError(f"{solver.name} needs examples of both classes, but {only}")
-    if sp.issparse(X):
+    if isinstance(X, np.ndarray):
+        X = values = np.ascontiguousarray(X, dtype=np.float64)
+    else:
         if X.nnz > np.iinfo(np.int32).max:
             raise InputError(f"{solver.name} takes at most 2^31 - 1 non-zero values, got {X.nnz}")
-        # Without the caller's values twice in memory: a CSR array is three arrays.
+        # From the three arrays, so that the caller's values are not copied.
         X = sp.csr_array(
             (
                 np.ascontiguousarray(X.data, dtype=np.float64),
@@ -240,8 +224,6 @@ def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: K
             shape=X.shape,
         )
         values = X.data
-    else:
-        X = values = np.ascontiguousarray(X, dtype=np.float64)
     largest = max(abs(values.min()), abs(values.max())) if values.size else 0.0
     if not math.isfinite(largest):
         raise InputError("the examples must be finite numbers, but a nan or an infinity is among them")
@@ -255,7 +237,7 @@ def prepared(solver: Solver, X: np.ndarray | csr_array, y: np.ndarray, kernel: K
     return X
 
 
-# Of the largest value: products of a hundred million such numbers, and sums of them, neither vanish nor overflow.
+# Limits of the largest value: squares of such numbers, and sums of 1e8 of them, neither underflow nor overflow.
 _LEAST, _MOST = 1e-150, 1e146
 
 
@@ -267,10 +249,10 @@ def relative_gap(objective: float, lower_bound: float) -> float:
 
 
 def too_long(largest_square: float, C: float) -> str:
-    """Return what to add to a solver's note of why it stopped, where its examples are too long for this C; else "".
+    """Return the end of a solver's note if its examples are too long for this C; otherwise an empty string.
 
-    The problem depends on C ||x||^2 alone, but for a factor. Where that is large, losses outweigh ||w||^2 / 2 so much
-    that each solver but the cutting planes needs more passes by orders of magnitude.
+    Up to a factor the problem depends only on C ||x||^2. Where that is large, losses outweigh ||w||^2 / 2 so much that
+    all solvers except cutting planes need orders of magnitude more passes.
 
     Parameters
     ----------
@@ -286,18 +268,18 @@ def too_long(largest_square: float, C: float) -> str:
     )
 
 
-# cod-rna in its raw units, for an accuracy of 1e-4: at 350 both MPU and LIBLINEAR converge, at 3.5e3 LIBLINEAR stops at
-# its limit, at 3.5e4 MPU too.
+# On cod-rna in its raw units, with accuracy 1e-4: at 350 both MPU and LIBLINEAR converge, at 3.5e3 LIBLINEAR stops at
+# its limit of passes, at 3.5e4 MPU does too.
 _LONG = 1e3
 
 
 def checkpoints(last: int) -> list[int]:
-    """Return the numbers of steps or passes at which a trace has a point: three an octave, and the last."""
+    """Return the numbers of steps or passes at which a trace has a point: three per octave, and the last."""
     return sorted({round(2 ** (i / 3)) for i in range(int(3 * math.log2(last)) + 1)} | {last})
 
 
-def objective(X: np.ndarray | csr_array, y: np.ndarray, weights: np.ndarray, C: float) -> float:
-    """Return J(w), its two sums without rounding errors of their own.
+def objective(X: Rows, y: Labels, weights: Floats, C: float) -> float:
+    """Return J(w), with exactly rounded sums.
 
     Parameters
     ----------
@@ -310,10 +292,8 @@ def objective(X: np.ndarray | csr_array, y: np.ndarray, weights: np.ndarray, C: 
     return math.fsum(np.square(weights)) / 2 + C * math.fsum(losses[losses > 0])
 
 
-def with_constant(X: np.ndarray | csr_array, value: float) -> np.ndarray | csr_array:
-    """Return examples with one more feature, the same for all."""
-    import scipy.sparse as sp
-
+def with_constant(X: Rows, value: float) -> Rows:
+    """Return examples with one more feature that has the same value in all."""
     column = np.full((X.shape[0], 1), value)
     if isinstance(X, np.ndarray):
         return np.hstack([X, column])
@@ -321,7 +301,7 @@ def with_constant(X: np.ndarray | csr_array, value: float) -> np.ndarray | csr_a
 
 
 def loading(loops: str) -> float:
-    """Import a module of compiled loops, and return the seconds that took; next to nothing the second time."""
+    """Import a module of compiled loops, and return the seconds it took: almost none the second time."""
     start = time.perf_counter()
     importlib.import_module(f"budgetrun.solvers.loops.{loops}")
     return time.perf_counter() - start

@@ -1,56 +1,52 @@
-"""DCD, LIBLINEAR's dual coordinate descent, through scikit-learn."""
+"""DCD: LIBLINEAR's dual coordinate descent, through scikit-learn."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-import numpy as np
-
-from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.params import Count, Positive, Seed
 from budgetrun.solvers.base import (
     Clock,
-    Count,
-    Positive,
+    Floats,
+    Labels,
     Progress,
-    Seed,
     Solution,
     Solver,
     Watch,
     checkpoints,
     objective,
-    prepared,
     too_long,
 )
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
-
+@dataclass(kw_only=True, eq=False)
 class DualCoordinateDescent(Solver):
-    """Minimise the dual over one variable at a time, passing over the examples in random order; LIBLINEAR's program.
+    """Minimize the dual over one variable at a time, in passes over the examples in random order (LIBLINEAR).
 
     Parameters
     ----------
     C : float, > 0
         The penalty.
     accuracy : float, > 0
-        Without a tolerance or a target: halve the tolerance from 0.1 until that changed the objective by less than half
-        of this, relatively.
+        Without a tolerance or a target, the tolerance is halved from 0.1 until that changes the objective by less than
+        half of this, relatively.
     tolerance : float, > 0, optional
         LIBLINEAR's epsilon, the largest spread of projected gradients at which it stops.
     target : float, > 0, optional
-        An objective: the tolerance is lowered from 3 by a fifth at a time until it is reached. As with papers that tune
-        epsilon, the time told is that of the last run alone, and so the least that LIBLINEAR needs, or nearly.
+        An objective: the tolerance is lowered from 3 by a fifth at a time until the objective is reached. As in papers
+        that tune epsilon, the time is that of the last run only, and so about the least that LIBLINEAR needs.
     max_iterations : int, >= 1
-        LIBLINEAR stops after so many passes whatever the tolerance.
+        The most passes of LIBLINEAR, whatever the tolerance.
     seed : int, >= 0
+        For the order of the passes.
 
     Notes
     -----
-    LIBLINEAR returns neither its dual variables nor a lower bound, and tells nothing on its way: its trace is made of
-    runs from the start with more and more passes, each with the time of its own. Its passes leave out shrunk examples.
+    scikit-learn's LIBLINEAR returns neither its dual variables nor a lower bound, and reports no progress: the trace
+    consists of separate runs with more and more passes, each timed separately. Its passes skip shrunk examples.
 
     References
     ----------
@@ -58,6 +54,7 @@ class DualCoordinateDescent(Solver):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from budgetrun.kernels import Linear
     >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])
     >>> round(DualCoordinateDescent(tolerance=1e-6).solve(X, y, Linear()).objective, 6)
@@ -68,25 +65,14 @@ class DualCoordinateDescent(Solver):
     draws = True
     passes = 200
 
-    def __init__(
-        self,
-        *,
-        C: Positive = 1.0,
-        accuracy: Positive = 1e-4,
-        tolerance: Positive | None = None,
-        target: Positive | None = None,
-        max_iterations: Count = 10_000,
-        seed: Seed = 0,
-    ) -> None:
-        self.C = C
-        self.accuracy = accuracy
-        self.tolerance = tolerance
-        self.target = target
-        self.max_iterations = max_iterations
-        self.seed = seed
+    C: Positive = 1.0
+    accuracy: Positive = 1e-4
+    tolerance: Positive | None = None
+    target: Positive | None = None
+    max_iterations: Count = 10_000
+    seed: Seed = 0
 
-    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
-        X = prepared(self, X, y, kernel)
+    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         if self.tolerance is not None:
             weights, passes, seconds = self._run(X, y, self.tolerance, self.max_iterations)
             reached = objective(X, y, weights, self.C)
@@ -111,10 +97,10 @@ class DualCoordinateDescent(Solver):
     def _note(self, passes: int) -> str:
         if passes >= self.max_iterations:
             return f"stopped at its limit of {self.max_iterations} passes"
-        return f"did not come to its {'accuracy' if self.target is None else 'target'} at a tolerance of {_LEAST:g}"
+        return f"did not reach its {'accuracy' if self.target is None else 'target'} at a tolerance of {_LEAST:g}"
 
-    def _tightened(self, X: np.ndarray | csr_array, y: np.ndarray) -> tuple[np.ndarray, int, float, float, bool]:
-        """Lower the tolerance until the objective is the one wanted, or settled."""
+    def _tightened(self, X: Rows, y: Labels) -> tuple[Floats, int, float, float, bool]:
+        """Lower the tolerance until the objective reaches the target, or hardly changes."""
         tolerance, factor = (_FIRST, 0.5) if self.target is None else (_LOOSE, 0.8)
         before, passes_before = math.inf, 0
         while True:
@@ -123,7 +109,7 @@ class DualCoordinateDescent(Solver):
             if self.target is not None:
                 done = reached <= self.target
             else:
-                # A tolerance that asks for no more passes says nothing about the objective.
+                # If a lower tolerance makes no more passes, the objective cannot change, and nothing follows from that.
                 done = passes > passes_before and abs(before - reached) <= self.accuracy / 2 * reached
             if done or passes >= self.max_iterations or tolerance <= _LEAST:
                 return weights, passes, seconds, reached, done
@@ -131,9 +117,8 @@ class DualCoordinateDescent(Solver):
                 before, passes_before = reached, passes
             tolerance *= factor
 
-    def _run(
-        self, X: np.ndarray | csr_array, y: np.ndarray, tolerance: float, limit: int
-    ) -> tuple[np.ndarray, int, float]:
+    def _run(self, X: Rows, y: Labels, tolerance: float, limit: int) -> tuple[Floats, int, float]:
+        """Return LIBLINEAR's weights, its number of passes and its processor seconds."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
@@ -155,6 +140,5 @@ class DualCoordinateDescent(Solver):
         return model.coef_.ravel(), int(model.n_iter_), seconds
 
 
-_FIRST = 0.1
-_LOOSE = 3.0
-_LEAST = 1e-9
+# Tolerances: the first one for an accuracy, the first one for a target, and the least.
+_FIRST, _LOOSE, _LEAST = 0.1, 3.0, 1e-9

@@ -1,27 +1,27 @@
-"""MPU, the Margin Perceptron with Unlearning, in the primal and in its kernel form."""
+"""MPU: the Margin Perceptron with Unlearning, in the primal and in its kernel form."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from budgetrun.errors import InputError
-from budgetrun.kernels import Kernel, Linear, registry, squares
+from budgetrun.kernels import Kernel, Linear, Rows, registry, squares
+from budgetrun.params import AtLeastOne, Count, Positive, Seed
 from budgetrun.solvers.base import (
     Clock,
-    Count,
-    Positive,
+    Labels,
     Progress,
-    Seed,
     Solution,
     Solver,
     Watch,
     loading,
-    prepared,
     relative_gap,
     too_long,
     with_constant,
@@ -29,37 +29,37 @@ from budgetrun.solvers.base import (
 from budgetrun.solvers.base import objective as precise_objective
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from budgetrun.solvers.loops.rows import SignedRows
 
 _ABOVE_ONE = "a number > 1 (in units of R^2, or learning and unlearning may cycle)"
 Ratio = Annotated[float, Field(gt=1, allow_inf_nan=False, description=_ABOVE_ONE)]
-AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
 Rounds = Annotated[int, Field(ge=0, strict=True)]
 
 
+@dataclass(kw_only=True, eq=False)
 class MarginPerceptronWithUnlearning(Solver):
-    """The Perceptron with margin that also takes back what it learned from examples now classified too well.
+    """The Perceptron with margin that also unlearns: it reverts updates on examples now classified with excess margin.
 
     Parameters
     ----------
     C : float, > 0
-        The penalty C_p; the examples' I_k go up to I = C b.
+        The penalty C_p; the counts I_k of the examples are at most I = C b.
     accuracy : float, > 0
-        delta_stop: stop when delta_aft, eq. (24), is no larger at the end of a pass over all the data.
+        delta_stop: stop when delta_aft, eq. (24), does not exceed it at the end of a pass over all the data.
     delta : float, > 0, optional
-        The accuracy guaranteed before running, eq. (23), from which I and b follow (remark 4); the smaller of 1e-5 and
-        a tenth of ``accuracy`` by default.
+        The accuracy guaranteed before running, eq. (23), from which I and b follow (remark 4); by default the smaller
+        of 1e-5 and a tenth of ``accuracy``.
     delta_b : float, > 1
         The gap between the two thresholds, in units of R^2.
     hard_margin : bool
-        I = infinity: look for the largest margin instead. ``C`` has no meaning then; see the notes for the others.
+        I = infinity: find the largest margin instead. ``C`` is then unused; see the notes for the other parameters.
     rho : float, > 0, optional
-        Give every example one more feature of this value, so that there is a bias, which counts in ||w||.
+        The value of a constant feature added to every example, which gives a bias; the bias counts in ||w||.
     c_bar : float, >= 1
         Examples with scores up to c_bar b belong to the first-level active set.
     first_level, second_level : int, >= 0
-        N_ep1, presentations of the first-level active set after each pass over all the data, and N_ep2, those of the
-        second-level active set after each of them.
+        N_ep1, the number of presentations of the first-level active set after each pass over all the data, and N_ep2,
+        the number of presentations of the second-level active set after each of those.
     max_epochs : int, >= 1
         The most passes over all the data.
     seed : int, >= 0
@@ -67,14 +67,14 @@ class MarginPerceptronWithUnlearning(Solver):
 
     Notes
     -----
-    With a hard margin, b is what makes the guarantee (11) f >= (1 + delta)^(-1/2) for the fraction f of the largest
-    margin, so that the objective ||w||^2 / 2 at margin 1 is within 1 + delta of its minimum, as with a soft one; it
-    stops early when the bound (12) says so much of ``accuracy``. The paper has it stop when that bound "falls below"
-    (11), which must be "reaches". Examples shown to have no margin above 1e-4 R are refused, and so are those that no
-    weights separate when ``max_epochs`` are over.
+    With a hard margin, b is chosen so that the guarantee (11) is f >= (1 + delta)^(-1/2) for the fraction f of the
+    largest margin. The objective ||w||^2 / 2 at margin 1 is then within 1 + delta of its minimum, as with a soft
+    margin; the solver stops early when the bound (12) guarantees ``accuracy``. The paper stops when that bound "falls
+    below" (11), which must mean "reaches". Examples are refused if their margin is shown to be at most 1e-4 R, or if no
+    separating weights are found in ``max_epochs`` passes.
 
-    A pass takes O(T d) for a linear kernel, whatever the features; a row of zeros cannot be learned, and has I_k = I
-    at once. The kernel form keeps the whole Gram matrix: an update takes O(T), memory is 8 T^2 bytes.
+    A pass takes O(T d) for a linear kernel, whatever the features. A row of zeros cannot be learned, and gets I_k = I
+    at once. The kernel form keeps the whole Gram matrix: an update takes O(T), and memory is 8 T^2 bytes.
 
     References
     ----------
@@ -93,37 +93,25 @@ class MarginPerceptronWithUnlearning(Solver):
     passes = 30
     kernels = tuple(registry())
 
-    def __init__(
-        self,
-        *,
-        C: Positive = 1.0,
-        accuracy: Positive = 1e-4,
-        delta: Positive | None = None,
-        delta_b: Ratio = 3.0,
-        hard_margin: bool = False,
-        rho: Positive | None = None,
-        c_bar: AtLeastOne = 1.01,
-        first_level: Rounds = 3,
-        second_level: Rounds = 10,
-        max_epochs: Count = 1000,
-        seed: Seed = 0,
-    ) -> None:
-        if not delta_b > 1:
-            raise InputError(f"delta_b must be {_ABOVE_ONE}, got {delta_b}")
-        self.C = C
-        self.accuracy = accuracy
-        self.delta = min(1e-5, accuracy / 10) if delta is None else delta
-        self.delta_b = delta_b
-        self.hard_margin = hard_margin
-        self.rho = rho
-        self.c_bar = c_bar
-        self.first_level = first_level
-        self.second_level = second_level
-        self.max_epochs = max_epochs
-        self.seed = seed
+    C: Positive = 1.0
+    accuracy: Positive = 1e-4
+    delta: Positive | None = None
+    delta_b: Ratio = 3.0
+    hard_margin: bool = False
+    rho: Positive | None = None
+    c_bar: AtLeastOne = 1.01
+    first_level: Rounds = 3
+    second_level: Rounds = 10
+    max_epochs: Count = 1000
+    seed: Seed = 0
 
-    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
-        X = prepared(self, X, y, kernel)
+    def __post_init__(self) -> None:
+        if not self.delta_b > 1:
+            raise InputError(f"delta_b must be {_ABOVE_ONE}, got {self.delta_b}")
+        if self.delta is None:
+            self.delta = min(1e-5, self.accuracy / 10)
+
+    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         compile_seconds = loading("perceptron")
         clock = Clock()
         run = _Run(self, X, y, kernel)
@@ -142,11 +130,9 @@ class MarginPerceptronWithUnlearning(Solver):
 
 
 class _Run:
-    """A run of the algorithm: the weight vector, or with a Gram matrix all scores; the I_k; the thresholds."""
+    """The state of a run: the weight vector, or with a Gram matrix all scores; the counts I_k; the thresholds."""
 
-    def __init__(
-        self, solver: MarginPerceptronWithUnlearning, X: np.ndarray | csr_array, y: np.ndarray, k: Kernel
-    ) -> None:
+    def __init__(self, solver: MarginPerceptronWithUnlearning, X: Rows, y: Labels, k: Kernel) -> None:
         from budgetrun.solvers.loops.rows import signed_gram, signed_rows
 
         self.solver = solver
@@ -154,7 +140,7 @@ class _Run:
         self.linear = k.name == Linear.name
         if self.linear:
             X = X if solver.rho is None else with_constant(X, solver.rho)
-            self.rows = signed_rows(X, y)
+            self.rows: SignedRows = signed_rows(X, y)
             self.squares = squares(X)
             self.a = np.zeros(X.shape[1])
         else:
@@ -169,6 +155,7 @@ class _Run:
         self.X, self.y = X, y
         R_squared = float(self.squares.max())
         delta_b, delta = solver.delta_b * R_squared, solver.delta
+        assert delta is not None
         if solver.hard_margin:
             if not self.squares.all():
                 raise InputError(f"example {np.argmin(self.squares)} is a row of zeros, which no hard margin allows")
@@ -189,7 +176,7 @@ class _Run:
         self.total = self.steps = self.unlearned = self.n_epochs = 0
 
     def epochs(self) -> Iterator[bool]:
-        """Pass over all the data and yield whether anything changed, then over the active sets, and so on."""
+        """Repeat: pass over all the data, yield whether anything changed, then pass over the active sets."""
         solver = self.solver
         rng = np.random.default_rng(solver.seed)
         order = np.arange(self.T, dtype=np.uint32)
@@ -208,7 +195,10 @@ class _Run:
                     if not self._present(moved[:n_moved], ignored, ignored)[0]:
                         break
 
-    def _present(self, order: np.ndarray, near: np.ndarray, moved: np.ndarray) -> tuple[bool, int, int]:
+    def _present(
+        self, order: NDArray[np.uint32], near: NDArray[np.uint32], moved: NDArray[np.uint32]
+    ) -> tuple[bool, int, int]:
+        """Present examples once; return whether any count changed, and how far the two arrays were filled."""
         from budgetrun.solvers.loops.perceptron import present
 
         learned, unlearned, n_near, n_moved = present(
@@ -239,7 +229,7 @@ class _Run:
         """Return J(a / b), or for a hard margin the objective of ``a`` scaled to a margin of 1."""
         if self.solver.hard_margin:
             margin = self.scores.min()
-            return self.norm_squared / margin**2 / 2 if margin > 0 else math.inf
+            return float(self.norm_squared / margin**2 / 2) if margin > 0 else math.inf
         losses = np.maximum(self.b - self.scores, 0).sum()
         return float((self.norm_squared / 2 / self.b + self.solver.C * losses) / self.b)
 
@@ -250,27 +240,27 @@ class _Run:
         return (self.total - self.norm_squared / 2 / self.b) / self.b
 
     def gap(self) -> float:
-        """Return delta_aft, eq. (24), or for a hard margin what the bound (12) says of the objective."""
+        """Return delta_aft, eq. (24), or for a hard margin the bound on the objective's gap that follows from (12)."""
         return relative_gap(self.objective(), self.bound())
 
     @property
     def largest_margin(self) -> float:
-        """No margin is larger, eq. (13)."""
+        """An upper bound on the largest margin, eq. (13)."""
         return math.sqrt(self.norm_squared) / self.total
 
     def refuse_inseparable(self) -> None:
-        """Raise an error once the largest margin must be next to nothing."""
+        """Raise an error once the largest margin is known to be tiny."""
         if self.largest_margin < _LEAST_MARGIN * math.sqrt(self.squares.max()):
             raise InputError(
-                f"the examples cannot be separated, or with a margin below {self.largest_margin:.1g} only; "
-                "hard_margin: true is for examples that can, leave it out"
+                f"the examples cannot be separated, or only with a margin below {self.largest_margin:.1g}; "
+                "hard_margin: true is for separable examples, leave it out"
             )
 
     def solution(self, done: bool, seconds: float, compile_seconds: float) -> Solution:
-        """Return what was found, all of it computed anew from the I_k."""
+        """Return the solution, computed from the counts I_k."""
         solver = self.solver
         if self.linear:
-            # The dual variables to the scale of the counts: whole numbers as long as they are.
+            # The weights on the scale of the counts, so that they are whole numbers if the examples are.
             self.a = np.asarray(self.X.T @ (self.y * self.counts.astype(np.float64)))
         else:
             self.a = self.rows[0] @ self.counts.astype(np.float64)
@@ -281,13 +271,13 @@ class _Run:
             scale = float(self.scores.min())
             if scale <= 0:
                 raise InputError(
-                    f"no weights that separate the examples were found in {self.n_epochs} epochs; a margin, if there "
-                    f"is one, is {self.largest_margin:.2g} at most, for examples of norms up to "
+                    f"no weights that separate the examples were found in {self.n_epochs} epochs; the margin, if "
+                    f"there is one, is at most {self.largest_margin:.2g}, for examples of norms up to "
                     f"{math.sqrt(self.squares.max()):.3g}: leave hard_margin out, or give more max_epochs"
                 )
             margin = scale / math.sqrt(self.norm_squared)
         dual = self.counts / scale
-        # What the constant feature has learned, in any form.
+        # The part of the constant feature, in either form.
         bias = 0.0 if solver.rho is None else solver.rho**2 * math.fsum(dual * self.y)
         objective = self.objective()
         weights = None
@@ -318,9 +308,9 @@ class _Run:
         return note + too_long(self.squares.max(), self.solver.C)
 
 
-# Learning and unlearning steps of one presentation of all examples must fit in 64 bits.
+# The steps of one presentation of all examples must fit in 64 bits.
 _NO_LIMIT = 2**62
-# In units of R.
+# Smaller margins are refused; in units of R.
 _LEAST_MARGIN = 1e-4
-# 3.2 GB.
+# Examples whose Gram matrix takes 3.2 GB.
 _MOST_IN_GRAM = 20_000

@@ -1,56 +1,53 @@
-"""Pegasos: stochastic sub-gradient descent on the primal, in small batches, with projection."""
+"""Pegasos: stochastic sub-gradient descent on the primal, with small batches and projection."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.params import Count, Positive, Seed
 from budgetrun.solvers.base import (
     Clock,
-    Count,
-    Positive,
+    Labels,
     Progress,
-    Seed,
     Solution,
     Solver,
     Watch,
     checkpoints,
     loading,
     objective,
-    prepared,
     too_long,
 )
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
-
+@dataclass(kw_only=True, eq=False)
 class Pegasos(Solver):
-    """Step t: w becomes (1 - 1/t) w plus 1 / (lambda t k) times the drawn examples with a loss, then is projected.
+    """In step t, shrink w by 1 - 1/t, add 1 / (lambda t k) times the drawn examples with a loss, and project.
 
     Parameters
     ----------
     C : float, > 0
         The penalty; lambda = 1 / (C T).
     accuracy : float, > 0
-        Asks for 1 / (10 lambda accuracy) steps.
+        Determines the number of steps, 1 / (10 lambda accuracy).
     target : float, > 0, optional
-        An objective: stop once it is reached.
+        An objective at which to stop.
     k : int, >= 1
-        Examples drawn for a step, with replacement.
+        Number of examples drawn per step, with replacement.
     iterations : int, >= 1, optional
-        The most steps. By default as many as the accuracy asks for, and with a target that many at most.
+        The most steps; by default the number that follows from the accuracy.
     seed : int, >= 0
+        For the draws.
 
     Notes
     -----
-    O(k d) a step. w is projected on the ball of radius 1 / sqrt(lambda) after each. Pegasos has no bound of its own to
-    stop at. Its analysis asks for a number of steps of the order of 1 / (lambda accuracy); a tenth of that is about
-    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so no guarantee. With a target, the
-    objective is looked at three times an octave of steps, off the clock, as if their number had been known beforehand.
+    O(k d) per step. After each step w is projected on the ball of radius 1 / sqrt(lambda). Pegasos has no lower bound
+    to stop at. Its analysis needs a number of steps of the order of 1 / (lambda accuracy); a tenth of that is about
+    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so it is no guarantee. With a target,
+    the objective is computed three times per octave of steps, off the clock, as if the number of steps had been known.
 
     References
     ----------
@@ -69,25 +66,14 @@ class Pegasos(Solver):
     passes = 30_000
     passes_grow_with_accuracy = True
 
-    def __init__(
-        self,
-        *,
-        C: Positive = 1.0,
-        accuracy: Positive = 1e-4,
-        target: Positive | None = None,
-        k: Count = 30,
-        iterations: Count | None = None,
-        seed: Seed = 0,
-    ) -> None:
-        self.C = C
-        self.accuracy = accuracy
-        self.target = target
-        self.k = k
-        self.iterations = iterations
-        self.seed = seed
+    C: Positive = 1.0
+    accuracy: Positive = 1e-4
+    target: Positive | None = None
+    k: Count = 30
+    iterations: Count | None = None
+    seed: Seed = 0
 
-    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
-        X = prepared(self, X, y, kernel)
+    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         compile_seconds = loading("subgradient")
         from budgetrun.solvers.loops.rows import signed_rows
         from budgetrun.solvers.loops.subgradient import descend
@@ -108,7 +94,7 @@ class Pegasos(Solver):
             while t < end:
                 steps = min(end - t, _AT_ONCE)
                 drawn = rng.integers(T, size=(steps, self.k), dtype=np.uint32)
-                # The running norm is set right before rounding errors add up.
+                # Computing ||v||^2 again for each call keeps rounding errors from accumulating.
                 shrunk, _ = descend(rows, norms, drawn, wrong, v, t, shrunk, float(v @ v), rate)
                 t += steps
             weights = v * (shrunk / t)
@@ -135,15 +121,16 @@ class Pegasos(Solver):
         return self.target is not None and objective <= self.target
 
     def _note(self, reached: float, steps: int, asked: int, long: str) -> str:
-        """Return why it stopped, if not because it was done; ``long`` is what `too_long` says."""
+        """Return why it stopped if it did not converge; ``long`` is from `too_long`."""
         if self._is_reached(reached):
             return ""
         if self.target is not None:
             return f"stopped at its limit of {steps:,} steps, above {self.target:g}{long}"
         if steps < asked:
             return f"stopped at its limit of {steps:,} steps, of the {asked:,} that its accuracy asks for{long}"
-        # What the accuracy asks for takes no account of the examples' length.
+        # The number of steps that the accuracy asks for does not depend on the examples' lengths.
         return long and f"took the {steps:,} steps that its accuracy asks for{long}"
 
 
+# Steps per call of the compiled loop.
 _AT_ONCE = 4096

@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.params import Count, Positive
 from budgetrun.solvers.base import (
     Clock,
-    Count,
-    Positive,
+    Floats,
+    Labels,
     Progress,
     Solution,
     Solver,
     Watch,
     objective,
-    prepared,
     relative_gap,
     too_long,
 )
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
-
+@dataclass(kw_only=True, eq=False)
 class SVMPerf(Solver):
-    """Bound the sum of losses from below by ever more planes, each that of the examples which now have a loss.
+    """Bound the sum of losses from below by more and more planes, each from the examples that currently have a loss.
 
     Parameters
     ----------
     C : float, > 0
         The penalty.
     accuracy : float, > 0
-        Stop when the objective is above the minimum of ||w||^2 / 2 plus C times the planes by this share at most.
+        Stop when the objective is within this share of the minimum of ||w||^2 / 2 plus C times the planes.
     max_planes : int, >= 1
-        The most planes found.
+        The most planes.
 
     Notes
     -----
-    A plane takes O(T d), the quadratic program over the planes O(n^3) for n of them in use. A plane that was not in
-    use for 50 rounds is forgotten.
+    A plane takes O(T d), the quadratic program over the planes O(n^3) for n planes in use. A plane that has been out of
+    use for 50 rounds is dropped.
 
     References
     ----------
@@ -58,13 +57,11 @@ class SVMPerf(Solver):
     name = "svm_perf"
     passes = 500
 
-    def __init__(self, *, C: Positive = 1.0, accuracy: Positive = 1e-4, max_planes: Count = 5000) -> None:
-        self.C = C
-        self.accuracy = accuracy
-        self.max_planes = max_planes
+    C: Positive = 1.0
+    accuracy: Positive = 1e-4
+    max_planes: Count = 5000
 
-    def solve(self, X: np.ndarray | csr_array, y: np.ndarray, kernel: Kernel, watch: Watch | None = None) -> Solution:
-        X = prepared(self, X, y, kernel)
+    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         clock = Clock()
         signs = y.astype(np.float64)
         transposed = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
@@ -84,7 +81,7 @@ class SVMPerf(Solver):
                 break
             planes.add(transposed @ np.where(wrong, signs, 0), int(np.count_nonzero(wrong)))
             weights, value = planes.minimum()
-            # Each bound holds, also that of a program left before its minimum.
+            # Each is a lower bound, even if the program was left before its minimum.
             lower = max(lower, value)
         seconds = clock.seconds
         note = f"stopped at its limit of {self.max_planes} planes"
@@ -105,7 +102,7 @@ class _Planes:
 
     def __init__(self, d: int, C: float) -> None:
         self.C = C
-        # The first is 0: its weight is what the others leave of C.
+        # The first plane is 0: its weight is the part of C that the others do not use.
         self.slopes = np.zeros((1, d))
         self.offsets = np.zeros(1)
         self.products = np.zeros((1, 1))
@@ -113,8 +110,8 @@ class _Planes:
         self.idle = np.zeros(1, dtype=int)
         self.found = 0
 
-    def add(self, slope: np.ndarray, offset: float) -> None:
-        """Add a plane, and forget those long idle."""
+    def add(self, slope: Floats, offset: float) -> None:
+        """Add a plane, and drop those that have long been idle."""
         keep = self.idle < _PATIENCE
         keep[0] = True
         column = self.slopes[keep] @ slope
@@ -127,16 +124,16 @@ class _Planes:
         self.idle = np.append(self.idle[keep], 0)
         self.found += 1
 
-    def minimum(self) -> tuple[np.ndarray, float]:
-        """Return the w at the minimum, and a bound that no w goes below."""
+    def minimum(self) -> tuple[Floats, float]:
+        """Return the minimizer w, and a lower bound on the minimum."""
         self.share = _simplex_maximum(self.products, self.offsets, self.C, self.share)
         self.idle = np.where(self.share > 0, 0, self.idle + 1)
-        weights = self.share @ self.slopes
+        weights: Floats = self.share @ self.slopes
         return weights, float(self.share @ self.offsets - weights @ weights / 2)
 
 
-def _simplex_maximum(H: np.ndarray, b: np.ndarray, total: float, start: np.ndarray) -> np.ndarray:
-    """Return the x >= 0 with sum(x) = total that maximises <b, x> - <x, H x> / 2, by the active-set method.
+def _simplex_maximum(H: Floats, b: Floats, total: float, start: Floats) -> Floats:
+    """Return the x >= 0 with sum(x) = total that maximizes <b, x> - <x, H x> / 2, by the active-set method.
 
     Parameters
     ----------
@@ -144,7 +141,7 @@ def _simplex_maximum(H: np.ndarray, b: np.ndarray, total: float, start: np.ndarr
     b, start : ndarray, shape (n,)
         ``start`` is feasible: the solution before the last plane was added.
     """
-    # To one scale, for the sake of the linear systems.
+    # Scale the problem, so that the linear systems are well conditioned.
     size = total * H.diagonal().max()
     if size > 0:
         H, b = H * (total / size), b / size
@@ -153,9 +150,9 @@ def _simplex_maximum(H: np.ndarray, b: np.ndarray, total: float, start: np.ndarr
     value = -math.inf
     while True:
         now, level = _within(H, b, x, used)
-        now_value = b @ now - now @ H @ now / 2
+        now_value = float(b @ now - now @ H @ now / 2)
         if now_value <= value + _PROGRAM_TOLERANCE * abs(now_value):
-            # Rounding could have the last planes enter and leave for ever.
+            # Without this, rounding could let the last planes enter and leave forever.
             return x * total
         x, value = now, now_value
         used = x > 0
@@ -167,11 +164,11 @@ def _simplex_maximum(H: np.ndarray, b: np.ndarray, total: float, start: np.ndarr
         used[worst] = True
 
 
-def _within(H: np.ndarray, b: np.ndarray, x: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the maximum over the entries used, some of which are dropped on the way, and its multiplier of the sum."""
+def _within(H: Floats, b: Floats, x: Floats, used: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Return the maximum over the used entries, dropping those that reach 0, and the multiplier of the sum."""
     x, at = x.copy(), np.flatnonzero(used)
     while True:
-        # Planes may depend on each other; next to nothing on the diagonal picks one of the solutions.
+        # Planes may be linearly dependent; a tiny ridge on the diagonal picks one of the solutions.
         system = np.ones((len(at) + 1, len(at) + 1))
         system[:-1, :-1] = H[np.ix_(at, at)] + _RIDGE * np.eye(len(at))
         system[-1, -1] = 0
@@ -181,7 +178,7 @@ def _within(H: np.ndarray, b: np.ndarray, x: np.ndarray, used: np.ndarray) -> tu
         if not falling.any():
             x[at] = goal / goal.sum()
             return x, float(level)
-        # As far as the first entry that reaches 0, which leaves.
+        # Go as far as the first entry that reaches 0; that one is dropped.
         steps = np.full(len(at), np.inf)
         steps[falling] = x[at][falling] / (x[at][falling] - goal[falling])
         first = int(np.argmin(steps))
@@ -190,6 +187,7 @@ def _within(H: np.ndarray, b: np.ndarray, x: np.ndarray, used: np.ndarray) -> tu
         at = np.delete(at, first)
 
 
+# Rounds after which an idle plane is dropped.
 _PATIENCE = 50
 _PROGRAM_TOLERANCE = 1e-10
 _RIDGE = 1e-11

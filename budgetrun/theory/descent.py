@@ -1,19 +1,19 @@
-"""Dual coordinate descent for soft-margin machines on a kernel matrix, compiled by numba when it is imported."""
+"""Dual coordinate descent for soft-margin machines on a kernel matrix, compiled by numba on import."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
+from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 _MATRIX = types.Array(types.float64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.float64, 1, "C")
 
 
 @njit([types.float64(_MATRIX, _VECTOR, types.float64, types.int64[::1], _VECTOR, _VECTOR)], cache=True)
-def descend(
-    K: np.ndarray, signs: np.ndarray, C: float, order: np.ndarray, alpha: np.ndarray, values: np.ndarray
-) -> float:
-    """Go over all examples once, in the given order, each time to the optimum in one dual variable.
+def descend(K: Floats, signs: Floats, C: float, order: NDArray[np.int64], alpha: Floats, values: Floats) -> float:
+    """Make one pass over the examples, in the given order, setting each dual variable to its optimum.
 
     Parameters
     ----------

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-
-from budgetrun.theory.base import Bound, Condition, Run, at_least, is_set_to, short_examples
+from budgetrun.theory.base import Bound, Condition, Floats, Run, at_least, is_set_to, short_examples
 
 
 class ModifiedRBPTheorem1(Bound):
@@ -16,23 +13,19 @@ class ModifiedRBPTheorem1(Bound):
     name = "Sutskever (2009), Theorem 1"
     learners = (("modified_rbp", None),)
     counts = "expected mistakes"
+    within = "radius"
     shifting = True
 
     def conditions(self, run: Run) -> list[Condition]:
-        learner: Any = run.learner
-        budget, step, radius = learner.budget, learner.step, learner.radius
+        learner = run.learner
         return [
-            is_set_to("step", 1 / 16, step, "step = 1/16"),
-            is_set_to("radius", math.sqrt(budget) / 8, radius, "radius = sqrt(B) / 8"),
+            is_set_to("step", 1 / 16, learner.step, "step = 1/16"),
+            is_set_to("radius", math.sqrt(learner.budget) / 8, learner.radius, "radius = sqrt(B) / 8"),
             short_examples(run),
         ]
 
-    def largest_norm(self, run: Run) -> float:
-        return run.learner.radius  # type: ignore[attr-defined]
-
-    def value(self, run: Run, norm: np.ndarray, loss: np.ndarray, shift: np.ndarray) -> np.ndarray:
-        B = run.learner.budget
-        assert B is not None
+    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
+        B: int = run.learner.budget
         return (loss + B / 2 + 6 * shift * math.sqrt(B)) / 0.75
 
 
@@ -47,26 +40,24 @@ class SimplifiedForgetronTheorem2(Bound):
     shifting = True
 
     def conditions(self, run: Run) -> list[Condition]:
-        learner: Any = run.learner
-        step, radius, decay, U = learner.step, learner.radius, learner.regulariser, self._diameter(run)
+        learner, U = run.learner, self._diameter(run)
         return [
             at_least("B", 500, learner.budget),
-            is_set_to("step", 1 / 32, step, "step = 1/32"),
-            is_set_to("radius", U / 2, radius, "radius = U / 2"),
-            is_set_to("regulariser", 1 / U**2, decay, "regulariser = 1 / U^2"),
+            is_set_to("step", 1 / 32, learner.step, "step = 1/32"),
+            is_set_to("radius", U / 2, learner.radius, "radius = U / 2"),
+            is_set_to("regulariser", 1 / U**2, learner.regulariser, "regulariser = 1 / U^2"),
             short_examples(run),
         ]
 
     def largest_norm(self, run: Run) -> float:
         return self._diameter(run) / 2
 
-    def value(self, run: Run, norm: np.ndarray, loss: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         U = self._diameter(run)
         return 2 * (loss + 16 * U**2 + 48 * U * shift)
 
     @staticmethod
     def _diameter(run: Run) -> float:
         """Return U, eq. (12)."""
-        B = run.learner.budget
-        assert B is not None
+        B: int = run.learner.budget
         return math.sqrt(B / (32 * math.log2(8 * B)))

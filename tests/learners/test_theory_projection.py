@@ -265,9 +265,9 @@ def test_several_classes_theorem_6(streams, name, labels, eta):
         assert min(bounds) < len(codes)
 
 
-def theorem_7(loss, gamma, lost, C, *, printed):
+def theorem_7(loss, gamma, lost, C, *, published):
     """The right-hand side for g of norm 1 with this loss at the margin gamma."""
-    return float(alma_bound(1 / gamma, loss / gamma, lost, C, printed=printed))
+    return float(alma_bound(1 / gamma, loss / gamma, lost, C, published=published))
 
 
 ALMAS = [{}, {"alpha": 1.0, "C": 1.0}, {"alpha": 0.9}]
@@ -298,8 +298,8 @@ def test_projected_alma_theorem_7(streams, name, eta, delta, given):
         for gamma in (*np.quantile(margins, [0.1, 0.5, 0.9]), 0.3, 1.0):
             if gamma > lost:
                 loss = np.maximum(0, gamma - margins).sum()
-                for printed in bounds:
-                    bounds[printed].append(theorem_7(loss, gamma, lost, learner.C, printed=printed))
+                for published in bounds:
+                    bounds[published].append(theorem_7(loss, gamma, lost, learner.C, published=published))
     assert member.count.mistakes <= min(bounds[False]) + 1e-6
     assert min(bounds[False]) <= min(bounds[True])
     # Nothing is lost that the text does not allow.
@@ -314,7 +314,7 @@ def test_theorem_7_is_not_for_a_distance_that_includes_the_step():
     member, _ = record(find("projected_alma")(eta=0.2, alpha=1.0, C=1.0), kernels.Linear(), X, y)
     # g is the last example: its margin is 1 from round 26 on, its loss 1 before.
     assert member.count.mistakes == T + 25
-    assert theorem_7(25.0, 1.0, 0.2, 1.0, printed=True) < 50
+    assert theorem_7(25.0, 1.0, 0.2, 1.0, published=True) < 50
     proved, _ = record(find("projected_alma")(eta=0.2, alpha=1.0, C=1.0, delta="example"), kernels.Linear(), X, y)
     assert proved.count.mistakes == 26
 

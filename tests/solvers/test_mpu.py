@@ -1,4 +1,4 @@
-"""What the paper promises of MPU."""
+"""The guarantees of the paper on MPU."""
 
 import math
 import re
@@ -172,15 +172,15 @@ def test_a_tiny_margin_is_refused_in_bounded_time(margin):
     with pytest.raises(InputError) as error:
         MPU(hard_margin=True, max_epochs=50).solve(X, y, Linear())
     found = re.fullmatch(
-        r"no weights that separate the examples were found in 50 epochs; a margin, if there is one, is (\S+) at most, "
-        r"for examples of norms up to (\S+): leave hard_margin out, or give more max_epochs",
+        r"no weights that separate the examples were found in 50 epochs; the margin, if there is one, is at most "
+        r"(\S+), for examples of norms up to (\S+): leave hard_margin out, or give more max_epochs",
         str(error.value),
     )
     assert margin <= float(found[1])
     assert float(found[2]) == pytest.approx(math.sqrt(squares(X).max()), rel=5e-3)
 
 
-SEPARATED = "the examples cannot be separated, or with a margin below "
+SEPARATED = "the examples cannot be separated, or only with a margin below "
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=1, coef0=0.0)], ids=str)
@@ -189,10 +189,10 @@ def test_what_no_hard_margin_separates_is_refused(kernel):
     with pytest.raises(InputError) as error:
         MPU(hard_margin=True).solve(X, y, kernel)
     assert str(error.value).startswith(SEPARATED)
-    assert str(error.value).endswith(" only; hard_margin: true is for examples that can, leave it out")
+    assert str(error.value).endswith("; hard_margin: true is for separable examples, leave it out")
 
 
-def test_twins_of_either_label_are_refused():
+def test_equal_examples_of_both_labels_are_refused():
     with pytest.raises(InputError, match=SEPARATED):
         MPU(hard_margin=True).solve(np.array([[1.0], [1.0]]), np.array([1, -1]), Linear())
 

@@ -1,4 +1,4 @@
-"""What every solver promises."""
+"""What every solver must do."""
 
 import doctest
 import importlib
@@ -124,7 +124,7 @@ def test_kernels_it_does_not_know_are_refused(name):
     X, y = blobs()
     with pytest.raises(InputError) as error:
         find(name)().solve(X, y, Gaussian(gamma=1.0))
-    assert str(error.value) == f"{name} solves with the kernel linear only, got gaussian"
+    assert str(error.value) == f"{name} supports only the kernel linear, got gaussian"
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -272,10 +272,10 @@ def test_objective_loses_no_small_terms():
 @pytest.mark.realdata
 @pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_DATA is not set")
 @pytest.mark.parametrize(
-    ("file", "d", "printed", "lowest", "highest"),
+    ("file", "d", "published", "lowest", "highest"),
     [("a9a", 123, 11434.4, 11432.68, 11433.82), ("w8a", 300, 6605.17, 6604.87, 6604.94)],
 )
-def test_published_objectives_are_reached(file, d, printed, lowest, highest):
+def test_published_objectives_are_reached(file, d, published, lowest, highest):
     import lzma
     from pathlib import Path
 
@@ -293,7 +293,7 @@ def test_published_objectives_are_reached(file, d, printed, lowest, highest):
     # The optimum lies between the two.
     assert lowest / (1 + 1e-4) <= found.lower_bound <= highest
     assert lowest <= found.objective <= highest * (1 + 1e-4)
-    assert found.objective == pytest.approx(printed, rel=1e-4)
+    assert found.objective == pytest.approx(published, rel=1e-4)
     assert found.objective / highest - 1 <= found.gap
     theirs = DCD(target=found.objective).solve(X, y, Linear())
     assert theirs.converged

@@ -1,4 +1,4 @@
-"""Each bound where it is nearly tight, where it is void, and on runs, where none may be violated."""
+"""Each bound where it is nearly tight, where it is void, and on runs, which must not violate it."""
 
 import math
 import os
@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 from cases import STREAMS, all_cases, random_stream
-from playing import competitors, play, run_of, verdicts
+from playing import competitors, play, play_all, run_of, verdicts
 
 from budgetrun import kernels, theory
 from budgetrun.config.schema import DatasetSpec
@@ -48,7 +48,7 @@ def test_orthogonal_examples_are_as_many_mistakes(name):
 
 
 def test_separable_stream_is_novikoffs():
-    """One direction with a margin: no competitor needs a loss, and ||g||^2 is 1 / gamma^2."""
+    """One direction with a margin: a competitor without loss has ||g||^2 = 1 / gamma^2."""
     rng = np.random.default_rng(0)
     angle, y = rng.uniform(-1.2, 1.2, 2000), rng.choice([-1, 1], 2000)
     X = y[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -173,7 +173,7 @@ def test_best_is_no_worse_than_any_norm():
 
 
 def test_drift_is_what_shifting_competitors_are_for():
-    """Labels that turn round in mid-stream: the functions before and after have no loss, one for all has much."""
+    """Labels that flip in mid-stream: a function for each half has no loss, a single one for both has a large loss."""
     rng = np.random.default_rng(0)
     y = rng.choice([-1, 1], 20_000)
     X = np.stack([np.ones(20_000), np.zeros(20_000)], axis=1) * y[:, None]
@@ -294,7 +294,7 @@ def test_long_examples_are_for_the_form_with_r_squared():
         assert bound.why_void(run).startswith("every confusion costs 1, but a hierarchy makes some cheaper")
 
 
-# -- where a paper's words go too far ----------------------------------------------------------------------------------
+# -- where a published theorem claims too much -------------------------------------------------------------------------
 
 
 def against_what_is_held(learner, T):
@@ -333,7 +333,7 @@ def test_no_bound_is_broken_by_what_breaks_every_budget(name, variant, given):
 
 
 def test_lemma_6_is_not_for_any_g():
-    """Its words ask for no norm, but steps that end outside the ball of radius U count as no shrinking at all."""
+    """It is stated without a limit on ||g||, but steps that end outside the ball of radius U count as no shrinking."""
     member, X, _ = against_what_is_held(find("forgetron", "self_tuned")(budget=10), 400)
     run, norm = run_of(member), math.sqrt(11)
     assert (X.sum(axis=1) == 1).all()  # g, the sum of the examples, has no loss
@@ -343,13 +343,13 @@ def test_lemma_6_is_not_for_any_g():
 
 
 def test_theorem_6_without_a_halving_is_for_zeta_0():
-    """Without halvings inequality (11) holds for every zeta; with 1/2 the theorem as printed allows no mistake."""
+    """Without halvings inequality (11) holds for every zeta; with 1/2 the theorem as published allows no mistake."""
     T, budget, zeta = 40, 1000, 0.5
     U = math.sqrt(T)
     member = play(find("ahpatron")(budget=budget, epsilon=0.99, U=U), LINEAR, np.eye(T), np.ones(T, dtype=int))
     assert member.learner.step == pytest.approx(U / (2 * math.sqrt(budget)))
     assert member.learner.facts(member.hypothesis) == {"halvings": 0, "zeta": 0, "moved": 0}
-    # f is the sum of the examples: its norm is U, its loss 0, and |N_T| is 0. So is the printed right-hand side.
+    # f is the sum of the examples: its norm is U, its loss 0, and |N_T| is 0. So is the published right-hand side.
     assert (1 / 4 + 9 / 2 * zeta) * U / math.sqrt(budget) < 0.99
     assert (1 - 2 * zeta) * U**2 == 0
     assert member.count.mistakes == member.count.updates == T
@@ -392,9 +392,13 @@ LEARNERS = [(name, variant, given) for _, name, variant, given, _ in all_cases()
 LEARNERS = [case for case in LEARNERS if theory.about(theory.registry(), find(case[0], case[1])(**case[2]))]
 
 
+def made_learners():
+    return [find(name, variant)(**given) for name, variant, given in LEARNERS]
+
+
 @pytest.fixture(scope="module")
 def on():
-    """Competitors, made once a stream."""
+    """Competitors, found once per stream."""
     known = {}
 
     def get(stream):
@@ -410,11 +414,11 @@ def on():
 @pytest.mark.parametrize("tie", ["mistake", "positive"])
 def test_nothing_is_violated(stream, tie, on):
     kernel, X, y = RUNS[stream]
-    for name, variant, given in LEARNERS:
-        member = play(find(name, variant)(**given), kernel, X, y, tie=tie)
+    members = play_all(made_learners(), kernel, X, y, tie=tie)
+    for case, member in zip(LEARNERS, members, strict=True):
         for verdict in verdicts(member, on(stream)).values():
-            # One draw is no expectation, but far below these bounds all the same.
-            assert not verdict.violated, (name, variant, given, verdict)
+            # One draw is no expectation, but still far below these bounds.
+            assert not verdict.violated, (case, verdict)
             if verdict.applies:
                 assert verdict.ratio <= 1 + 1e-6
                 assert math.isfinite(verdict.value)
@@ -425,19 +429,17 @@ def test_bounds_after_each_round(stream, on):
     kernel, X, y = RUNS[stream]
     T, found = len(y), on(stream)
     rounds = np.arange(10, T + 1, 10)
-    for name, variant, given in LEARNERS:
-        learner = find(name, variant)(**given)
-        seen = np.zeros(T, dtype=int)
-        group = Group(kernel, [learner], watch=lambda i, t, seen=seen: seen.__setitem__(t, 1))
-        mistakes = []
-        for end in rounds.tolist():
-            group.feed(X[end - 10 : end], y[None, end - 10 : end])
-            mistakes.append(group.members[0].count.mistakes)
-        run = run_of(group.members[0], found.largest_square)
-        for bound in theory.about(theory.registry(), learner):
+    group = Group(kernel, made_learners())
+    mistakes = []
+    for end in rounds.tolist():
+        group.feed(X[end - 10 : end], y[None, end - 10 : end])
+        mistakes.append([member.count.mistakes for member in group.members])
+    for member, counts in zip(group.members, np.transpose(mistakes), strict=True):
+        run = run_of(member, found.largest_square)
+        for bound in theory.about(theory.registry(), member.learner):
             if bound.anytime and not bound.why_void(run):
                 values = bound.over_rounds(run, found, rounds)
-                assert (mistakes <= values + 1e-6).all()
+                assert (counts <= values + 1e-6).all()
                 last = bound.check(run, found).value
                 assert last <= values[-1] * (1 + 1e-9) <= last * 1.1
 
@@ -456,10 +458,10 @@ def test_nothing_is_violated_on_real_data(spec, kernel):
     stream = open_stream(spec, 0, 0)
     found = competitors(kernel, stream.X, stream.tasks["-"], shifting=True)
     informative = set()
-    for name, variant, given in LEARNERS:
-        member = play(find(name, variant)(**given), kernel, stream.X, stream.tasks["-"])
+    members = play_all(made_learners(), kernel, stream.X, stream.tasks["-"])
+    for case, member in zip(LEARNERS, members, strict=True):
         for verdict in verdicts(member, found).values():
-            assert not verdict.violated, (name, variant, given, verdict)
+            assert not verdict.violated, (case, verdict)
             informative |= {verdict.theorem} if verdict.value < 0.9 * stream.n_examples else set()
     assert {"Liao et al. (2024), Theorem 2", "Orabona et al. (2009), Theorem 3"} <= informative
 

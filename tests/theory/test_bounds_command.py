@@ -1,4 +1,4 @@
-"""`budgetrun bounds`: what it writes, says and refuses."""
+"""`budgetrun bounds`: its files, output and errors."""
 
 import csv
 import json
@@ -16,6 +16,7 @@ from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.kernels import Linear
 from budgetrun.runner.sweep import Options, sweep
+from budgetrun.theory.base import NO_STEPS
 
 ALGORITHMS = [
     {"name": "perceptron"},
@@ -95,7 +96,7 @@ def test_both_sides_of_every_bound(command, results):
     once = [row for row in written_rows if row["label"] == "rbp(once)"]
     assert {(row["applies"], row["condition"]) for row in once} == {("no", check.NO_SEEDS)}
     assert "No bound is about: cks.\n" in out
-    assert "24 of 24 runs were looked at.\n" in out
+    assert "24 of 24 runs were checked.\n" in out
     assert "void: B >= 83" not in out  # of the two budgets one is large enough
     assert "2 of 4" in out
     assert "void: a bound on an expectation: not testable with one seed" in out
@@ -118,10 +119,10 @@ def test_numbers_in_the_table(command, results):
 
 def test_streams_and_all(command, results):
     _, out, _ = command(results, "--streams", 1)
-    assert "12 of 24 runs were looked at; --all takes the others, too.\n" in out
+    assert "12 of 24 runs were checked; --all checks the others, too.\n" in out
     assert {row["repetition"] for row in table(results)} == {"0"}
     _, out, _ = command(results, "--streams", 1, "--all")
-    assert "24 of 24 runs were looked at.\n" in out
+    assert "24 of 24 runs were checked.\n" in out
 
 
 def test_violated_bound_names_run_and_theorem(command, results):
@@ -134,7 +135,7 @@ def test_violated_bound_names_run_and_theorem(command, results):
     code, out, err = command(results)
     assert code == 1
     first, second = err.splitlines()
-    name = f"violated: run {run_id} (noisy_gaussians, repetition 1, perceptron): 399 mistakes, and"
+    name = f"violated: run {run_id} (noisy_gaussians, repetition 1, perceptron): 399 mistakes, but"
     assert first.startswith(f"{name} Liao et al. (2024), Theorem 2 allows ")
     assert second.startswith(f"{name} Dekel et al. (2008), Theorem 1 allows ")
     assert "VIOLATED" in out
@@ -148,11 +149,11 @@ def test_expectation_is_violated_if_its_interval_is_above(command, results):
     rewrite(results, lambda row: row | ({"mistakes": f"42{row['seed']}"} if row["label"] == "rbp" else {}))
     code, _, err = command(results)
     assert code == 1
-    assert "violated: the 4 seeds (noisy_gaussians, repetition 0, rbp, budget 20): 421.5 expected mistakes, and" in err
+    assert "violated: the 4 seeds (noisy_gaussians, repetition 0, rbp, budget 20): 421.5 expected mistakes, but" in err
 
 
 def test_results_without_facts(command, results):
-    """Those of before they were recorded: what can be said without is said."""
+    """Results older than the column: bounds that need no facts are still evaluated."""
     rewrite(results, lambda row: {key: value for key, value in row.items() if key != "facts"})
     code, out, err = command(results)
     assert (code, err) == (0, "")
@@ -179,7 +180,7 @@ def test_results_without_curves(command, results):
     figure.write_bytes(b"drawn with curves")
     code, out, _ = command(results)
     assert code == 0
-    assert f"figure   {figure}  (as it was: curves/ is not there)\n" in out
+    assert f"figure   {figure}  (kept: curves/ is missing)\n" in out
     assert figure.read_bytes() == b"drawn with curves"
 
 
@@ -221,7 +222,7 @@ def test_data_that_are_missing_or_others(tmp_path, capsys, monkeypatch):
     (tmp_path / "own.csv").write_text(content.replace("0,", "1,", 1))
     code, _, err = run(capsys, "bounds", folder)
     assert code == 2
-    assert err.startswith(f"the data of 'own' here are not those of the runs in {folder} (sha256 ")
+    assert err.startswith(f"the data of 'own' are not those of the runs in {folder} (sha256 ")
     (tmp_path / "own.csv").unlink()
     code, _, err = run(capsys, "bounds", folder)
     assert code == 2
@@ -240,7 +241,7 @@ def test_missing_data_of_a_card(command, results):
         code, out, err = command(results)
     assert code == 1
     assert "ijcnn1" in err
-    assert "12 of 24 runs were looked at.\n" in out
+    assert "12 of 24 runs were checked.\n" in out
     assert {row["dataset"] for row in table(results)} == {"noisy_gaussians"}
 
 
@@ -272,7 +273,7 @@ def test_bounds_on_the_updates_of_mpu(tmp_path, capsys, monkeypatch):
     rewrite(folder, lambda row: row | {"steps": ""})
     shutil.rmtree(folder / "parts")
     run(capsys, "bounds", folder)
-    assert {row["condition"] for row in table(folder)} == {check.NO_STEPS}
+    assert {row["condition"] for row in table(folder)} == {NO_STEPS}
 
 
 def test_hard_margin(tmp_path, capsys, monkeypatch):

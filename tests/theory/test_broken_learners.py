@@ -1,4 +1,4 @@
-"""Learners with a fault break their bounds; without it they do not."""
+"""Learners with a defect violate their bounds; without it they do not."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""The solvers' inner loops, compiled by numba when they are imported: only solvers that run import them."""
+"""The solvers' inner loops, compiled by numba on import: only running a solver imports them."""

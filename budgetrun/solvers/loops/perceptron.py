@@ -1,14 +1,15 @@
-"""The Margin Perceptron with Unlearning: one presentation of some examples, in a given order."""
+"""The Margin Perceptron with Unlearning: present some examples once, in a given order."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
+from numpy.typing import NDArray
 
-from budgetrun.solvers.loops.rows import INDICES, INTEGERS, KINDS, VECTOR, Rows, add, dot
+from budgetrun.solvers.loops.rows import INDICES, INTEGERS, KINDS, VECTOR, Floats, Indices, SignedRows, Tuple, add, dot
 
 _SIGNATURES = [
-    types.Tuple((types.int64, types.int64, types.int64, types.int64))(
+    Tuple((types.int64, types.int64, types.int64, types.int64))(
         rows, VECTOR, INDICES, VECTOR, INTEGERS, types.int64, *[types.float64] * 3, INDICES, INDICES
     )
     for rows in KINDS
@@ -17,22 +18,22 @@ _SIGNATURES = [
 
 @njit(types.int64(types.float64, types.float64, types.int64), cache=True, error_model="numpy")
 def updates(distance: float, square: float, room: int) -> int:
-    """Return how many updates in a row a single presentation stands for.
+    """Return how many successive updates one presentation of an example makes.
 
     Parameters
     ----------
     distance : float, >= 0
-        How far the example's score is on the wrong side of the threshold.
+        How far the example's score is beyond the threshold.
     square : float, >= 0
-        What an update moves the score by, towards the threshold.
+        How far an update moves the score back.
     room : int, >= 1
-        The most there may be.
+        The most updates allowed.
     """
     if distance >= square * room:
-        # Among them the rows of zeros, whose score no update moves.
+        # This includes rows of zeros, whose score no update moves.
         return room
     n = int(distance / square) + 1
-    # The quotient may have been rounded up to an integer: even the last update must have been due.
+    # The quotient may have been rounded up to an integer, but even the last update must be due.
     while n > 1 and (n - 1) * square > distance:
         n -= 1
     return min(n, room)
@@ -40,23 +41,23 @@ def updates(distance: float, square: float, room: int) -> int:
 
 @njit(_SIGNATURES, cache=True, error_model="numpy")
 def present(
-    rows: Rows,
-    squares: np.ndarray,
-    order: np.ndarray,
-    a: np.ndarray,
-    counts: np.ndarray,
+    rows: SignedRows,
+    squares: Floats,
+    order: Indices,
+    a: Floats,
+    counts: NDArray[np.int64],
     limit: int,
     b: float,
     upper: float,
     near_b: float,
-    near: np.ndarray,
-    moved: np.ndarray,
+    near: Indices,
+    moved: Indices,
 ) -> tuple[int, int, int, int]:
     """Present examples once each, with multiple updates.
 
     Parameters
     ----------
-    rows : Rows
+    rows : SignedRows
         y_k x_k.
     squares : ndarray, shape (T,)
         ||x_k||^2.
@@ -67,7 +68,7 @@ def present(
     counts : ndarray of int64, shape (T,)
         I_k, changed in place.
     limit : int
-        I, the most that an I_k may be.
+        I, the largest I_k allowed.
     b, upper, near_b : float
         The thresholds for learning, for unlearning (b + delta_b), and for the first-level active set (c_bar b).
     near : ndarray of uint32, no shorter than ``order``
@@ -86,7 +87,7 @@ def present(
     for i in range(order.shape[0]):
         k = order[i]
         p = dot(rows, k, a)
-        # Most examples of most data end here, without a look at their I_k but for this one.
+        # Most examples of most data end here.
         if p > near_b and counts[k] == 0:
             continue
         n = 0

@@ -1,40 +1,44 @@
-"""Examples as the loops see them, labels included: a matrix, the three arrays of CSR, two of them and a value
-for each example where all its values are the same, or a Gram matrix.
+"""The examples as the compiled loops need them, multiplied by their labels.
 
-With a matrix or CSR, ``a`` is a weight vector. With a Gram matrix it is the scores y_k <a, x_k> of all examples.
+They are a matrix; the three arrays of CSR; two of these and a value for each example, if all nonzero values are equal;
+or a Gram matrix. With a Gram matrix, ``a`` holds the scores y_k <a, x_k> of all examples; otherwise it is a weight
+vector.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numba import njit, types
 from numba.extending import overload, register_jitable
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from budgetrun.kernels import Rows
 
-Rows = np.ndarray | tuple[np.ndarray, ...]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.uint32]
+SignedRows = Floats | tuple[NDArray[Any], ...]
 
+# numba has no types for mypy.
+Tuple: Any = types.Tuple
 VECTOR = types.float64[::1]
-# Unsigned: no look for a negative index, which costs a loop over few values half its time.
+# Unsigned: testing for negative indices doubles the time of a loop over few values.
 INDICES = types.uint32[::1]
 INTEGERS = types.int64[::1]
 DENSE = types.float64[:, ::1]
-BINARY = types.Tuple((INDICES, INDICES, VECTOR))
-SPARSE = types.Tuple((VECTOR, INDICES, INDICES))
-GRAM = types.Tuple((DENSE,))
+BINARY = Tuple((INDICES, INDICES, VECTOR))
+SPARSE = Tuple((VECTOR, INDICES, INDICES))
+GRAM = Tuple((DENSE,))
 KINDS = (DENSE, SPARSE, BINARY, GRAM)
 
 
-def signed_rows(X: np.ndarray | csr_array, y: np.ndarray) -> Rows:
-    """Return y_k x_k for all k, in arrays of the loops' own.
+def signed_rows(X: Rows, y: NDArray[Any]) -> SignedRows:
+    """Return y_k x_k for all k, in new arrays.
 
-    A matrix that is mostly zeros becomes sparse: a zero costs a loop as much as any other value.
+    A matrix that is mostly zeros becomes sparse, because in a loop a zero costs as much as any other value.
     """
-    from scipy.sparse import csr_array
-
     if isinstance(X, np.ndarray) and np.count_nonzero(X) >= _DENSE_SHARE * X.size:
         return X * y.astype(np.float64)[:, None]
     X = csr_array(X)
@@ -44,8 +48,8 @@ def signed_rows(X: np.ndarray | csr_array, y: np.ndarray) -> Rows:
     return X.data * np.repeat(y.astype(np.float64), np.diff(X.indptr)), columns, starts
 
 
-def signed_gram(K: np.ndarray, y: np.ndarray, rho: float | None) -> Rows:
-    """Return y_i y_k (k(x_i, x_k) + rho^2) for all pairs, in ``K`` itself."""
+def signed_gram(K: Floats, y: NDArray[Any], rho: float | None) -> SignedRows:
+    """Return y_i y_k (k(x_i, x_k) + rho^2) for all pairs, computed in place in ``K``."""
     if rho is not None:
         K += rho**2
     K *= y[:, None]
@@ -53,29 +57,29 @@ def signed_gram(K: np.ndarray, y: np.ndarray, rho: float | None) -> Rows:
     return (K,)
 
 
-def dot(rows: Rows, k: int, a: np.ndarray) -> float:
+def dot(rows: SignedRows, k: int, a: Floats) -> float:
     """Return y_k <a, x_k>."""
     raise NotImplementedError("for compiled loops only")
 
 
-def add(rows: Rows, k: int, factor: float, a: np.ndarray) -> None:
+def add(rows: SignedRows, k: int, factor: float, a: Floats) -> None:
     """Add factor times y_k x_k to a."""
     raise NotImplementedError("for compiled loops only")
 
 
 @overload(dot)
-def _dot(rows, k, a):  # noqa: ANN001, ANN202
+def _dot(rows: Any, k: Any, a: Any) -> Any:
     return {DENSE: _dot_dense, SPARSE: _dot_sparse, BINARY: _dot_binary, GRAM: _dot_gram}[rows]
 
 
 @overload(add)
-def _add(rows, k, factor, a):  # noqa: ANN001, ANN202
+def _add(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     return {DENSE: _add_dense, SPARSE: _add_sparse, BINARY: _add_binary, GRAM: _add_gram}[rows]
 
 
-# numba wants these spelled like the ones above, so without types. Two sums at a time: one alone waits for each addition
-# to finish before the next.
-def _dot_dense(rows, k, a):  # noqa: ANN001, ANN202
+# numba needs the same annotations here as in the two functions above. Each loop has two sums, because with a single one
+# every addition waits for the previous one.
+def _dot_dense(rows: Any, k: Any, a: Any) -> Any:
     row = rows[k]
     d = row.shape[0]
     even, odd = 0.0, 0.0
@@ -87,7 +91,7 @@ def _dot_dense(rows, k, a):  # noqa: ANN001, ANN202
     return even + odd
 
 
-def _dot_sparse(rows, k, a):  # noqa: ANN001, ANN202
+def _dot_sparse(rows: Any, k: Any, a: Any) -> Any:
     values, columns, starts = rows
     end = starts[k + 1]
     even, odd = 0.0, 0.0
@@ -101,7 +105,7 @@ def _dot_sparse(rows, k, a):  # noqa: ANN001, ANN202
     return even + odd
 
 
-def _dot_binary(rows, k, a):  # noqa: ANN001, ANN202
+def _dot_binary(rows: Any, k: Any, a: Any) -> Any:
     columns, starts, values = rows
     end = starts[k + 1]
     even, odd = 0.0, 0.0
@@ -115,39 +119,40 @@ def _dot_binary(rows, k, a):  # noqa: ANN001, ANN202
     return values[k] * (even + odd)
 
 
-def _dot_gram(rows, k, a):  # noqa: ANN001, ANN202
+def _dot_gram(rows: Any, k: Any, a: Any) -> Any:
     return a[k]
 
 
 @register_jitable
-def _add_dense(rows, k, factor, a):  # noqa: ANN001, ANN202
+def _add_dense(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     row = rows[k]
     for j in range(row.shape[0]):
         a[j] += factor * row[j]
 
 
-def _add_sparse(rows, k, factor, a):  # noqa: ANN001, ANN202
+def _add_sparse(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     values, columns, starts = rows
     for j in range(starts[k], starts[k + 1]):
         a[columns[j]] += factor * values[j]
 
 
-def _add_binary(rows, k, factor, a):  # noqa: ANN001, ANN202
+def _add_binary(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     columns, starts, values = rows
     change = factor * values[k]
     for j in range(starts[k], starts[k + 1]):
         a[columns[j]] += change
 
 
-def _add_gram(rows, k, factor, a):  # noqa: ANN001, ANN202
+def _add_gram(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     _add_dense(rows[0], k, factor, a)
 
 
 @njit([types.void(kind, VECTOR, VECTOR) for kind in KINDS], cache=True, error_model="numpy")
-def scores(rows: Rows, a: np.ndarray, out: np.ndarray) -> None:
-    """Put y_k <a, x_k> into out, for all k."""
+def scores(rows: SignedRows, a: Floats, out: Floats) -> None:
+    """Write y_k <a, x_k> into ``out``, for all k."""
     for k in range(out.shape[0]):
         out[k] = dot(rows, k, a)
 
 
+# The least share of nonzero values for a matrix to stay dense.
 _DENSE_SHARE = 0.5

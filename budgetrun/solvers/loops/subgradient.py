@@ -1,17 +1,28 @@
-"""Pegasos: iterations on drawn examples."""
+"""Pegasos: steps on drawn examples."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit, types
 
-from budgetrun.solvers.loops.rows import BINARY, DENSE, INDICES, SPARSE, VECTOR, Rows, add, dot
+from budgetrun.solvers.loops.rows import (
+    BINARY,
+    DENSE,
+    INDICES,
+    SPARSE,
+    VECTOR,
+    Floats,
+    Indices,
+    SignedRows,
+    Tuple,
+    add,
+    dot,
+)
 
 _DRAWS = types.uint32[:, ::1]
 _SIGNATURES = [
-    types.UniTuple(types.float64, 2)(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
+    Tuple((types.float64, types.float64))(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
     for rows in (DENSE, SPARSE, BINARY)
 ]
 _LEAST_SHRUNK = 1e-50
@@ -19,34 +30,34 @@ _LEAST_SHRUNK = 1e-50
 
 @njit(_SIGNATURES, cache=True, error_model="numpy")
 def descend(
-    rows: Rows,
-    squares: np.ndarray,
-    draws: np.ndarray,
-    wrong: np.ndarray,
-    v: np.ndarray,
+    rows: SignedRows,
+    squares: Floats,
+    draws: Indices,
+    wrong: Indices,
+    v: Floats,
     t: int,
     shrunk: float,
     norm_squared: float,
     rate: float,
 ) -> tuple[float, float]:
-    """Take steps on w = shrunk v / t: a step's shrinking by 1 - 1/t is all in the t.
+    """Take steps on w = shrunk v / t; dividing by t is all that shrinking by 1 - 1/t in each step amounts to.
 
     Parameters
     ----------
-    rows : Rows
+    rows : SignedRows
         y_k x_k.
     squares : ndarray, shape (T,)
         ||x_k||^2.
-    draws : ndarray of uint32, shape (steps, examples a step)
+    draws : ndarray of uint32, shape (steps, k)
         The examples of each step.
-    wrong : ndarray of uint32, no shorter than a step has examples
-        Room to work in.
+    wrong : ndarray of uint32, shape (k,)
+        Working space.
     v : ndarray, shape (d,)
         Changed in place.
     t : int, >= 0
-        Steps taken before these.
+        Number of steps taken before.
     shrunk, norm_squared : float
-        The product of all projections so far, and ||v||^2.
+        The product of the factors of all projections so far, and ||v||^2.
     rate : float, > 0
         lambda.
 
@@ -70,7 +81,7 @@ def descend(
         if norm * math.sqrt(rate) > 1:
             shrunk /= norm * math.sqrt(rate)
         if shrunk < _LEAST_SHRUNK:
-            # Long examples have every early step projected: the product would vanish.
+            # With long examples every early step is projected, and the product would underflow.
             v *= shrunk
             norm_squared *= shrunk**2
             shrunk = 1.0
