@@ -40,7 +40,7 @@ def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from budgetrun.report.figures import DOTS_PER_INCH, STYLE
+    from budgetrun.report.looks import DOTS_PER_INCH, STYLE
 
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10.5, 12.0), layout="constrained")

@@ -109,7 +109,7 @@ def draw_solver_growth(points: Sequence[SolverPoint], folder: Path) -> list[Path
     import matplotlib
     from matplotlib.figure import Figure
 
-    from budgetrun.report.figures import DOTS_PER_INCH, STYLE
+    from budgetrun.report.looks import DOTS_PER_INCH, STYLE
 
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 6.0), layout="constrained")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun import solvers, theory
-from budgetrun.config.schema import Config, DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import squares
@@ -112,11 +112,7 @@ class Checked:
 
 def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
     """Evaluate the bounds on the runs of at most so many streams of each dataset; None for all."""
-    try:
-        config = Config.from_resolved(results.config)
-    except ValueError as error:
-        manifest = results.folder / "manifest.json"
-        raise InputError(f"{manifest}: no config that this version reads ({_first_line(error)})") from None
+    config = results.config
     bounds, checked = theory.registry(), Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
@@ -258,8 +254,8 @@ def _solver_rows(entry: _Entry, largest_square: float) -> list[Row]:
     square = largest_square + (solver.rho or 0.0) ** 2
     limit, b, delta_b = mpu.thresholds(solver.C, solver.delta, solver.delta_b, square, solver.hard_margin)
     theorem = mpu.THEOREM_1 if limit is None else mpu.THEOREM_2
-    steps = row.get("steps") or ""
-    if not steps:
+    steps = row["steps"]
+    if math.isnan(steps):
         verdict = Verdict(theorem, "updates", math.nan, reason=NO_STEPS)
     elif limit is None:
         # The objective of weights with a margin of 1, which is no larger than the largest margin allows.
@@ -288,7 +284,3 @@ def _with_verdict(group: list[_Entry], bound: Bound | None, run: Run | None, ver
         run=run,
         verdict=verdict,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split("\n")[:3])

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from budgetrun.config.problems import nearest
 from budgetrun.errors import InputError
+from budgetrun.store.columns import QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -25,17 +26,7 @@ Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 Label = int | float | str
 Seeds = Count | Literal["by_repetition"]
-Quantity = Literal[
-    "online_error",
-    "support_size",
-    "margin_updates",
-    "test_error",
-    "last_test_error",
-    "seconds",
-    "objective",
-    "gap",
-    "seconds_ratio",
-]
+Quantity = QuantityName
 
 
 class _Spec(BaseModel):

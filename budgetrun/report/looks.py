@@ -1,4 +1,4 @@
-"""How figures look: one style, and one colour, marker and dash a label throughout a report."""
+"""How figures look: one style, and per label one colour, marker and dash throughout a report."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 import math
 
 import pytest
+from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
 from budgetrun.report import costs, findings, tables
-from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from budgetrun.store.read import NO_SETTING, Setting, load
 
 

@@ -4,10 +4,10 @@ import csv
 import io
 
 import pytest
+from budgetrun.report.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, two_figures
 from fake_results import SWEPT, build, run, swept_rows
 
 from budgetrun.report import summary, tables, write_report
-from budgetrun.report.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, two_figures
 from budgetrun.store.read import load
 
 

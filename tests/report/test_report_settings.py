@@ -5,10 +5,10 @@ import io
 import math
 
 import pytest
+from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
 from budgetrun.report import costs, summary, tables, write_report
-from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
 from budgetrun.store.read import NO_SETTING, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)

@@ -8,11 +8,11 @@ import fake_results
 import numpy as np
 import pandas as pd
 import pytest
+from budgetrun.report.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
+from budgetrun.report.traces import Traces
 from fake_results import COLUMNS, build, run
 
 from budgetrun.report import ratios, summary, write_figures, write_report
-from budgetrun.report.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.report.traces import Traces
 from budgetrun.store import optimum as brackets
 from budgetrun.store.read import load
 
