@@ -189,7 +189,7 @@ class _Entry:
     run: Run | None
 
 
-def _entry(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> _Entry:
+def _entry(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> _Entry:
     if not math.isnan(row["objective"]):
         return _Entry(row, None)
     parameters = _parameters(row)

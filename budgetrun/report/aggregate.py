@@ -138,7 +138,8 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     table["sd_over_seeds"] = np.sqrt(squares / freedom.where(freedom > 0))
     lost = Counter(_places(with_budgets(results.failed)))
     places = _places(runs.loc[~place.duplicated()])
-    return {one: Measured(n_failed=lost[one], **row) for one, row in zip(places, table.to_dict("records"), strict=True)}
+    rows: Any = table.to_dict("records")
+    return {one: Measured(n_failed=lost[one], **row) for one, row in zip(places, rows, strict=True)}
 
 
 def _places(runs: pd.DataFrame) -> Iterator[Place]:
@@ -168,6 +169,7 @@ def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:
     keyed = runs.assign(problem=runs["parameters"].map(problem_of))
     own = keyed[keyed["label"] == divisor]
     keys = ["dataset", *STREAM]
-    bases = (own.groupby(by)["seconds"].mean().rename("base") for by in ([*keys, "problem"], keys))
-    of_problem, of_stream = (keyed.join(base, on=base.index.names)["base"] for base in bases)
+    of_problem, of_stream = (
+        keyed.join(own.groupby(by)["seconds"].mean().rename("base"), on=by)["base"] for by in ([*keys, "problem"], keys)
+    )
     return runs.assign(seconds_ratio=runs["seconds"] / of_problem.fillna(of_stream))

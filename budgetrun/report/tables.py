@@ -37,7 +37,8 @@ def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]
     folder.mkdir(exist_ok=True)
     names = {table.name for table in tables}
     texts: dict[Path, str] = {}
-    for table in [*tables, *costs]:
+    every: list[Table | Listing] = [*tables, *costs]
+    for table in every:
         # A table of the config keeps its name.
         name = f"{table.name}_of_sweep" if isinstance(table, Listing) and table.name in names else table.name
         texts |= {folder / f"{name}.{suffix}": writer(table) for suffix, writer in formats.WRITERS.items()}

@@ -19,8 +19,8 @@ class Column:
     kind : {"text", "count", "number", "json"}
         ``count`` is an integer, ``number`` a float; either may be empty.
     filled_by : {"every", "finished", "learner", "solver", "bounded", "tested", "some"}
-        Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; solvers
-        with a lower bound; runs on data with a test set; or some runs only (those with a budget, ...).
+        Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; those
+        that record something about a bound; runs on data with a test set; or some runs only (those with a budget, ...).
     since : str
         The version that wrote it first; a results folder of an earlier one comes without it.
     """
@@ -70,7 +70,7 @@ COLUMNS = (
     Column("compile_seconds", "number", "solver"),
     Column("prefix_examples", "count", "learner"),
     Column("prefix_mistakes", "count", "learner"),
-    Column("facts", "json", "learner"),
+    Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
 )
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class Curves:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[tuple[Path, str], NDArray[np.generic]] = {}
+        self._read: dict[tuple[Path, str], NDArray[Any]] = {}
 
     def missing(self, run_ids: Sequence[str]) -> int:
         """Return how many of these runs have no curves."""
@@ -79,7 +80,7 @@ class Curves:
                     traces[str(run_id)] = rising, objective[known]
         return traces
 
-    def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[np.generic]]]]:
+    def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
         """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
         for path in sorted(self._folder.glob("*.npz")):
             try:

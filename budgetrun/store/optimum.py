@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -86,6 +86,7 @@ def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[Problem, Bracket]]
     # Many runs share one text of parameters.
     texts = {text: problem_of(text) for text in solved["parameters"].unique()}
     keys = ["dataset", "task", "repetition", "kernel", "problem"]
+    key: Any
     for key, group in solved.assign(problem=solved["parameters"].map(texts)).groupby(keys, sort=False):
         bracket = brackets[Problem(*key)] = _bracket(group)
         gaps[group.index] = group["objective"] / bracket.base - 1
@@ -118,15 +119,15 @@ def problem_of(text: str) -> str:
 
 
 def _bracket(runs: pd.DataFrame) -> Bracket:
-    best = runs.loc[runs["objective"].idxmin()]
-    bounds = runs["lower_bound"].where(runs["lower_bound"] > 0)
-    if bounds.isna().all():
+    best = runs.iloc[int(runs["objective"].argmin())]
+    bounded = runs[runs["lower_bound"] > 0]
+    if not len(bounded):
         return Bracket(math.nan, float(best["objective"]), "", str(best["label"]))
-    first = bounds.idxmax()
-    lower = float(bounds[first])
+    highest = bounded.iloc[int(bounded["lower_bound"].argmax())]
+    lower = float(highest["lower_bound"])
     clauses = (_beyond(run, run["objective"] / lower - 1) for _, run in runs.iterrows())
     beyond = tuple(dict.fromkeys(clause for clause in clauses if clause))
-    return Bracket(lower, float(best["objective"]), str(runs.loc[first, "label"]), str(best["label"]), beyond)
+    return Bracket(lower, float(best["objective"]), str(highest["label"]), str(best["label"]), beyond)
 
 
 def _beyond(run: pd.Series, gap: float) -> str:

@@ -142,7 +142,8 @@ class Results:
 
     @cached_property
     def _settings(self) -> dict[tuple[str, str], list[Setting]]:
-        return {key: in_order(own) for key, own in self.runs.groupby(["dataset", "label"])["setting"]}
+        groups = self.runs.groupby(["dataset", "label"])["setting"]
+        return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
 
     def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
         """Return the settings of a label with a finished run (on a dataset), in the order of their values."""
@@ -327,7 +328,7 @@ def _present(order: list[str], found: Iterable[str]) -> list[str]:
     return [*(name for name in order if name in names), *(name for name in names if name not in order)]
 
 
-def _failure(run: dict[str, Any]) -> Failure:
+def _failure(run: dict[Any, Any]) -> Failure:
     what = [*(str(run[key]) for key in ("dataset", "label") if run[key]), *run["setting"].items]
     for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
         value = run[key]

@@ -6,16 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from budgetrun.config.schema import FigureSpec
 from budgetrun.report import published
-from budgetrun.report.aggregate import Measured, Measurements, Place, measure
+from budgetrun.report.aggregate import Measured, Place, measure
 from budgetrun.report.looks import BAND_ALPHA, HOLLOW, Look
 from budgetrun.report.published import Published
 from budgetrun.report.tables import quantity_of
@@ -26,7 +25,7 @@ from budgetrun.store.read import Results
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Points = NDArray[np.float64] | list[float]
+Points = NDArray[Any] | list[float]
 BARS: Any = {"capsize": 2.5, "elinewidth": 1.0, "capthick": 1.0}
 
 
@@ -36,16 +35,12 @@ class Numbers:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.curves = Curves(results.folder / "curves")
-        self.measured = cache(self._measured)
-        self.published = cache(self._published)
-
-    def _measured(self, quantity: Quantity) -> Measurements:
-        return measure(self.results, quantity)
-
-    def _published(self, quantity: Quantity) -> list[Published]:
-        """Return the published numbers of all tables of this quantity."""
-        specs = [spec for spec in self.results.report.tables if quantity_of(spec) is quantity]
-        return [published.read(self.results, spec.name, quantity, spec.aliases) for spec in specs]
+        self.measured = cache(partial(measure, results))
+        # Those of the tables.
+        self.published: dict[Quantity, list[Published]] = {}
+        for spec in results.report.tables:
+            read = published.read(results, spec.name, quantity_of(spec), spec.aliases)
+            self.published.setdefault(quantity_of(spec), []).append(read)
 
 
 @dataclass
@@ -81,7 +76,7 @@ class Series:
     band: tuple[Points, Points, Points] | None = None
     band_alpha: float = BAND_ALPHA
     band_label: str = ""
-    bars: dict[str, list[float] | None] | None = None
+    bars: dict[str, Any] | None = None
     level: float | None = None
     published: list[tuple[float, float]] = field(default_factory=list)
     style: dict[str, Any] = field(default_factory=dict)
@@ -102,8 +97,7 @@ class Series:
             else:
                 axes.plot(xs, ys, label="_" if i else label, **line)
         if self.published:
-            xs, ys = zip(*self.published, strict=True)
-            axes.plot(xs, ys, marker=look.marker, color=look.colour, zorder=5, **HOLLOW)
+            axes.plot(*zip(*self.published, strict=True), marker=look.marker, color=look.colour, zorder=5, **HOLLOW)
 
 
 class Panel(ABC):
@@ -177,7 +171,7 @@ class Panel(ABC):
 
     def published(self, place: Place, x: float) -> list[tuple[float, float]]:
         """Return the published number of a place at its position; nothing where there is none."""
-        found = (one.of_measured(place) for one in self.numbers.published(self.y))
+        found = (one.of_measured(place) for one in self.numbers.published.get(self.y, []))
         return next(([(x, number.value)] for number in found if number is not None), [])
 
     # Words.
