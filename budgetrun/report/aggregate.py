@@ -44,7 +44,7 @@ class Budget(NamedTuple):
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether an algorithm with it stands in the blocks of all budgets."""
+        """Whether an algorithm with it is shown in the blocks of all budgets."""
         return self.kind in ("none", "dataset")
 
 

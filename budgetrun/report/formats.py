@@ -41,7 +41,7 @@ def _exact(value: Any) -> Any:
 def _long_form(table: Table) -> list[list[Any]]:
     columns = _columns(table)
     cells = [cell for cell in table.cells if cell.measured or cell.published]
-    # One without settings stands in the row of each setting, with the same numbers.
+    # An algorithm without settings is shown in the row of each setting, with the same numbers.
     rows = dict.fromkeys(tuple(_exact(get(cell)) for get in columns.values()) for cell in cells)
     return [list(columns), *map(list, rows)]
 

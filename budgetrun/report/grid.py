@@ -18,7 +18,7 @@ MOST_BUDGET_BLOCKS = 6
 class Grid:
     """The rows of a table.
 
-    A row is a dataset, a budget and a setting. A label without a budget stands in the rows of every budget, and one
+    A row is a dataset, a budget and a setting. A label without a budget is shown in the rows of every budget, and one
     with fewer swept parameters, or none, in every row whose setting includes its own values.
 
     Attributes
@@ -91,7 +91,7 @@ class Grid:
         own = {p.setting for p in here if (NO_BUDGET if p.budget.is_everywhere else p.budget) == budget}
         if not here:
             own = {setting for b, setting in self._of_published(row) if b == budget}
-        # A setting within another one stands in its row.
+        # A setting within another one is shown in its row.
         return in_order(s for s in own if not any(s != other and s.within(other) for other in own)) or [NO_SETTING]
 
     def _left_over(self, row: str, shown: list[Setting]) -> list[Setting]:

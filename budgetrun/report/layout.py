@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def has_budget(self) -> bool:
-        """Whether the algorithm has a budget of its own (one without stands in every block)."""
+        """Whether the algorithm has a budget of its own (one without is shown in every block)."""
         return self.place.budget != NO_BUDGET and (self.measured is None or not math.isnan(self.measured.budget))
 
     @property

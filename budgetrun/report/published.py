@@ -75,7 +75,7 @@ class Published:
         return distinct.pop() if len(distinct) == 1 else None
 
     def of_measured(self, place: Place, block: Budget = NO_BUDGET) -> Number | None:
-        """Return the published number of a place that has runs; one without a budget may stand in a block with one."""
+        """Return the published number of a place that has runs; one without a budget may be shown in any block."""
         shown = place._replace(budget=block) if place.budget == NO_BUDGET else place
         return self.find(shown, any_budget=place.budget == NO_BUDGET, any_setting=place.setting == NO_SETTING)
 

@@ -109,7 +109,7 @@ def _outside(findings: Iterable[FindingSpec], blocks: list[Block], tolerance: To
     for cell in (cell for block in blocks for row in block.rows for cell in row.cells):
         if cell.is_outside(tolerance):
             dataset, label, budget, setting = cell.place
-            # One without a budget stands in every block, but is one cell.
+            # An algorithm without a budget is shown in every block, but is one cell.
             key = dataset, label, setting, budget if cell.has_budget else None
             found.setdefault(key, Outside(cell, [one.text for one in findings if _explains(one, cell)]))
     return list(found.values())

@@ -166,7 +166,7 @@ def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
 
 def _add_title(axes: Axes, panel: Panel) -> None:
     title = textwrap.wrap(panel.title, 58) or [panel.title]
-    named = "" if panel.title == panel.dataset else f"{panel.dataset}, "
+    named = "" if panel.title.casefold() == panel.dataset.casefold() else f"{panel.dataset}, "
     about = textwrap.wrap(named + panel.counts(), 84)
     axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
     axes.annotate(
