@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from budgetrun.report.figures import Drawn
-    from budgetrun.report.layout import Table
-    from budgetrun.store.read import Results
+from budgetrun.report import figures, page, tables
+from budgetrun.report.formats import plain
+from budgetrun.report.layout import Table
+from budgetrun.store.read import load
 
 __all__ = ["Report", "summary", "write_figures", "write_report"]
 
@@ -30,24 +29,18 @@ class Report:
     """
 
     def __init__(self, folder: Path) -> None:
-        from budgetrun.store.read import load
-
-        self.results: Results = load(Path(folder))
+        self.results = load(Path(folder))
 
     @cached_property
     def tables(self) -> list[Table]:
         """The tables that the config asks for."""
-        from budgetrun.report import tables
-
         return tables.build(self.results)
 
     def write(self) -> list[Path]:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
-        from budgetrun.report import page, tables
-
         costs = tables.costs(self.results)
         table_files = tables.write(self.results.folder / "tables", self.tables, costs)
-        drawn = self._draw()
+        drawn = figures.draw(self.results)
         figure_files = [path for figure in drawn for path in figure.written]
         return [*table_files, *figure_files, page.write(self.results, self.tables, costs, drawn)]
 
@@ -56,12 +49,10 @@ class Report:
 
         A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
         """
-        return [path for figure in self._draw() for path in figure.written]
+        return [path for figure in figures.draw(self.results) for path in figure.written]
 
     def summary(self) -> str:
         """Return the first table and where the files are, for the end of a sweep."""
-        from budgetrun.report.formats import plain
-
         results = self.results
         # Where the output is not a terminal: a width that fits logs and mails.
         width = shutil.get_terminal_size(fallback=(100, 24)).columns
@@ -69,17 +60,12 @@ class Report:
         if results.failures:
             noun = "run" if len(results.failures) == 1 else "runs"
             lines.append(f"{len(results.failures)} {noun} failed; the means are over those that finished.\n")
-        page = results.folder / "report.html"
-        places = {"runs": results.runs_path, "tables": results.folder / "tables", "figures": results.folder / "figures"}
-        lines += [f"{name:<8} {path}" for name, path in {**places, "page": page}.items() if path.exists()]
-        if not page.exists():
+        files = {"tables": "tables", "figures": "figures", "page": "report.html"}
+        places = {"runs": results.runs_path, **{name: results.folder / file for name, file in files.items()}}
+        lines += [f"{name:<8} {path}" for name, path in places.items() if path.exists()]
+        if not places["page"].exists():
             lines.append(f"To make the page, type: budgetrun report {results.folder}")
         return "\n".join(lines) + "\n"
-
-    def _draw(self) -> list[Drawn]:
-        from budgetrun.report import figures
-
-        return figures.draw(self.results)
 
 
 def write_report(folder: Path) -> list[Path]:
