@@ -198,13 +198,14 @@ class Panel(ABC):
         usual = Counter(spans.values()).most_common(1)[0][0]
         article = "the " if self.stream == "split" else ""
         first = "a single run" if usual == "1" else f"mean over {article}{usual} {self.stream}s"
-        others = []
+        details: dict[str, list[str]] = {}
         for one in self.series:
             n_seeds = max(m.n_seeds for m in one.measured)
             parts = [f"{spans[one.name]} {self.stream}s"] if spans[one.name] != usual else []
             parts += [f"{n_seeds:,} seeds per {self.stream}"] if n_seeds > 1 else []
             parts += [f"a curve per {self.stream}"] if len(one.curves) > 1 else []
-            others += [f"{one.name}: {', '.join(parts)}"] if parts else []
+            details.setdefault(", ".join(parts), []).append(one.name)
+        others = [f"{', '.join(names)}: {text}" for text, names in details.items() if text]
         return f"{first} ({'; '.join(others)})" if others else first
 
     def caption(self) -> str:
