@@ -271,10 +271,11 @@ def _counted(n: int | str, noun: str) -> str:
 
 
 def _report(folder: Path) -> None:
-    from budgetrun.report import summary, write_report
+    from budgetrun.report import Report
 
-    paths = write_report(folder)
-    click.echo(summary(folder))
+    report = Report(folder)
+    paths = report.write()
+    click.echo(report.summary())
     click.echo(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
 
 

@@ -64,7 +64,7 @@ _COMMON_PAGE = """
 """
 
 
-class BudgetClassifier(ClassifierMixin, BaseEstimator):
+class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An online learner as a classifier; see its subclasses, one for each learner.
 
     `fit` starts anew and passes once over its data, in their order; `partial_fit` goes on. Both give exactly what the
@@ -187,7 +187,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):
         n_classes = len(classes) if several else None
         return Group(_kernel(given), [learner(**chosen)], n_classes=n_classes, tie=given["tie"], dtype=given["dtype"])
 
-    def _learner(self, variant: Any, several: bool) -> type[Learner]:
+    def _learner(self, variant: Any, several: bool) -> type[Any]:
         variants = self._several if several else self._learners
         if variant not in variants:
             raise ValueError(f"variant must be one of {', '.join(map(str, variants))}, got {variant!r}")

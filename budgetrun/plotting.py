@@ -17,7 +17,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 # Where two curves coincide, the lower one shows through the gaps.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.8)), (0, (7, 1.8, 1.5, 1.8)), (0, (2.5, 1.5)))
+HOLLOW: Any = {"linestyle": "", "markerfacecolor": "none", "markeredgewidth": 1.3, "markersize": 10.5}
 DOTS_PER_INCH = 160
+BAND_ALPHA = 0.22
+# A spread below this is due to rounding.
+NO_SPREAD = 1e-9
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -52,6 +56,10 @@ class Look(NamedTuple):
     def line(self) -> dict[str, Any]:
         """The look as keywords of matplotlib."""
         return {"color": self.colour, "marker": self.marker, "linestyle": self.dashes}
+
+
+# The reference point.
+CIRCLE = Look("black", "o", "-")
 
 
 def hand_out(names: Iterable[str]) -> dict[str, Look]:

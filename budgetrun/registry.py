@@ -32,5 +32,5 @@ def classes(package: str, base: type[T]) -> list[type[T]]:
 @cache
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """Return what a learner, solver or kernel takes: the keyword-only arguments of its ``__init__``, in order."""
-    signature = inspect.signature(cls.__init__, eval_str=True)
+    signature = inspect.signature(cls, eval_str=True)
     return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}

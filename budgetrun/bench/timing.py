@@ -11,9 +11,9 @@ import numpy as np
 
 from budgetrun.engine import Group
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.learners import Learner
+from budgetrun.learners import BinaryLearner
 
-Maker = Callable[[], Learner]
+Maker = Callable[[], BinaryLearner]
 # A plain loop over examples and labels; returns the rounds of its mistakes.
 Loop = Callable[[np.ndarray, np.ndarray], list[int]]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun import solvers, theory
-from budgetrun.config.schema import Config, DatasetSpec
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import squares
@@ -127,13 +127,9 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     Raises
     ------
     InputError
-        The manifest has no config that this version can read, or data differ from those of the runs.
+        Data differ from those of the runs.
     """
-    try:
-        config = Config.from_resolved(results.config)
-    except ValueError as error:
-        manifest = results.folder / "manifest.json"
-        raise InputError(f"{manifest}: no config that this version can read ({_first_lines(error)})") from None
+    config = results.config
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
@@ -211,7 +207,7 @@ class _Entry:
     run: Run
 
 
-def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
+def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = _parameters(row)
     learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), multiclass=spec.task == "multiclass")
     if not math.isnan(row["budget"]):
@@ -266,7 +262,7 @@ def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
     """Return the bounds on the updates of a batch solver."""
     solver_class: Any = solvers.find(row["algorithm"])
     solver = solver_class(**_parameters(row), **_seed(row, solver_class))
-    steps = float(row.get("steps") or "nan")
+    steps = row["steps"]
     run = SolverRun(solver, steps, row["objective"], int(row["n_examples"]), largest_square)
     return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
 
@@ -286,7 +282,3 @@ def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = Non
         run=run,
         verdict=verdict,
     )
-
-
-def _first_lines(error: Exception) -> str:
-    return " ".join(str(error).split("\n")[:3])

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed
+from budgetrun.store.columns import QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -24,17 +25,7 @@ FileName = Annotated[
 ]
 Label = int | float | str
 Seeds = Count | Literal["by_repetition"]
-Quantity = Literal[
-    "online_error",
-    "support_size",
-    "margin_updates",
-    "test_error",
-    "last_test_error",
-    "seconds",
-    "objective",
-    "gap",
-    "seconds_ratio",
-]
+Quantity = QuantityName
 
 
 class _Spec(BaseModel):
@@ -259,6 +250,12 @@ class AlgorithmSpec(_Spec):
         budget = chosen.pop("budget", self.budget)
         return self.model_copy(update={"budget": budget, "parameters": self.parameters | chosen})
 
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The parameters with more than one value; the budget is not among them."""
+        values = cast("dict[str, tuple[Any, ...]]", self.parameters)
+        return tuple(name for name in values if len(values[name]) > 1)
+
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
         """Yield every combination of values: parameters vary slowest, then the budget, then seeds.
 
@@ -273,7 +270,7 @@ class AlgorithmSpec(_Spec):
         n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
         for chosen in itertools.product(*values.values()):
             parameters = dict(zip(values, chosen, strict=True))
-            swept = {name: value for name, value in parameters.items() if len(values[name]) > 1}
+            swept = {name: parameters[name] for name in self.swept}
             for budget, seed in itertools.product(self._budgets(source), range(n_seeds)):
                 setting = swept.copy()
                 for name, value in budget.get("budget_setting", {}).items():

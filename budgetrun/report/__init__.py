@@ -1,75 +1,83 @@
-"""Tables, figures and one HTML page, made from what a sweep left in its results folder and from nothing else."""
+"""Tables, figures and one HTML page of a results folder, made from the files in it alone."""
 
 from __future__ import annotations
 
 import shutil
+from functools import cached_property
 from pathlib import Path
 
-__all__ = ["summary", "write_figures", "write_report"]
+from budgetrun.report import figures, page, tables
+from budgetrun.report.formats import plain
+from budgetrun.report.layout import Table
+from budgetrun.store.read import load
+
+__all__ = ["Report", "summary", "write_figures", "write_report"]
 
 
-def write_report(folder: Path) -> list[Path]:
-    """Write every table, every figure and the page ``report.html`` of a results folder.
+class Report:
+    """The report of a results folder, which is read once.
 
     Parameters
     ----------
     folder : Path
         A results folder: ``manifest.json`` and ``runs.csv`` (or ``runs.csv.gz``).
 
-    Returns
-    -------
-    list of Path
-        The files written: ``tables/*``, ``figures/*``, ``report.html``, in this order.
-
     Raises
     ------
     InputError
         The folder holds no finished run, or something in it cannot be read.
     """
-    from budgetrun.report import costs, export, figures, page, tables
-    from budgetrun.store.read import load
 
-    results = load(Path(folder))
-    made = tables.build(results)
-    times = costs.build(results)
-    table_files = export.write(results, made, times)
-    drawn = figures.draw(results, made)
-    figure_files = [path for figure in drawn for path in figure.written]
-    return [*table_files, *figure_files, page.write(results, made, times, drawn)]
+    def __init__(self, folder: Path) -> None:
+        self.results = load(Path(folder))
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables that the config asks for."""
+        return tables.build(self.results)
+
+    def write(self) -> list[Path]:
+        """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
+        costs = tables.costs(self.results)
+        table_files = tables.write(self.results.folder / "tables", self.tables, costs)
+        drawn = figures.draw(self.results)
+        figure_files = [path for figure in drawn for path in figure.written]
+        return [*table_files, *figure_files, page.write(self.results, self.tables, costs, drawn)]
+
+    def write_figures(self) -> list[Path]:
+        """Write ``figures/<name>.png`` and ``.svg``; return their paths.
+
+        A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
+        """
+        return [path for figure in figures.draw(self.results) for path in figure.written]
+
+    def summary(self) -> str:
+        """Return the first table and where the files are, for the end of a sweep."""
+        results = self.results
+        # Where the output is not a terminal: a width that fits logs and mails.
+        width = shutil.get_terminal_size(fallback=(100, 24)).columns
+        lines = [plain(self.tables[0], width)]
+        if results.failures:
+            noun = "run" if len(results.failures) == 1 else "runs"
+            lines.append(f"{len(results.failures)} {noun} failed; the means are over those that finished.\n")
+        files = {"tables": "tables", "figures": "figures", "page": "report.html"}
+        places = {"runs": results.runs_path, **{name: results.folder / file for name, file in files.items()}}
+        lines += [f"{name:<8} {path}" for name, path in places.items() if path.exists()]
+        if not places["page"].exists():
+            lines.append(f"To make the page, type: budgetrun report {results.folder}")
+        return "\n".join(lines) + "\n"
+
+
+def write_report(folder: Path) -> list[Path]:
+    """Write every table, every figure and the page of a results folder, as `Report.write` does."""
+    return Report(folder).write()
 
 
 def write_figures(folder: Path) -> list[Path]:
-    """Write ``figures/<name>.png`` and ``.svg`` of a results folder and return their paths.
-
-    A figure without a finished run to show is left out, and so is one against the rounds whose curves are not there.
-    Raises InputError as `write_report` does.
-    """
-    from budgetrun.report import figures, tables
-    from budgetrun.store.read import load
-
-    results = load(Path(folder))
-    return [path for figure in figures.draw(results, tables.build(results)) for path in figure.written]
+    """Write the figures of a results folder, as `Report.write_figures` does."""
+    return Report(folder).write_figures()
 
 
 def summary(folder: Path) -> str:
-    """Return the words for the end of a sweep: the first table against the print, then where the files are.
-
-    Raises InputError as `write_report` does.
-    """
-    from budgetrun.report import tables
-    from budgetrun.report.formats import plain
-    from budgetrun.store.read import load
-
-    results = load(Path(folder))
-    # Where the output is no terminal: a width that logs and mails keep.
-    width = shutil.get_terminal_size(fallback=(100, 24)).columns
-    lines = [plain(tables.build(results)[0], width)]
-    if len(results.failures):
-        noun = "run" if len(results.failures) == 1 else "runs"
-        lines.append(f"{len(results.failures)} {noun} failed; the means are over those that finished.\n")
-    page = results.folder / "report.html"
-    places = {"runs": results.runs_path, "tables": results.folder / "tables", "figures": results.folder / "figures"}
-    lines += [f"{name:<8} {path}" for name, path in {**places, "page": page}.items() if path.exists()]
-    if not page.exists():
-        lines.append(f"For the page, type: budgetrun report {results.folder}")
-    return "\n".join(lines) + "\n"
+    """Return the first table of a results folder for a terminal, as `Report.summary` does."""
+    return Report(folder).summary()

@@ -1,136 +1,183 @@
-"""A table in Markdown, in LaTeX (booktabs) and in plain text for a terminal."""
+"""Writing tables: one writer per suffix, one for the page and one for a terminal."""
 
 from __future__ import annotations
 
+import csv as csv_module
+import io
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from budgetrun.report.cells import Measured
-from budgetrun.report.layout import Block, Cell, Listing, Outside, Row, Table
-from budgetrun.report.quantities import Quantity
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-NONE = "—"
-NO_EXPLANATION = "no explanation recorded"
-EXPLANATIONS = "What was found"
-
-
-def printed_text(value: float | None, quantity: Quantity) -> str:
-    """Return a printed number, an em dash for None."""
-    return NONE if value is None else quantity.printed_text(value)
+from budgetrun.report import words
+from budgetrun.report.layout import Cell, Listing, Table
+from budgetrun.report.words import NONE, Lines
+from budgetrun.store.columns import Quantity
 
 
-def signed(value: float | None, quantity: Quantity) -> str:
-    """Return a difference in percent with its sign, an em dash for None; what rounds to zero is ``+0.0%``."""
-    digits = quantity.percent_digits
-    return NONE if value is None else f"{round(value, digits) + 0.0:+.{digits}f}%"
+def csv(table: Table | Listing) -> str:
+    """Return the table as CSV: of a report's table one row per cell, in its unit; empty where there is no number."""
+    return csv_text([table.header, *table.rows] if isinstance(table, Listing) else _long_form(table))
 
 
-def mean_and_sd(measured: Measured | None, quantity: Quantity) -> str:
-    """Return ``11.31 ± 0.25``, with a dagger where runs failed, an em dash where nothing was measured."""
-    if measured is None:
-        return NONE
-    spread = "" if math.isnan(measured.sd) else f" ± {quantity.text(measured.sd)}"
-    return quantity.text(measured.mean) + spread + ("†" if measured.n_failed else "")
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as CSV: eight digits after the point at most, nothing for None and NaN."""
+    text = io.StringIO()
+    csv_module.writer(text, lineterminator="\n").writerows([map(_exact, row) for row in rows])
+    return text.getvalue()
 
 
-def in_sds(value: float | None) -> str:
-    """Return a difference in printed standard deviations with its sign, an em dash for None."""
-    return NONE if value is None else f"{round(value, 1) + 0.0:+.1f} sd"
+def _exact(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.8f}".rstrip("0").rstrip(".")
+    return "" if value is None else value
 
 
-def cell_text(cell: Cell, table: Table) -> str:
-    """Return ``11.31 ± 0.25 (11.25, +0.5%)``; an em dash stands for a number that is not there.
-
-    The setting that was chosen, and the difference in printed standard deviations, stand there, too.
-    """
-    text = mean_and_sd(cell.measured, table.quantity)
-    beside = [cell.chosen] if cell.chosen else []
-    if table.has_printed and (cell.measured is not None or cell.printed is not None):
-        beside.append(", ".join([printed_text(cell.printed, table.quantity), *differences(cell, table)]))
-    return f"{text} ({'; '.join(beside)})" if beside else text
+def _long_form(table: Table) -> list[list[Any]]:
+    columns = _columns(table)
+    cells = [cell for cell in table.cells if cell.measured or cell.published]
+    # An algorithm without settings is shown in the row of each setting, with the same numbers.
+    rows = dict.fromkeys(tuple(_exact(get(cell)) for get in columns.values()) for cell in cells)
+    return [list(columns), *map(list, rows)]
 
 
-def differences(cell: Cell, table: Table) -> list[str]:
-    """Return the difference from the print in percent and, where it can be told, in printed standard deviations."""
-    percent = [] if cell.percent is None else [signed(cell.percent, table.quantity)]
-    return percent + ([] if cell.in_sds is None else [in_sds(cell.in_sds)])
-
-
-def ratio_text(cell: Cell) -> str:
-    """Return the ratio relative to the reference column, an em dash for none."""
-    return NONE if cell.relative is None else f"{cell.relative:.3f}"
-
-
-def relative_caption(table: Table) -> str:
-    """Return the words over the ratios."""
-    return f"Measured / printed, divided by the same ratio of {table.relative_to} on the same dataset."
-
-
-def outside_title(table: Table) -> str:
-    """Return the words over the list of cells outside the tolerance."""
-    return f"Cells more than {table.tolerance.text} from the print"
-
-
-def outside_text(item: Outside, table: Table) -> str:
-    """Return place and numbers of a cell outside the tolerance, without its findings."""
-    cell = item.cell
-    assert cell.measured is not None
-    assert cell.printed is not None
-    assert cell.difference is not None
+def _columns(table: Table) -> dict[str, Callable[[Cell], Any]]:
+    """Return the columns of the long form, with percent in the names where that is the unit."""
     quantity = table.quantity
-    text = (
-        f"{item.place}: measured {quantity.text(cell.measured.mean)}, printed {quantity.printed_text(cell.printed)}, "
-        f"{quantity.difference(cell.difference)} ({', '.join(differences(cell, table))})"
+    percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
+    has_settings = any(row.setting.items for block in table.blocks for row in block.rows)
+
+    def measured(name: str, *, is_shown: bool = False) -> Callable[[Cell], Any]:
+        def get(cell: Cell) -> Any:
+            value = getattr(cell.measured, name) if cell.measured else None
+            tiny = is_shown and quantity.is_tiny and value is not None and not math.isnan(value)
+            return f"{value:.6g}" if tiny else value
+
+        return get
+
+    def budget(*kinds: str) -> Callable[[Cell], Any]:
+        return lambda cell: cell.place.budget.value if cell.place.budget.kind in kinds else None
+
+    def outside(cell: Cell) -> str | None:
+        return None if cell.percent is None else "yes" if cell.is_outside(table.tolerance) else "no"
+
+    columns: dict[str, Callable[[Cell], Any] | None] = {
+        "dataset": lambda cell: cell.place.dataset,
+        "label": lambda cell: cell.place.label,
+        "setting": (lambda cell: cell.place.setting.text) if has_settings else None,
+        "chosen": (lambda cell: cell.chosen) if table.has_chosen else None,
+        "budget_fraction": budget("fraction"),
+        "budget": budget("budget", "dataset"),
+        "budget_mean": measured("budget"),
+        **{name: measured(name) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
+        quantity.csv_column: measured("mean", is_shown=True),
+        f"sd{percent}": measured("sd", is_shown=True),
+        "sd_over_seeds": measured("sd_over_seeds", is_shown=True),
+        "min": measured("minimum", is_shown=True),
+        "max": measured("maximum", is_shown=True),
+        "support_size_mean": measured("support_size"),
+        f"published{percent}": lambda cell: cell.published and cell.published.value,
+        f"published_sd{percent}": (lambda cell: cell.published and cell.published.sd) if table.has_sds else None,
+        "published_dataset": lambda cell: cell.source[0] if cell.published else None,
+        "published_label": lambda cell: cell.source[1] if cell.published else None,
+        f"difference{points}": lambda cell: cell.difference,
+        "difference_percent": lambda cell: cell.percent,
+        "difference_in_sd": (lambda cell: cell.in_sds) if table.has_sds else None,
+        "relative_to_reference": lambda cell: cell.relative,
+        "outside_tolerance": outside,
+    }
+    return {name: get for name, get in columns.items() if get is not None}
+
+
+def md(table: Table | Listing) -> str:
+    """Return the table in Markdown."""
+    sheet = words.sheet(table)
+    lines = [f"# {_md(sheet.title)}", "", *([_md(sheet.remark), ""] if sheet.remark else [])]
+    lines += [*(f"- {_md(note)}" for note in sheet.notes), ""] if sheet.notes else []
+    for block in sheet.blocks:
+        lines += _md_block(block, "##")
+    if sheet.relative:
+        lines += [f"## {_md(sheet.relative_title)}", "", _md(sheet.relative_caption), ""]
+        for block in sheet.relative:
+            lines += _md_block(block, "###")
+    if sheet.outside_title:
+        items = [f"- {_md(text)}. {see or f'*{words.NO_EXPLANATION}*'}" for text, see in sheet.outside]
+        lines += [f"## {sheet.outside_title}", "", *(items or ["None."]), ""]
+    if sheet.explanations:
+        lines += [f"{words.EXPLANATIONS}:", ""]
+        lines += [*(f"{i}. {_md(text)}" for i, text in enumerate(sheet.explanations, start=1)), ""]
+    return "\n".join(lines)
+
+
+def _md_block(block: Lines, level: str) -> list[str]:
+    texts = [[_md(text) for text in row] for row in (block.header, *block.rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    sides = ["<" if i < block.n_text else ">" for i in range(len(widths))]
+    head, *rows = (
+        "| " + " | ".join(f"{text:{side}{width}}" for text, side, width in zip(row, sides, widths, strict=True)) + " |"
+        for row in texts
     )
-    return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
+    ends = {"<": "-", ">": ":"}
+    rule = "|" + "|".join("-" * (width + 1) + ends[side] for side, width in zip(sides, widths, strict=True)) + "|"
+    return [*([f"{level} {_md(block.title)}", ""] if block.title else []), head, rule, *rows, ""]
 
 
-def see(item: Outside, table: Table, none: str = "") -> str:
-    """Return ``See 1, 3.``, which of the table's explanations speak of the cell; ``none`` where none does."""
-    numbers = sorted(table.explanations.index(text) + 1 for text in item.findings)
-    return f"See {', '.join(map(str, numbers))}." if numbers else none
-
-
-def number(value: Any) -> str:
-    """Return a listing's number: counts whole, seconds with one to three digits, an em dash for none."""
-    if value is None:
-        return NONE
-    if isinstance(value, int):
-        return f"{value:,}"
-    digits = 3 if abs(value) < 1 else 2 if abs(value) < 10 else 1
-    return f"{value:,.{digits}f}"
-
-
-def candidate_rows(table: Table, show: Callable[[float, Quantity], Any]) -> list[list[Any]]:
-    """Return the header and a row for each setting among which a table chooses; ``show`` gives its numbers a form."""
-    by_budget = any(not candidate.place.budget.is_everywhere for candidate in table.candidates)
-    printed = any(candidate.printed is not None for candidate in table.candidates)
-    header = ["dataset", "algorithm", *(["budget"] if by_budget else []), "setting", "chosen", "streams that chose it"]
-    rows: list[list[Any]] = [[*header, "decided by", "mean", "sd", *(["printed"] if printed else [])]]
-    for candidate in table.candidates:
-        place, quantity = candidate.place, candidate.quantity
-        budget = [place.budget.title()] if by_budget else []
-        chosen = "yes" if candidate.chosen else "no"
-        numbers = [candidate.mean, candidate.sd, *([candidate.printed] if printed else [])]
-        rows.append(
-            [
-                *(place.dataset, place.label, *budget, place.setting.text, chosen, candidate.n_streams),
-                quantity.in_words,
-                *("" if n is None or math.isnan(n) else show(n, quantity) for n in numbers),
-            ]
-        )
-    return rows
-
-
-def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, within a table cell too."""
+def _md(text: str) -> str:
+    """Return text that Markdown shows unchanged, within a table cell too."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", text)
 
 
-LATEX = {
+def tex(table: Table | Listing) -> str:
+    """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
+    sheet = words.sheet(table)
+    lines = [r"% needs \usepackage{booktabs,graphicx}"]
+    lines += _tex_blocks(
+        sheet.blocks, " ".join(filter(None, [f"{sheet.title}.", sheet.remark, *sheet.notes])), sheet.name
+    )
+    if sheet.relative:
+        lines += ["", *_tex_blocks(sheet.relative, sheet.relative_caption, f"{sheet.name}-relative")]
+    if sheet.outside:
+        unexplained = rf"\emph{{{words.NO_EXPLANATION}}}"
+        items = [rf"  \item {_tex(text)}. {see or unexplained}" for text, see in sheet.outside]
+        lines += ["", rf"\paragraph{{{_tex(sheet.outside_title)}}}", r"\begin{itemize}", *items, r"\end{itemize}"]
+    if sheet.explanations:
+        items = [rf"  \item {_tex(text)}" for text in sheet.explanations]
+        lines += ["", f"{words.EXPLANATIONS}:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
+    return "\n".join([*lines, ""])
+
+
+def _tex_blocks(blocks: list[Lines], caption: str, label: str) -> list[str]:
+    """Return blocks as one floating table."""
+    header, n_text = (blocks[0].header, blocks[0].n_text) if blocks else ([""], 1)
+    body: list[str] = []
+    for block in blocks:
+        title = _tex_formula(block.title, r"\emph{{{}}}")
+        body += [r"\midrule", *([rf"\multicolumn{{{len(header)}}}{{l}}{{{title}}} \\"] if block.title else [])]
+        body += [" & ".join([_tex_formula(row[0]), *map(_tex, row[1:])]) + r" \\" for row in block.rows]
+    return [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_tex(caption)}}}",
+        rf"\label{{tab:{label}}}",
+        # Scaled down to the text's width, never up.
+        r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{{'l' * n_text}{'r' * (len(header) - n_text)}}}",
+        r"\toprule",
+        " & ".join(map(_tex, header)) + r" \\",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+
+
+_LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -151,179 +198,93 @@ LATEX = {
 }
 
 
-def escape_latex(text: str) -> str:
-    """Return text that LaTeX sets as it is."""
-    return "".join(LATEX.get(character, character) for character in " ".join(text.split()))
+def _tex(text: str) -> str:
+    """Return text that LaTeX sets unchanged, with a minus sign before a number."""
+    escaped = "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return re.sub(r"(?<=[ (])-(?=\d)", "$-$", escaped)
 
 
-def _latex_cell(text: str) -> str:
-    return re.sub(r"(?<=[ (])-(?=\d)", "$-$", escape_latex(text))
+def _tex_formula(text: str, other: str = "{}") -> str:
+    """Return text that may start with a budget such as ``B = p/2``, which is a formula; ``other`` frames other text."""
+    budget = re.match(r"B = [\d.e+]*(?: ?p)?(?:/\d+)?(?=$|,| \()", text)
+    return f"${budget[0]}${_tex(text[budget.end() :])}" if budget else other.format(_tex(text))
 
 
-def markdown(table: Table) -> str:
-    """Return the table in Markdown: a block for each budget (or dataset), then the cells outside the tolerance."""
-    lines = [f"# {escape_markdown(table.name)}", "", escape_markdown(table.caption), ""]
-    lines += [f"- {escape_markdown(note)}" for note in table.notes]
-    lines.append("")
-    lines += _markdown_blocks(table, "##", lambda cell: cell_text(cell, table))
-    if table.has_relative:
-        title = f"## Relative to {escape_markdown(str(table.relative_to))}"
-        lines += [title, "", escape_markdown(relative_caption(table)), ""]
-        lines += _markdown_blocks(table, "###", ratio_text)
-    if table.has_printed:
-        lines += [f"## {outside_title(table)}", ""]
-        lines += [
-            f"- {escape_markdown(outside_text(item, table))}. {see(item, table, f'*{NO_EXPLANATION}*')}"
-            for item in table.outside
-        ] or ["None."]
-        lines.append("")
-    if table.explanations:
-        lines += [f"{EXPLANATIONS}:", ""]
-        lines += [f"{i}. {escape_markdown(text)}" for i, text in enumerate(table.explanations, start=1)]
-        lines.append("")
-    return "\n".join(lines)
+def html(table: Table | Listing) -> Markup:
+    """Return the part of a page that shows the table, without its title."""
+    name = "listing.html.jinja" if isinstance(table, Listing) else "table.html.jinja"
+    return Markup(environment().get_template(name).render(table=table, words=words, write=_written))
 
 
-def _markdown_blocks(table: Table, level: str, show: Callable[[Cell], str]) -> list[str]:
-    lines = []
-    for block in table.blocks:
-        if block.title:
-            lines += [f"{level} {escape_markdown(block.title)}", ""]
-        header = [block.corner, *table.columns]
-        rows = [[row.full_label, *(show(cell) for cell in row.cells)] for row in block.rows]
-        lines += [*_markdown_grid(header, rows, 1), ""]
-    return lines
+def _written(value: float, quantity: Quantity) -> str:
+    return quantity.write(value)
 
 
-def _markdown_grid(header: list[str], rows: list[list[str]], n_text: int) -> list[str]:
-    texts = [[escape_markdown(text) for text in row] for row in (header, *rows)]
-    widths = [max(len(row[i]) for row in texts) for i in range(len(header))]
-    aligned = [
-        f"| {' | '.join(row[i].ljust(w) if i < n_text else row[i].rjust(w) for i, w in enumerate(widths))} |"
-        for row in texts
-    ]
-    rule = "|" + "|".join("-" * (w + 2) if i < n_text else "-" * (w + 1) + ":" for i, w in enumerate(widths)) + "|"
-    return [aligned[0], rule, *aligned[1:]]
+@cache
+def environment() -> Environment:
+    """Return what the templates of this folder share."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(breakable=_breakable, minus=lambda text: text.replace("-", "−"), html=html)
+    return made
 
 
-def markdown_listing(listing: Listing) -> str:
-    """Return a simple table in Markdown."""
-    grid = _markdown_grid(listing.header, _listing_texts(listing), listing.n_text)
-    return "\n".join([f"# {listing.name}", "", escape_markdown(listing.caption), "", *grid, ""])
+def _breakable(label: str) -> Markup:
+    """Return a column's label, escaped, with leave to break the line before a bracket."""
+    return escape(label).replace("(", Markup("<wbr>(")).replace("[", Markup("<wbr>["))
 
 
-def _listing_texts(listing: Listing) -> list[list[str]]:
-    return [[*row[: listing.n_text], *(number(value) for value in row[listing.n_text :])] for row in listing.rows]
-
-
-def latex(table: Table) -> str:
-    """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    caption = " ".join([table.caption, *table.notes])
-    lines = _latex_table(table, caption, table.file_name, lambda cell: cell_text(cell, table))
-    if table.has_relative:
-        lines += ["", *_latex_table(table, relative_caption(table), f"{table.file_name}-relative", ratio_text)]
-    if table.outside:
-        lines += ["", rf"\paragraph{{{escape_latex(outside_title(table))}}}", r"\begin{itemize}"]
-        lines += [
-            rf"  \item {_latex_cell(outside_text(item, table))}. " + see(item, table, rf"\emph{{{NO_EXPLANATION}}}")
-            for item in table.outside
-        ]
-        lines.append(r"\end{itemize}")
-    if table.explanations:
-        items = [rf"  \item {escape_latex(text)}" for text in table.explanations]
-        lines += ["", f"{EXPLANATIONS}:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
-    return "\n".join([r"% needs \usepackage{booktabs,graphicx}", *lines, ""])
-
-
-def _latex_table(table: Table, caption: str, label: str, show: Callable[[Cell], str]) -> list[str]:
-    body: list[str] = []
-    for block in table.blocks:
-        body.append(r"\midrule")
-        if block.title:
-            body.append(rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{{_latex_title(block)}}} \\")
-        for row in block.rows:
-            body.append(
-                " & ".join([_latex_label(block, row), *(_latex_cell(show(cell)) for cell in row.cells)]) + r" \\"
-            )
-    return _latex_frame(["", *table.columns], body, caption, label, 1)
-
-
-def _latex_label(block: Block, row: Row) -> str:
-    # A budget's title is a formula; "no budget" and a dataset are not.
-    if block.corner != "budget" or not row.header.startswith("B"):
-        return escape_latex(row.full_label)
-    return f"${row.header}$" + escape_latex(row.full_label[len(row.header) :])
-
-
-def _latex_title(block: Block) -> str:
-    return f"${block.title}$" if block.by_budget else rf"\emph{{{escape_latex(block.title)}}}"
-
-
-def _latex_frame(header: list[str], body: list[str], caption: str, label: str, n_text: int) -> list[str]:
-    return [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(caption)}}}",
-        rf"\label{{tab:{label}}}",
-        # Scaled down to the text's width, never up.
-        r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{{'l' * n_text}{'r' * (len(header) - n_text)}}}",
-        r"\toprule",
-        " & ".join(escape_latex(text) for text in header) + r" \\",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}}",
-        r"\end{table}",
-    ]
-
-
-def latex_listing(listing: Listing) -> str:
-    """Return a simple table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    body = [" & ".join(_latex_cell(text) for text in row) + r" \\" for row in _listing_texts(listing)]
-    frame = _latex_frame(listing.header, [r"\midrule", *body], listing.caption, listing.name, listing.n_text)
-    return "\n".join([r"% needs \usepackage{booktabs,graphicx}", *frame, ""])
+# One writer for each kind of file in the folder tables/.
+WRITERS: dict[str, Callable[[Table | Listing], str]] = {"csv": csv, "md": md, "tex": tex}
 
 
 def plain(table: Table, width: int) -> str:
-    """Return the table for a terminal of so many columns: measured, printed and difference under one another."""
+    """Return the table for a terminal of so many columns, with published numbers and differences below the measured."""
     lines = [table.caption]
+    named = table.has_published or table.has_chosen
     for block in table.blocks:
         names = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
-        named = table.has_printed or table.has_chosen
         start = names + (13 if named else 1)
-        chosen = [max(len(row.cells[i].chosen) for row in block.rows) for i in range(len(table.columns))]
-        for k, columns in enumerate(_chunks(table.columns, width - start, chosen)):
+        heads = [_two_lines(label) for label in table.columns]
+        widths = [
+            max(8, *map(len, head), *(len(row.cells[i].chosen) for row in block.rows)) for i, head in enumerate(heads)
+        ]
+        for k, columns in enumerate(_chunks(widths, width - start)):
             lines += ["", f"{block.title}{' (continued)' if k and block.title else ''}"]
-            heads = [_two_lines(table.columns[i]) for i in columns]
-            widths = [max(8, chosen[i], *map(len, head)) for i, head in zip(columns, heads, strict=True)]
-            for corner, head in zip(("", block.corner), zip(*heads, strict=True), strict=True):
-                lines.append(corner.ljust(start) + _right(head, widths))
+            for corner, line in zip(("", block.corner), zip(*(heads[i] for i in columns), strict=True), strict=True):
+                lines.append(corner.ljust(start) + _right(line, columns, widths))
             for row in block.rows:
-                cells = [row.cells[i] for i in columns]
-                kinds = {"measured": [_plain_mean(cell, table.quantity) for cell in cells]}
-                if any(cell.chosen for cell in cells):
-                    kinds["setting"] = [cell.chosen or NONE for cell in cells]
-                if any(cell.printed is not None for cell in cells):
-                    kinds["printed"] = [printed_text(cell.printed, table.quantity) for cell in cells]
-                    kinds["difference"] = [signed(cell.percent, table.quantity) for cell in cells]
-                if any(cell.in_sds is not None for cell in cells):
-                    kinds["in sd"] = [in_sds(cell.in_sds).removesuffix(" sd") for cell in cells]
-                for j, (kind, texts) in enumerate(kinds.items()):
-                    said = f" {kind}" if named else ""
-                    lines.append(f"{'' if j else row.full_label:<{names}}{said}".ljust(start) + _right(texts, widths))
+                first = row.full_label
+                for kind, texts in _plain_lines([row.cells[i] for i in columns], table):
+                    lines.append(
+                        f"{first:<{names}}{f' {kind}' if named else ''}".ljust(start) + _right(texts, columns, widths)
+                    )
+                    first = ""
     # The first note explains the cells of the other formats.
     text = "\n".join([*(line.rstrip() for line in lines), "", *table.notes[1:]])
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
-def _plain_mean(cell: Cell, quantity: Quantity) -> str:
-    if cell.measured is None:
-        return NONE
-    return quantity.text(cell.measured.mean) + ("†" if cell.measured.n_failed else "")
+def _plain_lines(cells: list[Cell], table: Table) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is shown of some cells of a row, line by line."""
+    quantity = table.quantity
+    yield "measured", [words.mean_text(cell, quantity, with_sd=False) for cell in cells]
+    if any(cell.chosen for cell in cells):
+        yield "setting", [cell.chosen or NONE for cell in cells]
+    if any(cell.published for cell in cells):
+        yield "published", [words.published_text(cell.published, quantity) for cell in cells]
+        yield "difference", [words.signed(cell.percent, quantity) for cell in cells]
+    if any(cell.in_sds is not None for cell in cells):
+        yield "in sd", [words.in_sds(cell.in_sds).removesuffix(" sd") for cell in cells]
 
 
-def _right(texts: Iterable[str], widths: list[int]) -> str:
-    return "  ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
+def _right(texts: Iterable[str], columns: list[int], widths: list[int]) -> str:
+    return "  ".join(text.rjust(widths[i]) for text, i in zip(texts, columns, strict=True))
 
 
 def _two_lines(label: str) -> tuple[str, str]:
@@ -332,14 +293,14 @@ def _two_lines(label: str) -> tuple[str, str]:
     return ("", label) if at is None else (label[:at].rstrip(), label[at:])
 
 
-def _chunks(labels: list[str], width: int, least: list[int]) -> list[list[int]]:
+def _chunks(widths: list[int], width: int) -> list[list[int]]:
+    """Return which columns stand beside one another."""
     chunks: list[list[int]] = [[]]
     used = 0
-    for i, label in enumerate(labels):
-        need = max(8, least[i], *map(len, _two_lines(label))) + 2
-        if chunks[-1] and used + need > width + 2:
+    for i, own in enumerate(widths):
+        if chunks[-1] and used + own > width:
             chunks.append([])
             used = 0
         chunks[-1].append(i)
-        used += need
+        used += own + 2
     return chunks

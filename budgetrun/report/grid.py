@@ -1,45 +1,51 @@
-"""Which rows and blocks a table has, and what stands in its cells."""
+"""Which rows and blocks a table has, and what its cells contain."""
 
 from __future__ import annotations
 
-from budgetrun.report.cells import NO_BUDGET, Budget, Measured, Measurements, Place, Printed
+from dataclasses import dataclass
+from functools import cached_property
+
+from budgetrun.report.aggregate import NO_BUDGET, Budget, Measurements, Place
 from budgetrun.report.layout import Block, Cell, Row
+from budgetrun.report.published import Number, Published
 from budgetrun.store.read import NO_SETTING, Setting, in_order
 
-# More blocks than this, one under another, hide the course over the budget: then one block a dataset.
+# More blocks than this hide how numbers change with the budget: then there is one block per dataset.
 MOST_BUDGET_BLOCKS = 6
 
 
+@dataclass(frozen=True)
 class Grid:
-    """Which rows a table has and what stands in them.
+    """The rows of a table.
 
-    A row is a dataset, a budget and a setting. A learner without a budget stands in the rows of every budget, and one
-    with fewer swept parameters, or none, in every row whose setting has its own values.
+    A row is a dataset, a budget and a setting. A label without a budget is shown in the rows of every budget, and one
+    with fewer swept parameters, or none, in every row whose setting includes its own values.
+
+    Attributes
+    ----------
+    rows, columns : list of str
+        Labels of datasets and of algorithms.
+    measured : Measurements
+        What the cells show.
+    ran : Measurements
+        All that ran, which decides the layout: some of it may have no number to show.
+    published : Published
+    reference : str or None
+        The column that ratios are relative to.
+    chosen : dict of Place to str
+        The settings that were chosen.
     """
 
-    def __init__(
-        self,
-        rows: list[str],
-        columns: list[str],
-        measurements: Measurements,
-        ran: Measurements,
-        printed: Printed,
-        reference: str | None,
-        chosen: dict[Place, str],
-    ) -> None:
-        self.rows = rows
-        self.columns = columns
-        self.reference = reference
-        self._measurements = measurements
-        self._printed = printed
-        self._chosen = chosen
-        self._ran = ran
-        self._places: dict[tuple[str, str], list[Place]] = {}
-        for place in ran:
-            self._places.setdefault((place.dataset, place.label), []).append(place)
+    rows: list[str]
+    columns: list[str]
+    measured: Measurements
+    ran: Measurements
+    published: Published
+    reference: str | None
+    chosen: dict[Place, str]
 
     def blocks(self) -> list[Block]:
-        """Return a block for each budget, or for each dataset where that shows the course over the budgets better."""
+        """Return a block for each budget, or for each dataset where that shows the effect of the budget better."""
         budgets = self._budgets()
         settings = {(row, budget): self._settings(row, budget) for row in self.rows for budget in budgets}
         if budgets and budgets != [NO_BUDGET]:
@@ -47,36 +53,34 @@ class Grid:
             if any(left.values()):
                 budgets = [*budgets, NO_BUDGET]
                 settings |= {(row, NO_BUDGET): own for row, own in left.items()}
-        lone = budgets == [NO_BUDGET]
-        titles = {b: b.title() or ("" if lone else "no budget") for b in budgets}
+        titles = {b: b.title() or ("no budget" if len(budgets) > 1 else "") for b in budgets}
         if len(budgets) > 1 and (len(self.rows) == 1 or len(budgets) > MOST_BUDGET_BLOCKS):
             return [
-                Block(
-                    row,
-                    "budget",
-                    False,
-                    [self._row(titles[b], row, b, setting) for b in budgets for setting in settings[row, b]],
-                )
+                Block(row, "budget", [self._row(titles[b], row, b, s) for b in budgets for s in settings[row, b]])
                 for row in self.rows
             ]
         return [
-            Block(
-                titles[b],
-                "dataset",
-                b != NO_BUDGET,
-                [self._row(row, row, b, setting) for row in self.rows for setting in settings[row, b]],
-            )
+            Block(titles[b], "dataset", [self._row(row, row, b, s) for row in self.rows for s in settings[row, b]])
             for b in budgets
         ]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], list[Place]]:
+        places: dict[tuple[str, str], list[Place]] = {}
+        for place in self.ran:
+            places.setdefault((place.dataset, place.label), []).append(place)
+        return places
 
     def _of_row(self, row: str) -> list[Place]:
         return [place for column in self.columns for place in self._places.get((row, column), [])]
 
+    def _of_published(self, row: str) -> list[tuple[Budget, Setting]]:
+        return [place for column in self.columns for place in self.published.places(row, column)]
+
     def _budgets(self) -> list[Budget]:
-        """Fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
-        found = {place.budget for row in self.rows for place in self._of_row(row)} or {
-            budget for row in self.rows for column in self.columns for budget, _ in self._printed.places(row, column)
-        }
+        """Return fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
+        found = {place.budget for row in self.rows for place in self._of_row(row)}
+        found = found or {budget for row in self.rows for budget, _ in self._of_published(row)}
         ranks = {"fraction": 0, "budget": 1}
         real = [budget for budget in found if budget.kind in ranks]
         return sorted(real, key=lambda budget: (ranks[budget.kind], budget.value)) or [NO_BUDGET] * bool(found)
@@ -84,72 +88,60 @@ class Grid:
     def _settings(self, row: str, budget: Budget) -> list[Setting]:
         """Return the settings of a dataset's rows with this budget; one without any is a row, too."""
         here = self._of_row(row)
-        own = {place.setting for place in here if _block_of(place.budget) == budget}
+        own = {p.setting for p in here if (NO_BUDGET if p.budget.is_everywhere else p.budget) == budget}
         if not here:
-            printed = [place for column in self.columns for place in self._printed.places(row, column)]
-            own = {setting for b, setting in printed if b == budget}
-        # What lies within another setting stands in its row.
+            own = {setting for b, setting in self._of_published(row) if b == budget}
+        # A setting within another one is shown in its row.
         return in_order(s for s in own if not any(s != other and s.within(other) for other in own)) or [NO_SETTING]
 
     def _left_over(self, row: str, shown: list[Setting]) -> list[Setting]:
-        """Return the settings of learners without a budget that no row of a budget has room for."""
+        """Return the settings of labels without a budget that fit into no row of a budget."""
         own = (s for s in self._settings(row, NO_BUDGET) if s.items)
         return [setting for setting in own if not any(setting.within(other) for other in shown)]
 
     def _row(self, header: str, row: str, budget: Budget, setting: Setting) -> Row:
-        cells = [self._cell(row, column, budget, setting) for column in self.columns]
-        places = (self._find(row, column, budget, setting) for column in self.columns)
-        means = [self._ran[place].budget for place in places if place is not None and place.budget == budget]
+        cells = [self._cell(Place(row, column, budget, setting)) for column in self.columns]
+        places = [self._find(Place(row, column, budget, setting)) for column in self.columns]
+        means = [self.ran[place].budget for place in places if place is not None and place.budget == budget]
         return Row(header, setting, _mean_budget(means) if budget.kind == "fraction" else "", cells)
 
-    def _cell(self, row: str, column: str, budget: Budget, setting: Setting) -> Cell:
-        place, measured, (number, sd) = self._pair(row, column, budget, setting)
-        relative = None
-        if self.reference is not None and measured is not None and number:
-            _, base, (base_number, _) = self._pair(row, self.reference, budget, setting)
-            if base is not None and base_number and base.mean:
-                relative = (measured.mean / number) / (base.mean / base_number)
-        source = self._printed.source(row, column)
-        found = self._find(row, column, budget, setting)
-        chosen = "" if found is None else self._chosen.get(found, "")
-        return Cell(row, column, place.budget, place.setting, measured, number, source, relative, sd, chosen)
+    def _cell(self, at: Place) -> Cell:
+        """Return the cell of a column in a row; its place has the budget of the block where the label has none."""
+        found, relative = self._find(at), None
+        measured, number = self.measured.get(found) if found else None, self._published(at, found)
+        if self.reference is not None and measured and number and number.value:
+            other = at._replace(label=self.reference)
+            ran = self._find(other)
+            base, base_number = self.measured.get(ran) if ran else None, self._published(other, ran)
+            if base and base.mean and base_number and base_number.value:
+                relative = (measured.mean / number.value) / (base.mean / base_number.value)
+        place = found or at
+        if place.budget == NO_BUDGET:
+            place = place._replace(budget=at.budget)
+        source = self.published.source(at.dataset, at.label)
+        return Cell(place, measured, number, source, relative, self.chosen.get(found, "") if found else "")
 
-    def _find(self, row: str, column: str, budget: Budget, setting: Setting) -> Place | None:
-        """Return whose runs stand in a cell."""
+    def _find(self, at: Place) -> Place | None:
+        """Return whose runs a cell shows."""
         fitting = [
             place
-            for place in self._places.get((row, column), [])
-            if (place.budget == budget or place.budget.is_everywhere) and place.setting.within(setting)
+            for place in self._places.get((at.dataset, at.label), [])
+            if (place.budget == at.budget or place.budget.is_everywhere) and place.setting.within(at.setting)
         ]
-        return max(fitting, key=lambda p: (p.budget == budget, len(p.setting.items)), default=None)
+        return max(fitting, key=lambda p: (p.budget == at.budget, len(p.setting.items)), default=None)
 
-    def _pair(
-        self, row: str, column: str, budget: Budget, setting: Setting
-    ) -> tuple[Place, Measured | None, tuple[float | None, float | None]]:
-        """Return the place that a cell shows, what was measured there and what is printed, with its deviation.
-
-        The budget is that of the block, where the learner has none.
-        """
-        place = self._find(row, column, budget, setting)
-        if place is None:
-            # What never ran may be printed without a setting.
-            tried = [setting] if self._places.get((row, column)) else [setting, NO_SETTING]
-            found = [self._printed.find_with_sd(row, column, budget, budget != NO_BUDGET, one) for one in tried]
-            known = next((pair for pair in found if pair[0] is not None), (None, None))
-            return Place(row, column, budget, setting), None, known
-        has_budget = place.budget != NO_BUDGET
-        shown = place._replace(budget=place.budget if has_budget else budget)
-        has_setting = bool(place.setting.items)
-        pair = self._printed.find_with_sd(row, column, shown.budget, has_budget, place.setting, has_setting)
-        return shown, self._measurements.get(place), pair
-
-
-def _block_of(budget: Budget) -> Budget:
-    return NO_BUDGET if budget.is_everywhere else budget
+    def _published(self, at: Place, found: Place | None) -> Number | None:
+        if found is not None:
+            return self.published.of_measured(found, at.budget)
+        number = self.published.find(at, any_budget=at.budget == NO_BUDGET)
+        # What never ran may be published without a setting.
+        if number is None and not self._places.get((at.dataset, at.label)):
+            number = self.published.find(at._replace(setting=NO_SETTING), any_budget=at.budget == NO_BUDGET)
+        return number
 
 
 def _mean_budget(means: list[float]) -> str:
-    """Return ``mean B 793``, a range where the columns' budgets follow different learners, or nothing."""
+    """Return ``mean B 793``, a range where the columns' budgets follow different algorithms, or nothing."""
     if not means:
         return ""
     if max(means) > 1.01 * min(means):

@@ -1,25 +1,26 @@
-"""What a table of a report is made of: cells, rows and blocks, and how far a cell may be from the print."""
+"""What a table of a report consists of: cells, rows and blocks, and how far a cell may be from its published number."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from budgetrun.plotting import slug
-from budgetrun.report.cells import Budget, Measured, Printed
-from budgetrun.report.choose import Candidate
-from budgetrun.report.quantities import Quantity
+from budgetrun.report.aggregate import NO_BUDGET, Measured, Place
+from budgetrun.report.published import Number
+from budgetrun.report.selection import Candidate
+from budgetrun.store.columns import Quantity
 from budgetrun.store.read import Setting
 
 DEFAULT_TOLERANCE = 0.05
 
 
 class Tolerance(NamedTuple):
-    """How far from the print a cell may be: relative to the print, or in printed standard deviations; either counts.
+    """How far from the published number a cell may be: relative to it, or in published standard deviations.
 
-    ``relative`` is None where standard deviations are asked for alone; a cell whose print has none is then held to
-    `DEFAULT_TOLERANCE`.
+    Where both are given, either of them counts. ``relative`` is None where standard deviations are asked for alone; a
+    cell without a published one is then held to `DEFAULT_TOLERANCE`.
     """
 
     relative: float | None
@@ -27,9 +28,9 @@ class Tolerance(NamedTuple):
 
     @property
     def text(self) -> str:
-        """In words: ``5%``, ``3 printed sd`` or ``5% or 3 printed sd``."""
+        """In words: ``5%``, ``3 published sd`` or ``5% or 3 published sd``."""
         relative = None if self.relative is None else f"{100 * self.relative:g}%"
-        sds = None if self.sds is None else f"{self.sds:g} printed sd"
+        sds = None if self.sds is None else f"{self.sds:g} published sd"
         return " or ".join(filter(None, (relative, sds)))
 
     @property
@@ -41,54 +42,58 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One dataset, learner, setting and budget: ours, the print's, and how far apart.
+    """One dataset, label, setting and budget: what was measured, what is published, and how far apart they are.
 
-    ``measured`` or ``printed`` (in the table's unit) is None where there is none; ``setting`` is the learner's own;
-    ``relative`` is (ours / printed) divided by the same ratio of the table's reference column. ``printed_sd`` is the
-    printed standard deviation, None or 0 for none; ``chosen`` is the setting that was chosen for the cell.
+    ``measured`` and ``published`` (in the table's unit) are None where there is none. ``source`` is the dataset and
+    the label that the number is published for; ``relative`` is measured / published, divided by the same ratio of the
+    table's reference column; ``chosen`` is the setting that was chosen for the cell.
     """
 
-    dataset: str
-    label: str
-    budget: Budget
-    setting: Setting
+    place: Place
     measured: Measured | None
-    printed: float | None
+    published: Number | None
     source: tuple[str, str]
     relative: float | None
-    printed_sd: float | None = None
     chosen: str = ""
 
     @property
+    def has_budget(self) -> bool:
+        """Whether the algorithm has a budget of its own (one without is shown in every block)."""
+        return self.place.budget != NO_BUDGET and (self.measured is None or not math.isnan(self.measured.budget))
+
+    @property
     def difference(self) -> float | None:
-        """Ours minus printed, in the table's unit (percentage points for errors)."""
-        return None if self.measured is None or self.printed is None else self.measured.mean - self.printed
+        """Measured minus published, in the table's unit (percentage points for errors)."""
+        return self.measured.mean - self.published.value if self.measured and self.published else None
 
     @property
     def percent(self) -> float | None:
-        """Ours minus printed, in percent of the printed number; None where that is 0."""
-        return None if self.difference is None or not self.printed else 100.0 * self.difference / self.printed
+        """The difference in percent of the published number; None where that is 0."""
+        if self.published is None or self.difference is None or not self.published.value:
+            return None
+        return 100.0 * self.difference / self.published.value
 
     @property
     def in_sds(self) -> float | None:
-        """Ours minus printed, in printed standard deviations; None without one."""
-        return None if self.difference is None or not self.printed_sd else self.difference / self.printed_sd
+        """The difference in published standard deviations; None without one."""
+        if self.published is None or self.difference is None or not self.published.sd:
+            return None
+        return self.difference / self.published.sd
 
     def is_outside(self, tolerance: Tolerance) -> bool:
-        """Whether ours is further from the print than it may be, as far as rounding tells."""
-        by_sds = tolerance.sds is not None and self.in_sds is not None
-        if by_sds and abs(self.in_sds or 0.0) > (tolerance.sds or 0.0) + 1e-9:
+        """Whether it is further from the published number than it may be, rounding aside."""
+        relative, sds, in_sds = *tolerance, self.in_sds
+        if sds is not None and in_sds is not None and abs(in_sds) > sds + 1e-9:
             return True
-        relative = tolerance.relative
-        if relative is None and not by_sds:
+        if relative is None and (sds is None or in_sds is None):
             relative = DEFAULT_TOLERANCE
         return relative is not None and self.percent is not None and abs(self.percent) > 100.0 * relative + 1e-9
 
 
 class Row(NamedTuple):
-    """A line of a block.
+    """A row of a block.
 
-    ``header`` is a dataset or a budget's title; ``mean_budget`` says what a budget that follows another learner came
+    ``header`` is a dataset or a budget's title; ``mean_budget`` says what a budget that follows another algorithm came
     to, empty where the header already says it.
     """
 
@@ -100,7 +105,7 @@ class Row(NamedTuple):
     @property
     def label(self) -> str:
         """The header and the setting."""
-        return ", ".join(part for part in (self.header, self.setting.text) if part)
+        return ", ".join(filter(None, (self.header, self.setting.text)))
 
     @property
     def full_label(self) -> str:
@@ -109,11 +114,10 @@ class Row(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of a table under one title (empty for none); ``by_budget`` tells whether the title is a budget."""
+    """The rows of a table under one title (empty for none); ``corner`` says what the row headers are."""
 
     title: str
     corner: str
-    by_budget: bool
     rows: list[Row]
 
 
@@ -124,76 +128,74 @@ class Outside(NamedTuple):
     findings: list[str]
 
     @property
-    def place(self) -> str:
-        """Dataset, learner and, for a learner with them, its setting and budget."""
-        budget = self.cell.budget.title() if has_budget(self.cell) else ""
-        parts = (self.cell.dataset, self.cell.label, self.cell.setting.text or self.cell.chosen, budget)
-        return ", ".join(part for part in parts if part)
+    def text(self) -> str:
+        """Dataset and label, and setting and budget for an algorithm with them."""
+        place, budget = self.cell.place, self.cell.place.budget.title() if self.cell.has_budget else ""
+        return ", ".join(filter(None, (place.dataset, place.label, place.setting.text or self.cell.chosen, budget)))
 
 
 @dataclass(frozen=True)
-class Table:
-    """One table of the report, ready to be written in any format."""
+class Captioned:
+    """A name for files, a title for headings, and a remark that completes the caption (may be empty)."""
 
     name: str
-    caption: str
+    title: str
+    remark: str
+
+    @property
+    def caption(self) -> str:
+        """Title and remark."""
+        return f"{self.title}. {self.remark}".rstrip()
+
+
+@dataclass(frozen=True)
+class Table(Captioned):
+    """One table of the report, ready to be written in any format."""
+
     quantity: Quantity
-    notes: list[str]
     columns: list[str]
     blocks: list[Block]
     tolerance: Tolerance
     relative_to: str | None
-    printed: Printed
     outside: list[Outside]
     candidates: list[Candidate]
+    notes: list[str] = field(default_factory=list)
 
-    @property
-    def file_name(self) -> str:
-        """The name without what a file name cannot hold."""
-        return slug(self.name)
-
-    @property
+    @cached_property
     def cells(self) -> list[Cell]:
         """All cells, block by block."""
         return [cell for block in self.blocks for row in block.rows for cell in row.cells]
 
-    @property
-    def has_printed(self) -> bool:
-        """Whether any cell has a printed number."""
-        return any(cell.printed is not None for cell in self.cells)
+    @cached_property
+    def has_published(self) -> bool:
+        """Whether any cell has a published number."""
+        return any(cell.published for cell in self.cells)
 
-    @property
+    @cached_property
     def has_sds(self) -> bool:
-        """Whether any cell can be compared in printed standard deviations."""
+        """Whether any cell can be compared in published standard deviations."""
         return any(cell.in_sds is not None for cell in self.cells)
 
-    @property
+    @cached_property
     def has_chosen(self) -> bool:
         """Whether any cell shows a setting that was chosen."""
         return any(cell.chosen for cell in self.cells)
+
+    @cached_property
+    def has_relative(self) -> bool:
+        """Whether any cell can be compared relative to the reference column."""
+        return any(cell.relative is not None for cell in self.cells)
 
     @property
     def explanations(self) -> list[str]:
         """The findings on the cells outside, each once, in the order of these."""
         return list(dict.fromkeys(text for item in self.outside for text in item.findings))
 
-    @property
-    def has_relative(self) -> bool:
-        """Whether any cell can be compared relative to the reference column."""
-        return any(cell.relative is not None for cell in self.cells)
-
 
 @dataclass(frozen=True)
-class Listing:
+class Listing(Captioned):
     """A simple table: the first ``n_text`` columns are words, the others numbers (None for none)."""
 
-    name: str
-    caption: str
     header: list[str]
     rows: list[list[Any]]
     n_text: int
-
-
-def has_budget(cell: Cell) -> bool:
-    """Whether the cell's learner has a budget of its own (a learner without one stands in every block)."""
-    return cell.budget.kind != "none" and (cell.measured is None or not math.isnan(cell.measured.budget))

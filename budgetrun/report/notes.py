@@ -1,124 +1,121 @@
-"""The sentences under a table: how to read a cell, what differs between columns, what is missing."""
+"""The sentences below a table: how to read a cell, what differs between columns, what is missing."""
 
 from __future__ import annotations
 
-from budgetrun.config.schema import value_text
+from budgetrun.config.schema import FractionBudget, value_text
 from budgetrun.report.layout import Table
-from budgetrun.report.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
-from budgetrun.store import optimum as brackets
-from budgetrun.store.read import NO_SETTING, Results, is_by_dataset, typed_values
+from budgetrun.store import optimum
+from budgetrun.store.columns import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
+from budgetrun.store.read import NO_SETTING, Results
 
 
-def notes(results: Results, table: Table, of_choice: list[str], below: str | None) -> list[str]:
-    """Return the notes of a table; ``below`` is whose seconds the others' are divided by, None for no ratios."""
-    cell = "measured mean ± standard deviation"
-    beside = ["chosen setting; "] if table.has_chosen else []
-    if table.has_printed:
-        beside.append("printed, difference relative to the print")
-        beside += [", in printed standard deviations"] if table.has_sds else []
-    if beside:
-        cell += f" ({''.join(beside).removesuffix('; ')})"
-    unit = ", in percent" if table.quantity.is_percent else ""
-    said = [
-        f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over "
-        "seeds; one stream alone has none.",
-        *of_choice,
-    ]
-    if below is not None:
-        of_print = ", and the print's by the print's" if table.has_printed else ""
-        said.append(f"Seconds are divided by those of {below} on the same data{of_print}.")
-    # Results of before there was a choice do not say it.
-    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers and "alone" in results.config:
-        said.append(_of_sharing(results))
-    if any(cell.budget.kind == "fraction" for cell in table.cells):
-        said.append(f"B is the budget, p {_reference_of(results, table.columns)} on the same stream.")
-    if table.quantity is REST_ERROR and table.has_printed:
-        said.append("The printed numbers are of all rounds.")
-    said += _by_dataset(results, table)
-    if table.quantity is TEST_ERROR and any(c.measured is None for c in table.cells):
-        said.append("Only learners that keep every example they hold have an averaged hypothesis of bounded size.")
-    for ours, theirs in dict.fromkeys(
-        pair
-        for cell in table.cells
-        if cell.printed is not None
-        for pair in zip((cell.dataset, cell.label), cell.source, strict=True)
-        if pair[0] != pair[1]
-    ):
-        said.append(f"{ours} is compared with the printed numbers of {theirs}.")
+def notes(results: Results, table: Table, of_choice: list[str], divisor: str | None) -> list[str]:
+    """Return the notes of a table; ``divisor`` is whose seconds the others' are divided by, None for no ratios."""
+    notes = [_of_cells(table), *of_choice]
+    if divisor is not None:
+        published = "; published seconds by its published seconds" if table.has_published else ""
+        notes.append(f"Seconds are divided by those of {divisor} on the same data{published}.")
+    # Earlier results do not say it.
+    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers:
+        notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
+    if any(cell.place.budget.kind == "fraction" for cell in table.cells):
+        notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
+    if table.quantity is REST_ERROR and table.has_published:
+        notes.append("The published numbers are of all rounds.")
+    notes += _by_dataset(results, table)
+    if table.quantity is TEST_ERROR and any(cell.measured is None for cell in table.cells):
+        notes.append("Only learners that never drop an example have an averaged hypothesis of bounded size.")
+    for cell in table.cells:
+        for name, other in zip(cell.place[:2], cell.source, strict=True):
+            if cell.published is not None and name != other:
+                notes.append(f"{name} is compared with the published numbers of {other}.")
+    datasets = dict.fromkeys(cell.place.dataset for cell in table.cells)
+    if table.quantity is GAP:
+        notes.append("A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one.")
     if table.quantity in (OBJECTIVE, GAP):
-        if table.quantity is GAP:
-            said.append(
-                "A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one."
-            )
-        said += brackets.notes(results.brackets, dict.fromkeys(cell.dataset for cell in table.cells))
+        notes += optimum.notes(results.brackets, datasets)
     if results.of_solvers:
-        said += _unfinished(results, table)
+        notes += _unfinished(results, table)
     if any(cell.measured and cell.measured.n_failed for cell in table.cells):
-        said.append("† Some of this cell's runs failed; the mean is over those that finished.")
-    return said + warnings(results)
+        notes.append("† Some of this cell's runs failed; the mean is over those that finished.")
+    return list(dict.fromkeys([*notes, *warnings(results)]))
 
 
 def warnings(results: Results) -> list[str]:
     """Return a sentence for each reason why these numbers are not the whole experiment."""
-    said = []
+    found = []
     profile = results.manifest.get("profile") or "full"
     if profile != "full":
-        caps = (results.config.get("profiles") or {}).get(profile) or {}
+        caps = results.config.profiles[profile].model_dump() if profile in results.config.profiles else {}
         limits = ", ".join(f"{key} {value}" for key, value in caps.items() if value is not None)
-        said.append(
+        found.append(
             f"Profile {profile}{f' (at most: {limits})' if limits else ''}: the runs are cut short to check that "
             "everything works; these numbers are not the full experiment."
         )
     if "end" in results.manifest and results.manifest["end"] is None:
-        said.append("The sweep has not come to its end: the means are over the runs that finished so far.")
-    return said
+        found.append("The sweep is not complete: the means are over the runs that have finished so far.")
+    return found
+
+
+def _of_cells(table: Table) -> str:
+    cell = "measured mean ± standard deviation"
+    beside = ["chosen setting"] if table.has_chosen else []
+    if table.has_published:
+        in_sds = ", in published standard deviations" if table.has_sds else ""
+        beside.append(f"published, difference relative to the published value{in_sds}")
+    cell += f" ({'; '.join(beside)})" if beside else ""
+    unit = ", in percent" if table.quantity.is_percent else ""
+    return (
+        f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over seeds; "
+        "a single stream has none."
+    )
 
 
 def _of_sharing(results: Results) -> str:
     """Return in words whether the learners' seconds are their own."""
-    if results.config["alone"]:
-        return "Every run was made on its own, so its seconds are all that it needed."
+    if results.config.alone:
+        return "Each run was made on its own, so its seconds are all that it needed."
     return (
-        "The learners of a stream shared kernel values: a run's seconds are its own and its part of what was shared, "
-        "and say little of what it would need alone (alone: true in the config)."
+        "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was "
+        "shared, and do not tell what it would need alone (alone: true in the config)."
     )
 
 
 def _by_dataset(results: Results, table: Table) -> list[str]:
-    """Return a sentence for each parameter or budget with one value a dataset, of the learners that share them."""
-    rows = [dataset for dataset in results.datasets if dataset in {cell.dataset for cell in table.cells}]
+    """Return a sentence for each parameter or budget with one value per dataset, of the labels that share them."""
+    shown = {cell.place.dataset for cell in table.cells}
+    rows = [dataset for dataset in results.datasets if dataset in shown]
     alike: dict[tuple[str, str], list[str]] = {}
     for label in table.columns:
-        entry = results.entries.get(label, {})
-        for name, values in {"budget": entry.get("budget"), **(entry.get("parameters") or {})}.items():
-            if is_by_dataset(values):
-                told = {dataset: typed_values(entry, name, dataset) for dataset in rows}
-                text = ", ".join(f"{d} {value_text(own[0])}" for d, own in told.items() if len(own) == 1)
-                alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
+        spec = results.algorithms.get(label)
+        by_dataset = spec.by_dataset if spec else {}
+        for name in sorted(by_dataset, key=lambda name: name != "budget"):
+            values = {dataset: by_dataset[name].by_dataset.get(dataset, ()) for dataset in rows}
+            text = ", ".join(f"{dataset} {value_text(own[0])}" for dataset, own in values.items() if len(own) == 1)
+            alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
     return [f"{name} of {', '.join(labels)}: {text}." for (name, text), labels in alike.items() if text]
 
 
 def _unfinished(results: Results, table: Table) -> list[str]:
     """Return a sentence for each cell some of whose runs stopped before they were done."""
-    shown = {(cell.dataset, cell.label) for cell in table.cells}
-    runs = results.runs[results.runs["error"].astype(str).str.len() > 0]
-    said = {(row.dataset, row.label, row.error): None for row in runs.itertuples() if (row.dataset, row.label) in shown}
-    return [f"{dataset}, {label}: {why}." for dataset, label, why in said]
+    shown = {cell.place[:2] for cell in table.cells}
+    runs = results.runs[results.runs["error"] != ""]
+    found = dict.fromkeys(zip(runs["dataset"], runs["label"], runs["error"], strict=True))
+    return [f"{dataset}, {label}: {why}." for dataset, label, why in found if (dataset, label) in shown]
 
 
-def _reference_of(results: Results, columns: list[str]) -> str:
-    """Return in words what the fractions are of: the mistakes of a Perceptron, the final support size of another."""
-    entries = [entry for entry in results.config.get("algorithms") or [] if isinstance(entry, dict)]
-    names = {str(entry.get("label") or entry.get("name")): str(entry.get("name")) for entry in entries}
-    swept = {label for label in names if results.settings(label) not in ([], [NO_SETTING])}
+def _reference(results: Results, columns: list[str]) -> str:
+    """Return in words what budgets are fractions of."""
     followers: dict[str, list[str]] = {}
-    for entry in entries:
-        label, budget = str(entry.get("label") or entry.get("name")), entry.get("budget")
-        if label in columns and isinstance(budget, dict) and budget.get("of"):
-            followers.setdefault(str(budget["of"]), []).append(label)
-    parts = []
-    for source, labels in (followers or {"perceptron": []}).items():
-        counted = "number of mistakes" if names.get(source, source) == "perceptron" else "final support size"
-        whose = f" (of {', '.join(labels)})" if len(followers) > 1 else ""
-        parts.append(f"the {counted} of {source}{' at the same setting' if source in swept else ''}{whose}")
-    return " or ".join(parts)
+    for label, spec in results.algorithms.items():
+        if label in columns and isinstance(spec.budget, FractionBudget):
+            followers.setdefault(spec.budget.of, []).append(label)
+    texts = []
+    for source, labels in followers.items():
+        runs = results.runs[results.runs["label"] == source]
+        keeps_all = len(runs) and (runs["support_size"] == runs["mistakes"]).all()
+        counted = "number of mistakes" if keeps_all else "final support size"
+        swept = results.settings(source) not in ([], [NO_SETTING])
+        whose = f" (for {', '.join(labels)})" if len(followers) > 1 else ""
+        texts.append(f"the {counted} of {source}{' at the same setting' if swept else ''}{whose}")
+    return " or ".join(texts) or "the final support size of another algorithm"

@@ -1,17 +1,20 @@
-"""The tables of a report, as the config asks for them."""
+"""The tables of a report, as the config asks for them, and what the runs cost."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from budgetrun.report.cells import Measurements, Printed, measure
-from budgetrun.report.choose import Choice, choose
-from budgetrun.report.findings import outside
+from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.report import formats, published, words
+from budgetrun.report.aggregate import measure
 from budgetrun.report.grid import Grid
-from budgetrun.report.layout import DEFAULT_TOLERANCE, Table, Tolerance
+from budgetrun.report.layout import DEFAULT_TOLERANCE, Block, Cell, Listing, Outside, Table, Tolerance
 from budgetrun.report.notes import notes
-from budgetrun.report.quantities import (
+from budgetrun.report.selection import choose
+from budgetrun.store.columns import (
     GAP,
     OBJECTIVE,
     ONLINE_ERROR,
@@ -21,92 +24,144 @@ from budgetrun.report.quantities import (
     SECONDS_RATIO,
     Quantity,
 )
-from budgetrun.report.ratios import printed_ratios, with_ratios
-from budgetrun.store.read import Results
+from budgetrun.store.read import Results, items_of
 
 
 def build(results: Results) -> list[Table]:
-    """Return the tables that the config asks for, or one of everything measured where it asks for none."""
-    specs = results.report.get("tables") or _default_specs(results)
-    kinds = {_kind(spec) for spec in specs if not spec.get("choose")}
-    measured = {kind: _measure(results, *kind) for kind in kinds}
-    # All that ran has its seconds, so they tell the layout of any table.
-    ran = measured.get((SECONDS, None)) or _measure(results, SECONDS, None)
-    made = []
-    for spec in specs:
-        if spec.get("choose"):
-            choice = _choice(results, spec)
-            chosen = replace(results, runs=choice.runs, failed=choice.failed)
-            made.append(_table(results, spec, _measure(chosen, *_kind(spec)), _measure(chosen, SECONDS, None), choice))
-        else:
-            made.append(_table(results, spec, measured[_kind(spec)], ran))
-    return made
+    """Return the tables that the config asks for, or default ones where it asks for none."""
+    return [_table(results, spec) for spec in results.report.tables or _default_specs(results)]
 
 
-def _choice(results: Results, spec: dict[str, Any]) -> Choice:
-    labels = [*(spec.get("columns") or results.labels), spec.get("relative_to")]
-    return choose(results, spec, spec.get("rows") or results.datasets, filter(None, labels))
+def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]:
+    """Write ``<name>.csv``, ``.md`` and ``.tex`` of every table and return their paths."""
+    folder.mkdir(exist_ok=True)
+    names = {table.name for table in tables}
+    texts: dict[Path, str] = {}
+    every: list[Table | Listing] = [*tables, *costs]
+    for table in every:
+        # A table of the config keeps its name.
+        name = f"{table.name}_of_sweep" if isinstance(table, Listing) and table.name in names else table.name
+        texts |= {folder / f"{name}.{suffix}": writer(table) for suffix, writer in formats.WRITERS.items()}
+        if isinstance(table, Table) and table.candidates:
+            rows = words.candidate_rows(table, lambda number, _: number)
+            # No table's name has a dot.
+            texts[folder / f"{name}.candidates.csv"] = formats.csv_text(rows)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return list(texts)
 
 
-def _default_specs(results: Results) -> list[dict[str, Any]]:
-    if results.of_solvers:
-        return [{"name": quantity.name, "quantity": quantity.name} for quantity in (OBJECTIVE, GAP, SECONDS)]
-    return [{"name": "online_error", "caption": "Online error in percent."}]
-
-
-def _quantity(spec: dict[str, Any]) -> Quantity:
-    quantity = QUANTITIES[str(spec.get("quantity") or ONLINE_ERROR.name)]
-    by_prefix = (spec.get("choose") or {}).get("by") == "prefix"
-    # What was seen before the choice does not count.
+def quantity_of(spec: TableSpec) -> Quantity:
+    """Return what a table shows: after a choice by the first tenth, errors are those of the remaining rounds."""
+    quantity = QUANTITIES[spec.quantity]
+    by_prefix = spec.choose is not None and spec.choose.by == "prefix"
     return REST_ERROR if by_prefix and quantity is ONLINE_ERROR else quantity
 
 
-def _kind(spec: dict[str, Any]) -> tuple[Quantity, str | None]:
-    """Return what a table shows and, of ratios of seconds, whose seconds are below."""
-    quantity = _quantity(spec)
-    return quantity, str(spec.get("relative_to")) if quantity is SECONDS_RATIO else None
+def _default_specs(results: Results) -> list[TableSpec]:
+    if results.of_solvers:
+        return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
+    return [TableSpec(name="online_error", caption="Online error in percent.")]
 
 
-def _measure(results: Results, quantity: Quantity, reference: str | None) -> Measurements:
-    runs = results.runs if reference is None else with_ratios(results.runs, reference)
-    return measure(runs, results.failed, quantity)
-
-
-def _table(
-    results: Results,
-    spec: dict[str, Any],
-    measurements: Measurements,
-    ran: Measurements,
-    choice: Choice | None = None,
-) -> Table:
-    name, quantity = str(spec["name"]), _quantity(spec)
-    expected = (results.manifest.get("expected") or {}).get(name) or []
-    where = f"{results.folder / 'manifest.json'}: expected.{name}"
-    aliases = spec.get("aliases") or {}
-    _, below = _kind(spec)
-    if below is not None:
-        expected = printed_ratios(expected, aliases.get(below, below))
-    printed = Printed(expected, aliases, where, quantity)
-    columns = list(dict.fromkeys(spec.get("columns") or results.labels))
-    rows = list(spec.get("rows") or results.datasets)
-    tolerance = Tolerance(spec.get("tolerance"), spec.get("tolerance_sd"))
+def _table(results: Results, spec: TableSpec) -> Table:
+    quantity = quantity_of(spec)
+    divisor, reference = (spec.relative_to, None) if quantity is SECONDS_RATIO else (None, spec.relative_to)
+    columns = list(dict.fromkeys(spec.columns or results.labels))
+    rows = list(spec.rows or results.datasets)
+    choice, shown = None, results
+    if spec.choose is not None:
+        labels = columns if spec.relative_to is None else [*columns, spec.relative_to]
+        choice = choose(results, spec, spec.choose, rows, labels)
+        shown = choice.results
+    numbers = published.read(results, spec.name, quantity, spec.aliases, divisor=divisor)
+    # Everything that ran has its seconds, so they decide the layout.
+    measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
+    blocks = Grid(rows, columns, measured, ran, numbers, reference, choice.texts if choice else {}).blocks()
+    tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     if tolerance == (None, None):
         tolerance = Tolerance(DEFAULT_TOLERANCE)
-    reference = spec.get("relative_to") if below is None else None
-    grid = Grid(rows, columns, measurements, ran, printed, reference, choice.texts if choice else {})
-    blocks = grid.blocks()
-    made = Table(
-        name=name,
-        caption=str(spec.get("caption") or f"{results.manifest.get('source') or name}: {quantity.in_words}."),
+    table = Table(
+        *(spec.name, *_title(results, spec, quantity)),
         quantity=quantity,
-        notes=[],
         columns=columns,
         blocks=blocks,
         tolerance=tolerance,
-        relative_to=grid.reference,
-        printed=printed,
-        outside=outside(results, blocks, tolerance),
+        relative_to=reference,
+        outside=_outside(results.report.findings, blocks, tolerance),
         candidates=choice.candidates if choice else [],
     )
-    made.notes.extend(notes(results, made, choice.notes if choice else [], below))
-    return made
+    table.notes.extend(notes(results, table, choice.notes if choice else [], divisor))
+    return table
+
+
+def _title(results: Results, spec: TableSpec, quantity: Quantity) -> tuple[str, str]:
+    """Return the first sentence of the caption and the rest; without a caption, the source and what is shown."""
+    if spec.caption is None:
+        return f"{results.manifest.get('source') or spec.name}: {quantity.in_words}", ""
+    title, _, remark = re.sub(r"\.(?:$| (?=[A-Za-z|]))", "\n", spec.caption, count=1).partition("\n")
+    return title, remark
+
+
+def _outside(findings: Iterable[FindingSpec], blocks: list[Block], tolerance: Tolerance) -> list[Outside]:
+    """Return the cells outside the tolerance, each once, with the findings that explain them."""
+    found: dict[tuple[Any, ...], Outside] = {}
+    for cell in (cell for block in blocks for row in block.rows for cell in row.cells):
+        if cell.is_outside(tolerance):
+            dataset, label, budget, setting = cell.place
+            # An algorithm without a budget is shown in every block, but is one cell.
+            key = dataset, label, setting, budget if cell.has_budget else None
+            found.setdefault(key, Outside(cell, [one.text for one in findings if _explains(one, cell)]))
+    return list(found.values())
+
+
+def _explains(finding: FindingSpec, cell: Cell) -> bool:
+    """Whether a finding's selectors choose this cell; a budget chooses no cell of an algorithm without one."""
+    dataset, label, budget, setting = cell.place
+    items = {*setting.items, *items_of(cell.chosen)}
+    fraction = budget.value if budget.kind == "fraction" and cell.has_budget else None
+    fixed = budget.value if budget.kind in ("budget", "dataset") and cell.has_budget else None
+    return (
+        (finding.dataset is None or dataset in _several(finding.dataset))
+        and (finding.label is None or label in _several(finding.label))
+        and (finding.setting is None or any(items_of(text) <= items for text in _several(finding.setting)))
+        and (finding.budget_fraction is None or fraction in _several(finding.budget_fraction))
+        and (finding.budget is None or fixed in _several(finding.budget))
+    )
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def other_findings(results: Results, tables: list[Table]) -> list[str]:
+    """Return the findings' texts that explain no cell outside a tolerance."""
+    used = {text for table in tables for item in table.outside for text in item.findings}
+    return [finding.text for finding in results.report.findings if finding.text not in used]
+
+
+def costs(results: Results) -> list[Listing]:
+    """Return the sums of the runs' seconds and, where the manifest has them, the times of the sweep's jobs."""
+    sums = results.runs.groupby(["dataset", "label"])["seconds"].sum()
+    labels = results.labels
+    rows: list[list[Any]] = []
+    for dataset in results.datasets:
+        own = sums[dataset]
+        rows.append([dataset, *(own.get(label) for label in labels), own.reindex(labels).sum()])
+    swept = any(setting.items for setting in results.runs["setting"].unique())
+    over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
+    title, remark = f"Seconds recorded with the runs, summed over {over}", ""
+    if results.of_solvers:
+        compiling = results.runs["compile_seconds"].sum()
+        remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
+    listings = [Listing("seconds", title, remark, ["dataset", *labels, "all"], rows, 1)]
+    parts = results.manifest.get("parts") or []
+    if parts:
+        keys = ("runs", "wall_seconds", "cpu_seconds")
+        rows = [
+            [str(part.get("dataset", "")), ", ".join(map(str, part.get("algorithms") or [])), *map(part.get, keys)]
+            for part in parts
+        ]
+        title = "Times of the sweep's jobs: the algorithms of a job read one stream together"
+        listings.append(Listing("parts", title, "", ["dataset", "algorithms", *keys], rows, 2))
+    return listings

@@ -1,9 +1,12 @@
-"""The columns of runs.csv, declared once: what each holds, and which runs fill it."""
+"""The columns of runs.csv and the quantities that tables and figures show, each declared once."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 
 @dataclass(frozen=True)
@@ -15,17 +18,22 @@ class Column:
     name : str
     kind : {"text", "count", "number", "json"}
         ``count`` is an integer, ``number`` a float; either may be empty.
-    filled_by : {"every", "finished", "learner", "solver", "some"}
-        Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; or
-        some runs only (those with a budget, a test set, ...).
+    filled_by : {"every", "finished", "learner", "solver", "bounded", "tested", "some"}
+        Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; those
+        that record something about a bound; runs on data with a test set; or some runs only (those with a budget, ...).
     since : str
         The version that wrote it first; a results folder of an earlier one comes without it.
     """
 
     name: str
     kind: Literal["text", "count", "number", "json"]
-    filled_by: Literal["every", "finished", "learner", "solver", "some"]
+    filled_by: Literal["every", "finished", "learner", "solver", "bounded", "tested", "some"]
     since: str = "0.1"
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether a results folder without such runs need not have the column."""
+        return self.filled_by in ("solver", "bounded", "tested")
 
 
 COLUMNS = (
@@ -51,17 +59,137 @@ COLUMNS = (
     Column("error", "text", "some"),
     Column("label", "text", "every"),
     Column("budget_fraction", "number", "some"),
-    Column("test_error", "number", "some"),
-    Column("last_test_error", "number", "some"),
+    Column("test_error", "number", "tested"),
+    Column("last_test_error", "number", "tested"),
     Column("objective", "number", "solver"),
-    Column("lower_bound", "number", "some"),
-    Column("gap", "number", "some"),
+    Column("lower_bound", "number", "bounded"),
+    Column("gap", "number", "bounded"),
     Column("steps", "count", "solver"),
     Column("unlearning_steps", "count", "solver"),
     Column("epochs", "count", "solver"),
     Column("compile_seconds", "number", "solver"),
     Column("prefix_examples", "count", "learner"),
     Column("prefix_mistakes", "count", "learner"),
-    Column("facts", "json", "learner"),
+    Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
+)
+
+
+def figures(value: float, n: int) -> str:
+    """Return a number rounded to n significant figures, without an exponent."""
+    rounded = float(f"{value:.{n - 1}e}")
+    if not rounded or not math.isfinite(rounded):
+        return f"{rounded:g}"
+    return f"{rounded:,.{max(0, n - 1 - math.floor(math.log10(abs(rounded))))}f}"
+
+
+_two_figures = partial(figures, n=2)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a table or a figure shows of a run.
+
+    Attributes
+    ----------
+    name : str
+        As in configs.
+    noun, axis : str
+        Its name in running text and at the axis of a figure.
+    write, write_published : callable
+        From a number, or a published number, to its text without the unit.
+    unit : str
+        Follows a number.
+    column : str
+        Of the runs as `budgetrun.store.read` returns them; the name by default.
+    csv_column : str
+        In tables as CSV and in files of published numbers; the name by default.
+    factor : float
+        From the unit of ``column`` to the one that is shown.
+    difference_unit : str
+        Follows a difference of two numbers; the unit by default.
+    percent_digits : int
+        Digits after the point of a difference in percent.
+    is_tiny : bool
+        Far below 1, so that CSV keeps significant digits instead of digits after the point.
+    """
+
+    name: str
+    noun: str
+    axis: str
+    write: Callable[[float], str] = "{:,.1f}".format
+    write_published: Callable[[float], str] = "{:,.10g}".format
+    unit: str = ""
+    column: str = ""
+    csv_column: str = ""
+    factor: float = 1.0
+    difference_unit: str = ""
+    percent_digits: int = 1
+    is_tiny: bool = False
+
+    def __post_init__(self) -> None:
+        for name, default in (("column", self.name), ("csv_column", self.name), ("difference_unit", self.unit)):
+            object.__setattr__(self, name, getattr(self, name) or default)
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether it is a ratio shown in percent."""
+        return self.unit == "%"
+
+    @property
+    def in_words(self) -> str:
+        """The noun with its unit, for captions."""
+        return f"{self.noun} in percent" if self.is_percent else self.noun
+
+    def difference(self, value: float) -> str:
+        """Return a difference with its sign and unit; what rounds to zero is positive."""
+        text = self.write(abs(value))
+        sign = "-" if value < 0 and text.strip("0.") else "+"
+        return sign + text + self.difference_unit
+
+
+def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
+    two: Callable[[float], str] = "{:.2f}".format
+    column = csv_column or f"{name}_percent"
+    return Quantity(name, noun, axis, two, two, "%", csv_column=column, factor=100.0, difference_unit=" points")
+
+
+ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
+SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the support set")
+TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
+SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
+OBJECTIVE = Quantity("objective", "objective at the end", "objective", partial(figures, n=7), percent_digits=4)
+# The gap to the best known lower bound of the problem; a solver's own is the column `gap`.
+GAP = Quantity(
+    "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
+    column="gap_to_best", is_tiny=True,
+)  # fmt: skip
+SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds", _two_figures, _two_figures)
+
+# What a table or figure of a config may show.
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        ONLINE_ERROR,
+        SUPPORT_SIZE,
+        Quantity("margin_updates", "number of margin updates", "margin updates"),
+        TEST_ERROR,
+        _error("last_test_error", "test error of the last hypothesis", "test error (%), last hypothesis"),
+        SECONDS,
+        OBJECTIVE,
+        GAP,
+        SECONDS_RATIO,
+    )
+}
+
+# The type of a quantity's name in configs: a `Literal` for pydantic, so that the names are listed above alone.
+if TYPE_CHECKING:
+    QuantityName = str
+else:
+    QuantityName = Literal[tuple(QUANTITIES)]
+
+# Choices among settings depend on the first, and are scored on the second; no config asks for them.
+PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")
+REST_ERROR = _error(
+    "rest_error", "online error after the first tenth", "online error (%) after the first tenth", "online_error_percent"
 )

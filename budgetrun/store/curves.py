@@ -1,18 +1,24 @@
-"""The curves that a sweep recorded: counts after so many rounds, run by run."""
+"""What sweeps record along a run, in ``curves/``: counts after rounds, and objectives of solvers after seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property, reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from budgetrun.report.parts import read_parts
+Floats = NDArray[np.float64]
+# What reading an unfinished or damaged file raises, or one with other arrays.
+_TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 class Curves:
-    """The files of ``curves/``; each is read once, when the first curve is asked for.
+    """The files of ``curves/``; they are read when the first curve or trace is asked for.
 
     Parameters
     ----------
@@ -22,16 +28,14 @@ class Curves:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._where: dict[str, tuple[Path, int]] | None = None
-        self._read: dict[tuple[Path, str], np.ndarray] = {}
+        self._read: dict[tuple[Path, str], NDArray[Any]] = {}
 
     def missing(self, run_ids: Sequence[str]) -> int:
         """Return how many of these runs have no curves."""
-        where = self._places()
-        return sum(run_id not in where for run_id in run_ids)
+        return sum(run_id not in self._places for run_id in run_ids)
 
-    def read(self, run_ids: Sequence[str], name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the curves of some runs, all of which have some.
+    def read(self, run_ids: Sequence[str], name: str) -> tuple[NDArray[np.int64], Floats]:
+        """Return the curves of some runs, each of which has one.
 
         Parameters
         ----------
@@ -45,17 +49,44 @@ class Curves:
         values : ndarray of float64, shape (len(run_ids), n)
             The counts after so many rounds.
         """
-        where = [self._places()[run_id] for run_id in run_ids]
-        of_file = {path: self._read[path, "rounds"] for path, _ in where}
-        rounds = reduce(np.intersect1d, of_file.values())
-        columns = {path: np.searchsorted(own, rounds) for path, own in of_file.items()}
-        values = [self._read[path, name][row, columns[path]] for path, row in where]
+        places = [self._places[run_id] for run_id in run_ids]
+        rounds_of = {path: self._read[path, "rounds"] for path, _ in places}
+        rounds = reduce(np.intersect1d, rounds_of.values())
+        columns = {path: np.searchsorted(own, rounds) for path, own in rounds_of.items()}
+        values = [self._read[path, name][row, columns[path]] for path, row in places]
         return rounds, np.array(values, dtype=np.float64)
 
+    def trace(self, run_id: str) -> tuple[Floats, Floats] | None:
+        """Return seconds and objectives of a solver's run, shape (n,) each, seconds not falling; None without any."""
+        return self._traces.get(run_id)
+
+    @cached_property
     def _places(self) -> dict[str, tuple[Path, int]]:
-        if self._where is None:
-            self._where = {}
-            for path, arrays in read_parts(self._folder, ("run_id", "rounds", "mistakes", "support_size")):
-                self._where |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
-                self._read |= {(path, name): array for name, array in arrays.items()}
-        return self._where
+        places: dict[str, tuple[Path, int]] = {}
+        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size"):
+            places |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
+            self._read |= {(path, name): array for name, array in arrays.items()}
+        return places
+
+    @cached_property
+    def _traces(self) -> dict[str, tuple[Floats, Floats]]:
+        traces = {}
+        for _, arrays in self._files("run_id", "seconds", "objective"):
+            for run_id, seconds, objective in zip(*arrays.values(), strict=True):
+                known = np.isfinite(seconds) & np.isfinite(objective)
+                if known.any():
+                    # Points that are runs of their own may seem to come before earlier ones.
+                    rising = np.minimum.accumulate(seconds[known][::-1])[::-1]
+                    traces[str(run_id)] = rising, objective[known]
+        return traces
+
+    def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
+        """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
+        for path in sorted(self._folder.glob("*.npz")):
+            try:
+                # numpy leaves a torn file open.
+                with path.open("rb") as file, np.load(file) as data:
+                    arrays = {name: data[name] for name in names}
+            except _TORN:
+                continue
+            yield path, arrays

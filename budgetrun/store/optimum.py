@@ -5,19 +5,29 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-# The parameters that say what is minimised; all others say how.
+# The parameters that say what is minimized; all others say how.
 OF_PROBLEM = ("C", "rho", "hard_margin")
-# Two sums of as many as a million terms may differ by so much, relative to them.
+# Two sums of up to a million terms may differ by this much, relative to them.
 ROUNDING = 1e-9
 
 
+class Problem(NamedTuple):
+    """What is minimized: on which stream, with which kernel and which parameters (as text)."""
+
+    dataset: str
+    task: str
+    repetition: int
+    kernel: str
+    parameters: str
+
+
 class Bracket(NamedTuple):
-    """What all runs of one problem know of its optimum.
+    """What all runs of one problem tell about its optimum.
 
     Attributes
     ----------
@@ -26,9 +36,9 @@ class Bracket(NamedTuple):
     upper : float
         The smallest objective.
     lower_label, upper_label : str
-        Whose they are.
+        The algorithms that found them.
     beyond : tuple of str
-        A clause for each label whose gap is above the accuracy that it was asked for, with the cause.
+        A clause for each label whose gap is above the accuracy that was asked of it, with the cause.
     """
 
     lower: float
@@ -65,52 +75,40 @@ class Bracket(NamedTuple):
         )
 
 
-def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, ...], Bracket]]:
+def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[Problem, Bracket]]:
     """Return finished runs with a column ``gap_to_best``, and the bracket of each problem.
 
-    A problem is a dataset, task, repetition and kernel with the parameters that say what is minimised, as texts. The
-    gap is objective / lower bound - 1 with the largest lower bound of the problem, so it is at least the true one.
+    The gap is objective / lower bound - 1 with the largest lower bound of the problem, so it is at least the true one.
     """
-    # One text is the parameters of many runs.
-    problems = {text: problem_of(text) for text in runs["parameters"].unique()}
-    of_runs = list(
-        zip(
-            runs["dataset"],
-            runs["task"],
-            runs["repetition"],
-            runs["kernel"],
-            map(problems.get, runs["parameters"]),
-            strict=True,
-        )
-    )
-    gaps = np.full(len(runs), np.nan)
-    brackets: dict[tuple[str, ...], Bracket] = {}
-    solved = runs["objective"].notna().to_numpy()
-    rows: dict[tuple[str, ...], list[int]] = {}
-    for i in np.flatnonzero(solved):
-        rows.setdefault(of_runs[i], []).append(int(i))
-    for problem, own in rows.items():
-        bracket = brackets[problem] = _bracket(runs.iloc[own])
-        gaps[own] = runs["objective"].to_numpy()[own] / bracket.base - 1
+    gaps = pd.Series(np.nan, index=runs.index)
+    brackets: dict[Problem, Bracket] = {}
+    solved = runs[runs["objective"].notna()]
+    # Many runs share one text of parameters.
+    texts = {text: problem_of(text) for text in solved["parameters"].unique()}
+    keys = ["dataset", "task", "repetition", "kernel", "problem"]
+    key: Any
+    for key, group in solved.assign(problem=solved["parameters"].map(texts)).groupby(keys, sort=False):
+        bracket = brackets[Problem(*key)] = _bracket(group)
+        gaps[group.index] = group["objective"] / bracket.base - 1
     return runs.assign(gap_to_best=gaps), brackets
 
 
-def notes(brackets: dict[tuple[str, ...], Bracket], datasets: Iterable[str]) -> list[str]:
+def notes(brackets: dict[Problem, Bracket], datasets: Iterable[str]) -> list[str]:
     """Return sentences for each problem of some datasets, naming what tells several of a dataset apart."""
     sentences = []
     for dataset in datasets:
-        own = {problem: bracket for problem, bracket in brackets.items() if problem[0] == dataset}
+        own = {problem: bracket for problem, bracket in brackets.items() if problem.dataset == dataset}
         varying = [i for i in range(1, 5) if len({problem[i] for problem in own}) > 1]
         words = ("", "task ", "repetition ", "", "")
         for problem, bracket in own.items():
-            told = ", ".join(words[i] + problem[i] for i in varying)
-            where = f"{dataset}{f' ({told})' if told else ''}"
+            details = ", ".join(f"{words[i]}{problem[i]}" for i in varying)
+            where = f"{dataset} ({details})" if details else dataset
             sentences += [f"{where}: {clause}." for clause in (bracket.text(), *bracket.beyond)]
     return sentences
 
 
 def problem_of(text: str) -> str:
-    """Return those of a run's parameters, JSON, that say what is minimised, such as ``C=1``."""
+    """Return those of a run's parameters, JSON, that say what is minimized, such as ``C=1``."""
     parameters = json.loads(text or "{}")
     if parameters.get("hard_margin"):
         parameters.pop("C", None)
@@ -121,19 +119,19 @@ def problem_of(text: str) -> str:
 
 
 def _bracket(runs: pd.DataFrame) -> Bracket:
-    best = runs.loc[runs["objective"].idxmin()]
-    bounds = runs["lower_bound"].where(runs["lower_bound"] > 0)
-    if bounds.isna().all():
+    best = runs.iloc[int(runs["objective"].argmin())]
+    bounded = runs[runs["lower_bound"] > 0]
+    if not len(bounded):
         return Bracket(math.nan, float(best["objective"]), "", str(best["label"]))
-    first = bounds.idxmax()
-    lower = float(bounds[first])
+    highest = bounded.iloc[int(bounded["lower_bound"].argmax())]
+    lower = float(highest["lower_bound"])
     clauses = (_beyond(run, run["objective"] / lower - 1) for _, run in runs.iterrows())
     beyond = tuple(dict.fromkeys(clause for clause in clauses if clause))
-    return Bracket(lower, float(best["objective"]), str(runs.loc[first, "label"]), str(best["label"]), beyond)
+    return Bracket(lower, float(best["objective"]), str(highest["label"]), str(best["label"]), beyond)
 
 
 def _beyond(run: pd.Series, gap: float) -> str:
-    """Return a clause if a run's gap is above its accuracy; one with a target of its own has no other."""
+    """Return a clause if a run's gap is above its accuracy; a run with a target stops at that instead."""
     parameters = json.loads(run["parameters"] or "{}")
     accuracy = parameters.get("accuracy")
     if accuracy is None or parameters.get("target") is not None or gap <= accuracy:
@@ -142,7 +140,7 @@ def _beyond(run: pd.Series, gap: float) -> str:
         # Tables list what stopped early, and why.
         why = "it stopped early, see below"
     elif math.isnan(run["lower_bound"]):
-        why = "it has no bound of its own to stop by"
+        why = "it has no lower bound of its own to stop by"
     else:
-        why = "its own bound said otherwise"
-    return f"{run['label']} is within {gap:.1e} of the optimum for all that is known, not within {accuracy:g}; {why}"
+        why = "its own lower bound let it stop"
+    return f"{run['label']} is known to be within {gap:.1e} of the optimum, not within {accuracy:g}; {why}"

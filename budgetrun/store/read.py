@@ -1,56 +1,40 @@
-"""A results folder, read and checked: the manifest and the runs, as everything else in this package takes them."""
+"""Reading and checking a results folder: the manifest and the runs, typed."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from budgetrun.config.formulas import computed
-from budgetrun.config.schema import setting_text
+from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, value_text
 from budgetrun.errors import InputError
-from budgetrun.store.optimum import Bracket, with_gaps
+from budgetrun.store.columns import COLUMNS
+from budgetrun.store.optimum import Bracket, Problem, with_gaps
 
-TEXT_COLUMNS = ("run_id", "dataset", "task", "repetition", "seed", "label", "parameters", "kernel", "status")
-NUMBER_COLUMNS = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
-OPTIONAL_NUMBER_COLUMNS = ("budget", "budget_fraction")
-# Those of a run that finished: of a learner, and of a solver.
+# Finished runs of learners and of solvers have finite numbers there.
 OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
 OF_SOLVER = ("n_examples", "objective", "seconds")
-# Results of before there were test sets, or solvers, come without them.
-LATER_NUMBER_COLUMNS = (
-    "margin_updates",
-    "test_error",
-    "last_test_error",
-    "objective",
-    "lower_bound",
-    "gap",
-    "compile_seconds",
-    "prefix_examples",
-    "prefix_mistakes",
-)
-
-# With the keys that start with `budget`: all other parameters tell learners apart.
-NOT_A_SETTING = ("of", "fraction", "fractions", "seed")
+AGAIN = "repeat the sweep: budgetrun sweep CONFIG"
+FORCE = "repeat: budgetrun sweep CONFIG --force"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The values of what a learner's entry sweeps over, and of what the learner sweeps that its budget follows.
+    """The values of the parameters that tell a run from others of its label on the same dataset, the budget aside.
 
     Attributes
     ----------
     items : tuple of str
         ``eta=0.1``, one for each parameter; empty where nothing is swept.
     rank : tuple
-        Sorts settings by their values.
+        Sorts settings by their numbers, or in the order of the config where it has text, such as formulas.
     position : tuple of int
         Sorts them as the config lists their values.
     """
@@ -73,40 +57,51 @@ NO_SETTING = Setting()
 
 
 def items_of(text: str) -> frozenset[str]:
-    """Return the items of a setting's text; the commas of a list do not stand before a name."""
+    """Return the items of a setting's text; the commas inside a list do not precede a name."""
     return frozenset(re.split(r",\s*(?=[\w+.]+=)", text)) if text else frozenset()
+
+
+def in_order(settings: Iterable[Setting]) -> list[Setting]:
+    """Return settings once each, in the order of their values."""
+    return sorted(set(settings), key=lambda setting: (setting.rank, setting.items))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run, or something else of the sweep, that failed: in words which one (may be empty), and its error."""
+
+    what: str
+    error: str
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a sweep left behind.
+    """What a sweep wrote.
 
     Attributes
     ----------
     folder, runs_path : Path
     manifest : dict
-        ``manifest.json`` as it stands.
+        ``manifest.json``, unchanged.
+    config : Config
+        The resolved config; one without datasets and algorithms where the manifest has none.
     runs : DataFrame
-        The finished runs, with a `Setting` each in the column `setting`, whether the budget is the dataset's own in
-        `own_budget`, and of solvers the `gap_to_best`; numbers are float64, NaN where empty.
+        The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has
+        one budget for the run's dataset (``own_budget``), and a solver's ``gap_to_best``. Counts that every run has are
+        int64, other counts and numbers float64, NaN where empty.
     failed : DataFrame
         The runs that did not finish, same columns.
-    swept : dict of (dataset, label) to list of str
-        What each label sweeps itself there: the first items of its settings.
-    failures : list of dict
-        ``what`` and ``error`` of each failure, from `failed` and the manifest together.
-    brackets : dict
-        Of solvers: what is known of the optimum of each problem.
+    brackets : dict of Problem to Bracket
+        What is known of the optimum of each problem of solvers.
     """
 
     folder: Path
     runs_path: Path
     manifest: dict[str, Any]
+    config: Config
     runs: pd.DataFrame
     failed: pd.DataFrame
-    swept: dict[tuple[str, str], list[str]]
-    failures: list[dict[str, str]]
-    brackets: dict[tuple[str, ...], Bracket] = field(default_factory=dict)
+    brackets: dict[Problem, Bracket] = field(default_factory=dict)
 
     @property
     def of_solvers(self) -> bool:
@@ -119,43 +114,46 @@ class Results:
         return str(self.manifest.get("name") or self.folder.resolve().name)
 
     @property
-    def config(self) -> dict[str, Any]:
-        """The resolved config."""
-        return self.manifest.get("config") or {}
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The config's ``report`` section, empty without one."""
-        return self.config.get("report") or {}
+    def report(self) -> ReportSpec:
+        """The config's ``report`` section."""
+        return self.config.report
 
     @property
     def datasets(self) -> list[str]:
         """Labels of the datasets with a finished run, in the config's order."""
-        return _in_order(_names(self.config.get("datasets")), self.runs["dataset"])
+        return _present([spec.label for spec in self.config.datasets], self.runs["dataset"])
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the learners with a finished run, in the config's order."""
-        return _in_order(_names(self.config.get("algorithms")), self.runs["label"])
+        """Labels of the algorithms with a finished run, in the config's order."""
+        return _present([spec.label for spec in self.config.algorithms], self.runs["label"])
 
-    @property
-    def entries(self) -> dict[str, dict[str, Any]]:
+    @cached_property
+    def algorithms(self) -> dict[str, AlgorithmSpec]:
         """The config's algorithms, by label."""
-        return _entries(self.config)
+        return {spec.label: spec for spec in self.config.algorithms}
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The runs that failed, then what else the manifest names."""
+        known = {*self.failed["run_id"], *self.runs["run_id"]}
+        noted = [str(item) for item in self.manifest.get("failures") or [] if item not in known]
+        return [*map(_failure, self.failed.to_dict("records")), *(Failure("", item) for item in noted)]
+
+    @cached_property
+    def _settings(self) -> dict[tuple[str, str], list[Setting]]:
+        groups = self.runs.groupby(["dataset", "label"])["setting"]
+        return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
 
     def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
         """Return the settings of a label with a finished run (on a dataset), in the order of their values."""
-        of_label = self.runs["label"] == label
-        return in_order(self.runs.loc[of_label & ((dataset is None) | (self.runs["dataset"] == dataset)), "setting"])
+        found = (own for (d, a), own in self._settings.items() if a == label and dataset in (None, d))
+        return in_order(setting for own in found for setting in own)
 
     def own_text(self, dataset: str, label: str, setting: Setting) -> str:
-        """Return a setting without what is the learner's that the budget follows."""
-        return ", ".join(setting.items[: len(self.swept.get((dataset, label), []))])
-
-
-def in_order(settings: Iterable[Setting]) -> list[Setting]:
-    """Return settings once each, in the order of their values."""
-    return sorted(set(settings), key=lambda setting: (setting.rank, setting.items))
+        """Return a setting without the values of the algorithm that the budget follows."""
+        spec = self.algorithms.get(label)
+        return ", ".join(setting.items[: len(_on(spec, dataset).swept)] if spec else setting.items)
 
 
 def load(folder: Path) -> Results:
@@ -169,246 +167,171 @@ def load(folder: Path) -> Results:
     Raises
     ------
     InputError
-        No such folder, a file missing or torn, a column missing, a value that is no number, or no finished run.
+        No such folder, a file missing or torn, a column missing, a value that is not a number, or no finished run.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such results folder; make one first: budgetrun sweep CONFIG")
-    manifest = _read_manifest(folder / "manifest.json")
+    manifest, config = _read_manifest(folder / "manifest.json")
     path = next((p for p in (folder / "runs.csv", folder / "runs.csv.gz") if p.is_file()), None)
     if path is None:
         raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
-    frame, swept = _with_settings(_read_runs(path), manifest.get("config") or {}, path)
+    frame = _typed(_read_csv(path), config, path)
     done = frame["status"] == "done"
     runs, failed = frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
-    failures = _failures(failed, runs, manifest.get("failures") or [])
+    results = Results(folder, path, manifest, config, runs, failed)
     if not len(runs):
-        first = f"; the first of {len(failures)} failures: {failures[0]['error']}" if failures else ""
+        n = len(results.failures)
+        first = f"; the first of {n} failures: {results.failures[0].error}" if n else ""
         raise InputError(f"{path}: no finished run{first}; run the sweep first: budgetrun sweep CONFIG")
     _check_finished(runs, path)
     runs, brackets = with_gaps(runs)
-    return Results(folder, path, manifest, runs, failed, swept, failures, brackets)
+    return replace(results, runs=runs, brackets=brackets)
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
     if not path.is_file():
-        raise InputError(f"{path}: no such file, so this is no results folder; make one first: budgetrun sweep CONFIG")
+        raise InputError(
+            f"{path}: no such file, so this is not a results folder; make one first: budgetrun sweep CONFIG"
+        )
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); repeat the sweep: budgetrun sweep CONFIG") from None
+        raise InputError(f"{path}: not readable as JSON ({error}); {AGAIN}") from None
     if not isinstance(manifest, dict):
-        raise InputError(f"{path}: must hold a JSON object; repeat the sweep: budgetrun sweep CONFIG")
-    return manifest
-
-
-def _read_runs(path: Path) -> pd.DataFrame:
+        raise InputError(f"{path}: must hold a JSON object; {AGAIN}")
+    if not manifest.get("config"):
+        return manifest, Config(name="unnamed", datasets=(), algorithms=())
     try:
-        # As text first: a label such as "NA" or a task such as "01234" must not be taken for something else.
+        return manifest, Config.from_resolved(manifest["config"])
+    except ValueError as error:
+        why = " ".join(str(error).split("\n")[:3])
+        raise InputError(f"{path}: no config that this version reads ({why}); {AGAIN}") from None
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Return all columns as text: a label such as "NA" or a task such as "01234" must not become anything else."""
+    try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: empty; run the sweep first: budgetrun sweep CONFIG") from None
     except (pd.errors.ParserError, EOFError, OSError, ValueError) as error:
-        reason = str(error).strip()
-        raise InputError(f"{path}: not readable as CSV ({reason}); repeat the sweep: budgetrun sweep CONFIG") from None
-    needed = (*TEXT_COLUMNS, *NUMBER_COLUMNS, *OPTIONAL_NUMBER_COLUMNS)
-    missing = [column for column in needed if column not in frame]
+        raise InputError(f"{path}: not readable as CSV ({str(error).strip()}); {AGAIN}") from None
+    missing = [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]
+    names = ", ".join(column.name for column in missing)
+    if missing and all(column.since > "0.1" for column in missing):
+        raise InputError(f"{path}: no column {names}, so an earlier version made these runs; {AGAIN}")
     if missing:
         noun = "column" if len(missing) == 1 else "columns"
-        raise InputError(
-            f"{path}: {noun} {', '.join(missing)} missing; a results folder comes from: budgetrun sweep CONFIG"
-        )
-    for column in LATER_NUMBER_COLUMNS:
-        if column not in frame:
-            frame[column] = ""
-    for column in (*NUMBER_COLUMNS, *OPTIONAL_NUMBER_COLUMNS, *LATER_NUMBER_COLUMNS):
-        text = frame[column]
-        numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
-        bad = numbers.isna() & (text != "") & (text.str.lower() != "nan")
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise InputError(f"{path}:{row + 2}: {column}: must be a number or empty, got {text.iloc[row]!r}")
-        frame[column] = numbers
+        raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
     return frame
 
 
-def _check_finished(runs: pd.DataFrame, path: Path) -> None:
-    solved = runs["objective"].notna()
-    for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
-        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
-        bad = needed & ~np.isfinite(runs[column])
-        if bad.any():
-            run = runs.loc[bad, "run_id"].iloc[0]
-            raise InputError(
-                f"{path}: {column}: run {run} is done without a finite number; repeat: budgetrun sweep CONFIG --force"
-            )
-    twice = runs["run_id"].duplicated()
-    if twice.any():
-        run = runs.loc[twice, "run_id"].iloc[0]
-        raise InputError(
-            f"{path}: run {run} stands there twice, so means would be wrong; repeat: budgetrun sweep CONFIG --force"
-        )
+def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
+    """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
+    values: dict[str, Any] = {}
+    for column in COLUMNS:
+        name = column.name
+        if column.kind in ("count", "number"):
+            is_whole = column.kind == "count" and column.filled_by == "every"
+            values[name] = _numbers(frame[name], path, is_whole) if name in frame else np.nan
+    for text in frame["parameters"].unique():
+        _json_object(text, "parameters", path)
+    algorithms = {spec.label: spec for spec in config.algorithms}
+    keys = frame[["dataset", "label", "setting"]]
+    made: dict[tuple[str, ...], tuple[Setting, bool]] = {}
+    for dataset, label, text in keys.drop_duplicates().itertuples(index=False, name=None):
+        setting = _setting(_json_object(text, "setting", path), algorithms, dataset, label)
+        made[dataset, label, text] = setting, _has_own_budget(algorithms.get(label), dataset)
+    of_runs = [made[key] for key in keys.itertuples(index=False, name=None)]
+    values["setting"] = pd.Series([setting for setting, _ in of_runs], index=frame.index, dtype=object)
+    values["own_budget"] = np.array([own for _, own in of_runs], dtype=bool)
+    return frame.assign(**values)
 
 
-def _with_settings(
-    frame: pd.DataFrame, config: dict[str, Any], path: Path
-) -> tuple[pd.DataFrame, dict[tuple[str, str], list[str]]]:
-    """Add the columns `setting`, so that no mean mixes two of them, and `own_budget`; return also what is swept."""
-    parameters = {text: _parameters(text, path) for text in frame["parameters"].unique()}
-    own = {text: {k: v for k, v in values.items() if _is_setting(k)} for text, values in parameters.items()}
-    entries = _entries(config)
-    swept = _swept(frame, entries, own)
-    rounds = frame.groupby("dataset")["n_examples"].max().to_dict()
-    made: dict[tuple[str, str, str, str], Setting] = {}
-    texts: dict[str, str] = {}
-    columns = ["dataset", "label", "parameters", "kernel"]
-    for dataset, label, text, kernel in frame[columns].drop_duplicates().itertuples(index=False):
-        values = {**own[text], "kernel": kernel}
-        keys = swept.get((dataset, label), [])
-        chosen = {key: values.get(key) for key in keys}
-        typed = {key: typed_values(entries.get(label, {}), key, dataset) for key in keys}
-        for key, value in _source_setting(parameters[text]).items():
-            source = parameters[text]["budget"]["of"]
-            name = f"{source}.{key}" if key in chosen else key
-            chosen[name], typed[name] = value, typed_values(entries.get(source, {}), key, dataset)
-        # Formulas are not in the order of their numbers, which differ from dataset to dataset.
-        by_position = {key for key, value in chosen.items() if _is_number(value) and any(map(_is_text, typed[key]))}
-        chosen = {key: _as_typed(value, typed[key], rounds[dataset]) for key, value in chosen.items()}
-        position = {key: _index(value, typed[key]) for key, value in chosen.items()}
-        rank = [(0, position[key], "") if key in by_position else _sortable(value) for key, value in chosen.items()]
-        items = tuple(_item(key, value, texts) for key, value in chosen.items())
-        made[dataset, label, text, kernel] = Setting(items, (tuple(chosen), *rank), tuple(position.values()))
-    of_run = zip(*(frame[column] for column in columns), strict=True)
-    settings = pd.Series([made[key] for key in of_run], index=frame.index, dtype=object)
-    own_budgets = {
-        (dataset, label): len(typed_values(entries.get(label, {}), "budget", dataset)) == 1
-        and is_by_dataset(entries[label]["budget"])
-        for dataset, label in frame[["dataset", "label"]].drop_duplicates().itertuples(index=False)
-    }
-    has_own = [own_budgets[key] for key in zip(frame["dataset"], frame["label"], strict=True)]
-    return frame.assign(setting=settings, own_budget=np.array(has_own, dtype=bool)), swept
+def _numbers(text: pd.Series[str], path: Path, is_whole: bool) -> pd.Series[Any]:
+    numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
+    bad = numbers.isna() & (is_whole | (text != "") & (text.str.lower() != "nan"))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        wanted = "an integer" if is_whole else "a number or empty"
+        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r}")
+    return numbers.astype(np.int64) if is_whole else numbers
 
 
-def _swept(
-    frame: pd.DataFrame, entries: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]
-) -> dict[tuple[str, str], list[str]]:
-    """Return what each label sweeps on each dataset: parameters with several values in the config, then others."""
-    # What varies although the config says nothing of it, in finished runs: one may fail before its kernel is known.
-    kinds = frame.loc[frame["status"] == "done", ["dataset", "label", "parameters", "kernel"]].drop_duplicates()
-    varying: dict[tuple[str, str], list[str]] = {}
-    for key, group in kinds.groupby(["dataset", "label"], sort=False):
-        rows = [{**own[p], "kernel": k} for p, k in zip(group["parameters"], group["kernel"], strict=True)]
-        names = dict.fromkeys(name for row in rows for name in row)
-        varying[key] = [name for name in names if len({json.dumps(row.get(name)) for row in rows}) > 1]
-    swept: dict[tuple[str, str], list[str]] = {}
-    for dataset, label in frame[["dataset", "label"]].drop_duplicates().itertuples(index=False):
-        entry = entries.get(label, {})
-        parameters = entry.get("parameters") or {}
-        known = [name for name in parameters if len(typed_values(entry, name, dataset)) > 1]
-        for place, names in varying.items():
-            for name in names:
-                # What has values by dataset is the others' own affair.
-                elsewhere = place[0] != dataset and is_by_dataset(parameters.get(name))
-                if place[1] == label and name not in known and not elsewhere:
-                    known.append(name)
-        swept[dataset, label] = known
-    return swept
-
-
-def _entries(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    entries = [entry for entry in config.get("algorithms") or [] if isinstance(entry, dict)]
-    return {str(entry.get("label") or entry.get("name")): entry for entry in entries}
-
-
-def is_by_dataset(values: Any) -> bool:
-    """Whether a parameter or budget of the config has values by dataset."""
-    return isinstance(values, dict) and isinstance(values.get("by_dataset"), dict)
-
-
-def typed_values(entry: dict[str, Any], name: str, dataset: str) -> list[Any]:
-    """Return the values that an entry of the config has for a parameter, or for ``budget``, on a dataset."""
-    values = entry.get("budget") if name == "budget" else (entry.get("parameters") or {}).get(name)
-    if is_by_dataset(values):
-        values = values["by_dataset"].get(dataset)
-    return values if isinstance(values, list) else []
-
-
-def _parameters(text: str, path: Path) -> dict[str, Any]:
+def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
     try:
         values = json.loads(text or "{}")
     except ValueError:
         values = None
     if not isinstance(values, dict):
-        raise InputError(f"{path}: parameters: must be a JSON object, got {text!r}; repeat: budgetrun sweep CONFIG")
+        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r}; repeat: budgetrun sweep CONFIG")
     return values
 
 
-def _is_setting(key: str) -> bool:
-    """Whether a run's parameter says neither how the budget came about nor which draw it was."""
-    return not key.startswith("budget") and key not in NOT_A_SETTING
+def _check_finished(runs: pd.DataFrame, path: Path) -> None:
+    solved = runs["objective"].notna()
+    for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
+        bad = (solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)) & ~np.isfinite(runs[column])
+        if bad.any():
+            run = runs.loc[bad, "run_id"].iloc[0]
+            raise InputError(f"{path}: {column}: run {run} is done without a finite number; {FORCE}")
+    twice = runs["run_id"].duplicated()
+    if twice.any():
+        run = runs.loc[twice, "run_id"].iloc[0]
+        raise InputError(f"{path}: run {run} is listed twice, so means would be wrong; {FORCE}")
 
 
-def _source_setting(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the setting of the learner that the budget follows, where that has several."""
-    budget = parameters.get("budget")
-    setting = budget.get("setting") if isinstance(budget, dict) else None
-    return setting if isinstance(setting, dict) else {}
+def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:
+    """Return the setting of a run: its own values, then those of the algorithm that its budget follows."""
+    spec = algorithms.get(label)
+    source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
+    rank: list[Any] = [tuple(values)]
+    positions = []
+    for name, value in values.items():
+        own = spec and name in _on(spec, dataset).swept
+        listed = _listed(spec if own else source, name.rpartition(".")[2], dataset)
+        position = listed.index(value) if value in listed else len(listed)
+        has_text = any(isinstance(one, str) for one in [value, *listed])
+        rank.append(position if has_text or not isinstance(value, int | float) else value)
+        positions.append(position)
+    items = tuple(f"{name}={_exact(value)}" for name, value in values.items())
+    return Setting(items, tuple(rank), tuple(positions))
 
 
-def _item(key: str, value: Any, texts: dict[str, str]) -> str:
-    """Return ``eta=0.1``; two values that would read alike are written in full."""
-    text = str(value) if key == "kernel" else setting_text({key: value})
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    exact = repr(float(value)) if number else json.dumps(value)
-    return text if texts.setdefault(text, exact) == exact else f"{key}={exact}"
+def _listed(spec: AlgorithmSpec | None, name: str, dataset: str) -> list[Any]:
+    """Return the values that the config lists for a parameter, or for ``budget``, on a dataset."""
+    if spec is None:
+        return []
+    spec = _on(spec, dataset)
+    values = spec.budget if name == "budget" else spec.parameters.get(name)
+    return list(values) if isinstance(values, tuple) else []
 
 
-def _as_typed(value: Any, typed: list[Any], n_rounds: float) -> Any:
-    """Return the formula of the config that a number was typed as, or else the value."""
-    if not _is_number(value) or math.isnan(n_rounds):
-        return value
-    return next((text for text in filter(_is_text, typed) if computed(text, int(n_rounds)) == value), value)
+def _on(spec: AlgorithmSpec, dataset: str) -> AlgorithmSpec:
+    return spec.on(dataset) if all(dataset in values.by_dataset for values in spec.by_dataset.values()) else spec
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _exact(value: Any) -> str:
+    """Return a value as tables show it, or in full if that would round it: no two values may read alike."""
+    text = value_text(value)
+    return repr(value) if isinstance(value, float) and float(text) != value else text
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _has_own_budget(spec: AlgorithmSpec | None, dataset: str) -> bool:
+    """Whether the config gives an algorithm one budget on this dataset, and may give it another on others."""
+    budgets = spec.by_dataset.get("budget") if spec else None
+    return budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
 
 
-def _index(value: Any, typed: list[Any]) -> int:
-    """Return where a value stands among those of the config; behind them if it is none of them."""
-    return typed.index(value) if value in typed else len(typed)
+def _present(order: list[str], found: Iterable[str]) -> list[str]:
+    names = dict.fromkeys(str(name) for name in found)
+    return [*(name for name in order if name in names), *(name for name in names if name not in order)]
 
 
-def _sortable(value: Any) -> tuple[int, float, str]:
-    return (0, float(value), "") if _is_number(value) else (1, 0.0, str(value))
-
-
-def _names(entries: Any) -> list[str]:
-    """Return the labels of the config's list of datasets or algorithms."""
-    return [str(entry.get("label") or entry.get("name")) for entry in entries or [] if isinstance(entry, dict)]
-
-
-def _in_order(order: list[str], present: Iterable[str]) -> list[str]:
-    found = dict.fromkeys(str(name) for name in present)
-    return [name for name in dict.fromkeys(order) if name in found] + [name for name in found if name not in order]
-
-
-def _failures(failed: pd.DataFrame, runs: pd.DataFrame, noted: list[str]) -> list[dict[str, str]]:
-    listed = [_failure(row) for row in failed.to_dict("records")]
-    known = {*failed["run_id"], *runs["run_id"]}
-    # The manifest names them by run_id; what runs.csv does not know is listed as it stands.
-    return listed + [{"what": "", "error": str(item)} for item in noted if item not in known]
-
-
-def _failure(item: dict[str, Any]) -> dict[str, str]:
-    what = [str(item[key]) for key in ("dataset", "label") if item.get(key)]
-    what += item["setting"].items
+def _failure(run: dict[Any, Any]) -> Failure:
+    what = [*(str(run[key]) for key in ("dataset", "label") if run[key]), *run["setting"].items]
     for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
-        value = item.get(key)
-        if value is not None and value == value and str(value) not in ("", "-"):
+        value = run[key]
+        if value == value and value != "-":
             what.append(f"{key.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{key} {value}")
-    error = item.get("error")
-    return {"what": ", ".join(what), "error": str(error) if error and error == error else "no reason recorded"}
+    return Failure(", ".join(what), run["error"] or "no reason recorded")

@@ -7,32 +7,9 @@ import json
 
 import numpy as np
 
-COLUMNS = [
-    "run_id",
-    "dataset",
-    "task",
-    "repetition",
-    "seed",
-    "algorithm",
-    "parameters",
-    "kernel",
-    "budget",
-    "n_examples",
-    "mistakes",
-    "online_error",
-    "updates",
-    "margin_updates",
-    "support_size",
-    "max_support_size",
-    "seconds",
-    "peak_memory_mb",
-    "status",
-    "error",
-    "label",
-    "budget_fraction",
-    "test_error",
-    "last_test_error",
-]
+from budgetrun.store import columns
+
+COLUMNS = [column.name for column in columns.COLUMNS]
 
 EXPECTED = [
     {"dataset": "one", "label": "perceptron", "budget_fraction": 0.5, "budget": None, "online_error_percent": 8.0},
@@ -98,11 +75,9 @@ def run(dataset, label, percent, **others):
         "error": "",
         "label": label,
         "budget_fraction": "",
-        "test_error": "",
-        "last_test_error": "",
+        "setting": {},
     } | others
-    row["parameters"] = json.dumps(row["parameters"])
-    return row
+    return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
 
 
 def failed(dataset, label, error, **others):
@@ -111,9 +86,9 @@ def failed(dataset, label, error, **others):
     return run(dataset, label, 0, **others) | empty | {"status": "failed", "error": error}
 
 
-def runs_csv(rows, columns=COLUMNS):
+def runs_csv(rows, names=COLUMNS):
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({"run_id": f"{i:016x}"} | row for i, row in enumerate(rows))
     return text.getvalue()
@@ -227,11 +202,18 @@ def swept_rows(dataset="one", repetitions=3):
         for i, eta in enumerate(ETAS):
             size = 800 - 200 * i + 10 * r
             parameters = {"eta": eta, "threshold": "distance"}
+            setting = {"setting": {"eta": eta}}
             tested = {"test_error": 0.08 + i / 100, "last_test_error": 0.09 + i / 100}
-            own = {"repetition": r, "parameters": parameters, "support_size": size, "seconds": 0.123 * (r + 1)}
+            own = {
+                "repetition": r,
+                "parameters": parameters,
+                "support_size": size,
+                "seconds": 0.123 * (r + 1),
+            } | setting
             rows.append(run(dataset, "projectron++", 8 + i + r, **own, **tested))
             budget = {"of": "projectron++", "fraction": 1.0, "setting": {"eta": eta}}
             asked = {"budget": size, "budget_fraction": 1.0, "support_size": size, "parameters": {"budget": budget}}
+            asked |= setting
             rows += [
                 run(dataset, "rbp", 12 + i + r + seed, repetition=r, seed=seed, last_test_error=0.2, **asked)
                 for seed in range(2)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 
 from fake_results import build, run
 
@@ -11,11 +10,12 @@ from budgetrun.store.read import load
 
 ETAS = {"by_dataset": {"one": [0.1], "two": [0.9, 0.1]}}
 BUDGETS = {"by_dataset": {"one": [40], "two": [60]}}
+STEPS = ["10 / sqrt(T)", "1e-1 / sqrt(T)", 0.5]
 ALGORITHMS = [
     {"name": "projectron", "label": "projectron", "parameters": {"eta": ETAS}},
     {"name": "rbp", "label": "rbp", "budget": BUDGETS},
     {"name": "cks", "label": "cks", "budget": BUDGETS},
-    {"name": "nogd", "label": "nogd", "parameters": {"step": ["10 / sqrt(T)", "1e-1 / sqrt(T)", 0.5]}},
+    {"name": "nogd", "label": "nogd", "parameters": {"step": STEPS}},
 ]
 
 
@@ -24,13 +24,14 @@ def rows(steps=True):
     for dataset, T, B in (("one", 10000, 40), ("two", 40000, 60)):
         etas = (0.1,) if dataset == "one" else (0.1, 0.9)
         of = {"n_examples": T}
-        found += [run(dataset, "projectron", 8 + eta, parameters={"eta": eta}, **of) for eta in etas]
+        found += [
+            run(dataset, "projectron", 8 + eta, setting={"eta": eta} if dataset == "two" else {}, **of) for eta in etas
+        ]
         found += [
             run(dataset, label, 10 + r, budget=B, repetition=r, **of) for label in ("rbp", "cks") for r in range(2)
         ]
-        for c in (10, 0.1) if steps else ():
-            found.append(run(dataset, "nogd", 20 + c, parameters={"step": c / math.sqrt(T)}, **of))
-        found += [run(dataset, "nogd", 20, parameters={"step": 0.5}, **of)] if steps else []
+        for step, percent in zip(STEPS, (30, 20.1, 20), strict=True) if steps else ():
+            found.append(run(dataset, "nogd", percent, setting={"step": step}, **of))
     return found
 
 
@@ -43,7 +44,7 @@ def grid(table):
     return {(title, row.label): [c.measured and c.measured.mean for c in row.cells] for title, row in rows}
 
 
-def test_one_value_a_dataset_makes_neither_blocks_nor_rows(tmp_path):
+def test_one_value_per_dataset_makes_neither_blocks_nor_rows(tmp_path):
     (table,) = tables.build(load(folder_of(tmp_path, steps=False)))
     assert grid(table) == {
         ("", "one"): [8.1, 10.5, 10.5],
@@ -65,7 +66,7 @@ def test_formulas_are_rows_as_typed_in_the_order_of_the_config(tmp_path):
     assert cells == {f"{dataset}, {text}": means[text] for dataset in ("one", "two") for text in texts}
 
 
-def test_print_and_findings_of_a_datasets_own_budget(tmp_path):
+def test_published_numbers_and_findings_of_a_datasets_own_budget(tmp_path):
     expected = [
         {"dataset": "one", "label": "rbp", "budget": 40, "value": 10.5},
         {"dataset": "two", "label": "rbp", "budget": 40, "value": 10.5},
@@ -76,11 +77,13 @@ def test_print_and_findings_of_a_datasets_own_budget(tmp_path):
     report = {"tables": [{"name": "t", "columns": ["rbp", "cks"]}], "findings": findings}
     folder = folder_of(tmp_path, report=report, expected={"t": expected})
     (table,) = tables.build(load(folder))
-    assert [[cell.printed for cell in row.cells] for block in table.blocks for row in block.rows] == [
+    assert [
+        [cell.published and cell.published.value for cell in row.cells] for b in table.blocks for row in b.rows
+    ] == [
         [10.5, 8.0],
         [None, 8.0],
     ]
-    assert [(item.place, item.findings) for item in table.outside] == [
+    assert [(item.text, item.findings) for item in table.outside] == [
         ("one, cks, B = 40", []),
         ("two, cks, B = 60", ["Of sixty."]),
     ]

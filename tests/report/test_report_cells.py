@@ -5,19 +5,20 @@ import math
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
-from budgetrun.report import costs, findings, tables
-from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
+from budgetrun.report import tables
+from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
+from budgetrun.report.published import read
+from budgetrun.store.columns import ONLINE_ERROR
 from budgetrun.store.read import NO_SETTING, Setting, load
 
 
 def cells(folder):
     (table, *_) = tables.build(load(folder))
-    return {(c.dataset, c.label, c.budget.value): c for c in table.cells}
+    return {(c.place.dataset, c.place.label, c.place.budget.value): c for c in table.cells}
 
 
 def measured(folder):
-    results = load(folder)
-    return measure(results.runs, results.failed)
+    return measure(load(folder), ONLINE_ERROR)
 
 
 def test_mean_and_spreads_respect_the_nesting(paper):
@@ -55,45 +56,45 @@ def test_stream_with_fewer_seeds_counts_as_much_as_the_others(tmp_path):
 
 def test_difference_and_ratio(paper):
     cell = cells(paper)["one", "rbp", 0.5]
-    assert cell.printed == 16
+    assert cell.published.value == 16
     assert cell.difference == pytest.approx(5)
     assert cell.percent == pytest.approx(31.25)
     assert cell.relative == pytest.approx((21 / 16) / (11 / 8))
     assert cells(paper)["one", "perceptron", 0.5].relative == pytest.approx(1)
 
 
-def test_alias_takes_the_printed_number_of_another_label(paper):
+def test_alias_takes_the_published_number_of_another_label(paper):
     cell = cells(paper)["one", "rbp(read otherwise)", 1.0]
-    assert cell.printed == 9
+    assert cell.published.value == 9
     assert cell.source == ("one", "rbp")
     assert cell.measured.mean == pytest.approx(9.6)
 
 
-def test_nothing_printed_is_never_invented(paper):
+def test_nothing_published_is_never_invented(paper):
     found = cells(paper)
-    assert found["two", "perceptron", 0.5].printed is None
+    assert found["two", "perceptron", 0.5].published is None
     assert found["two", "perceptron", 0.5].percent is None
-    # printed for rbp, but without the reference's number there is no ratio
+    # published for rbp, but without the reference's number there is no ratio
     assert found["two", "rbp", 0.5].relative is None
     assert found["two", "rbp", 1.0].measured is None
 
 
 def test_outside_names_each_cell_once_with_its_findings(paper):
     (table,) = tables.build(load(paper))
-    assert [(item.place, item.findings) for item in table.outside] == [
+    assert [(item.text, item.findings) for item in table.outside] == [
         ("one, perceptron", []),
         ("one, rbp, B = p/2", ["It draws badly at p/2."]),
         ("one, rbp(read otherwise), B = p/2", []),
         ("one, rbp, B = p", []),
         ("one, rbp(read otherwise), B = p", []),
     ]
-    assert findings.other_findings(load(paper), [table]) == ["Nothing is outside here."]
+    assert tables.other_findings(load(paper), [table]) == ["Nothing is outside here."]
 
 
 @pytest.mark.parametrize(
     ("measured_percent", "outside"), [(10.5, False), (9.5, False), (10.51, True), (9.49, True), (10, False)]
 )
-def test_tolerance_counts_from_the_printed_number(tmp_path, measured_percent, outside):
+def test_tolerance_counts_from_the_published_number(tmp_path, measured_percent, outside):
     rows = [run("one", "rbp", measured_percent, budget=5)]
     report = {"tables": [{"name": "t", "tolerance": 0.05}]}
     expected = {"t": [{"dataset": "one", "label": "rbp", "budget": 5, "online_error_percent": 10}]}
@@ -110,26 +111,26 @@ def test_tolerance_counts_from_the_printed_number(tmp_path, measured_percent, ou
         ({"dataset": "two"}, False),
         ({"label": "perceptron"}, False),
         ({"budget_fraction": 1}, False),
-        ({"budget": 0.5}, False),
+        ({"budget": 1}, False),
     ],
 )
 def test_selectors_of_a_finding(tmp_path, selectors, chosen):
     report = REPORT | {"findings": [selectors | {"text": "why"}]}
     results = load(build(tmp_path / "r", paper_rows(), report=report, expected={"table1": EXPECTED}))
     (table,) = tables.build(results)
-    items = {item.place: item.findings for item in table.outside}
+    items = {item.text: item.findings for item in table.outside}
     assert items["one, rbp, B = p/2"] == (["why"] if chosen else [])
 
 
 def test_finding_for_a_budget_is_not_for_a_learner_without_one(tmp_path):
     report = REPORT | {"findings": [{"dataset": "one", "budget_fraction": 0.5, "text": "why"}]}
     (table,) = tables.build(load(build(tmp_path / "r", paper_rows(), report=report, expected={"table1": EXPECTED})))
-    assert {item.place: item.findings for item in table.outside}["one, perceptron"] == []
+    assert {item.text: item.findings for item in table.outside}["one, perceptron"] == []
 
 
 def test_settings_of_a_sweep_are_never_averaged_together(tmp_path):
     rows = [
-        run("one", "fogd", 10 * eta, budget=budget, parameters={"eta": eta, "clip": 1, "budget": budget})
+        run("one", "fogd", 10 * eta, budget=budget, parameters={"eta": eta, "clip": 1}, setting={"eta": eta})
         for eta in (2, 0.5, 1)
         for budget in (5, 50)
     ]
@@ -137,7 +138,7 @@ def test_settings_of_a_sweep_are_never_averaged_together(tmp_path):
     assert results.labels == ["fogd"]
     assert [setting.text for setting in results.settings("fogd")] == ["eta=0.5", "eta=1", "eta=2"]
     place = Place("one", "fogd", Budget("budget", 5), Setting(("eta=2",)))
-    assert measure(results.runs, results.failed)[place].mean == pytest.approx(20)
+    assert measure(results, ONLINE_ERROR)[place].mean == pytest.approx(20)
 
 
 def test_budget_and_its_origin_are_no_settings(tmp_path):
@@ -180,18 +181,21 @@ def test_titles_of_budgets(budget, title):
     assert budget.title() == title
 
 
-def test_printed_number_of_a_learner_without_a_budget():
-    def rows(*numbers):
-        return [
+def test_published_number_of_a_learner_without_a_budget(tmp_path):
+    def find(numbers, budget, **others):
+        rows = [
             {"dataset": "d", "label": "p", "budget_fraction": f, "online_error_percent": n}
             for f, n in zip((0.25, 0.5), numbers, strict=True)
         ]
+        results = load(build(tmp_path / "r", [run("d", "p", 5)], expected={"t": rows}))
+        found = read(results, "t", ONLINE_ERROR, {}).find(Place("d", "p", budget), **others)
+        return found and found.value
 
     other = Budget("fraction", 1.0)
-    assert Printed(rows(6.08, 6.08), {}, "").find("d", "p", other, has_budget=False) == 6.08
-    assert Printed(rows(6.08, 7.0), {}, "").find("d", "p", other, has_budget=False) is None
-    assert Printed(rows(6.08, 6.08), {}, "").find("d", "p", other) is None
-    assert Printed(rows("6.08", ""), {}, "").find("d", "p", Budget("fraction", 0.25)) == 6.08
+    assert find((6.08, 6.08), other, any_budget=True) == 6.08
+    assert find((6.08, 7.0), other, any_budget=True) is None
+    assert find((6.08, 6.08), other) is None
+    assert find(("6.08", ""), Budget("fraction", 0.25)) == 6.08
 
 
 def test_order_is_the_configs(tmp_path):
@@ -201,7 +205,7 @@ def test_order_is_the_configs(tmp_path):
 
 
 def test_costs(paper):
-    seconds, parts = costs.build(load(paper))
+    seconds, parts = tables.costs(load(paper))
     assert seconds.header == ["dataset", "perceptron", "rbp", "rbp(read otherwise)", "all"]
     assert seconds.rows == [["one", 1.0, 6.0, 2.0, 9.0], ["two", 0.5, 0.5, None, 1.0]]
     assert parts.rows[0][2:] == [20, 12.5, 20.25]

@@ -2,9 +2,10 @@
 
 import csv
 import io
+import json
 
 import pytest
-from fake_results import COLUMNS, build, failed, manifest, run, runs_csv
+from fake_results import build, failed, run
 
 from budgetrun.errors import InputError
 from budgetrun.report import summary, tables, write_report
@@ -29,25 +30,20 @@ def rows():
         tenth = {"repetition": r, "prefix_examples": 1000}
         found.append(run("one", "perceptron", 14, **tenth, prefix_mistakes=500, seconds=2.0))
         for i, epsilon in enumerate(sorted(EPSILONS)):
-            own = {"parameters": {"epsilon": epsilon}, "budget": 40, "margin_updates": 100 * i + 10 * r}
+            own = {"setting": {"epsilon": epsilon}, "budget": 40, "margin_updates": 100 * i + 10 * r}
             early = {"prefix_mistakes": EARLY[epsilon][r], "seconds": 1.0 + i}
             found.append(run("one", "ahpatron", ERRORS[epsilon][r], **own, **tenth, **early))
         for step in (1, 2):
             for seed in (0, 1):
-                own = {"parameters": {"step": step}, "seed": seed, "prefix_mistakes": 100 * (step == seed + 1)}
+                own = {"setting": {"step": step}, "seed": seed, "prefix_mistakes": 100 * (step == seed + 1)}
                 found.append(run("one", "fogd", 15 + step, **own, **tenth, seconds=step))
     return found
 
 
-def folder_of(tmp_path, table, expected=(), chosen_by=(), found=None, findings=()):
-    """Write results whose runs have the columns of the first tenth."""
-    found = rows() if found is None else found
+def folder_of(tmp_path, table, expected=(), chosen_by=(), found=None, findings=(), **others):
     report = {"tables": [{"name": "t"} | table], "findings": list(findings)}
-    others = {"expected": {"t": list(expected)}, "choose_expected": {"t": list(chosen_by)}}
-    folder = build(tmp_path / "r", found, report=report, algorithms=ALGORITHMS, **others)
-    text = runs_csv(found, [*COLUMNS, "prefix_examples", "prefix_mistakes"])
-    (folder / "runs.csv").write_text(text, encoding="utf-8")
-    return folder
+    others |= {"expected": {"t": list(expected)}, "choose_expected": {"t": list(chosen_by)}}
+    return build(tmp_path / "r", found or rows(), report=report, algorithms=ALGORITHMS, **others)
 
 
 def table_of(*args, **others):
@@ -56,7 +52,7 @@ def table_of(*args, **others):
 
 
 def cells(table):
-    return {cell.label: (cell.measured and round(cell.measured.mean, 6), cell.chosen) for cell in table.cells}
+    return {cell.place.label: (cell.measured and round(cell.measured.mean, 6), cell.chosen) for cell in table.cells}
 
 
 def test_in_hindsight_the_first_of_the_lowest_errors(tmp_path):
@@ -64,7 +60,9 @@ def test_in_hindsight_the_first_of_the_lowest_errors(tmp_path):
     table = table_of(tmp_path, {"choose": {"by": "online_error"}})
     assert cells(table) == {"perceptron": (14, ""), "ahpatron": (11, "epsilon=0.9"), "fogd": (16, "step=1")}
     assert [row.label for block in table.blocks for row in block.rows] == ["one"]
-    assert [(c.place.setting.text, round(c.mean, 3), c.chosen, c.n_streams) for c in table.candidates] == [
+    assert [
+        (c.place.setting.text, round(c.measured.mean, 3), c.n_streams > 0, c.n_streams) for c in table.candidates
+    ] == [
         ("epsilon=0.9", 11, True, 3),
         ("epsilon=0.5", 11, False, 0),
         ("epsilon=0.7", 11.333, False, 0),
@@ -72,8 +70,7 @@ def test_in_hindsight_the_first_of_the_lowest_errors(tmp_path):
         ("step=2", 17, False, 0),
     ]
     assert table.notes[1] == (
-        "Of an algorithm's settings, a cell shows for its data set the one with the lowest mean online error there: a "
-        "choice in hindsight."
+        "A cell shows the setting with the lowest mean online error on its dataset, which is a choice in hindsight."
     )
 
 
@@ -91,41 +88,44 @@ def test_by_the_first_tenth_scored_on_the_rest(tmp_path):
     assert {c.quantity.name for c in table.candidates} == {"prefix_mistakes"}
     assert table.caption.endswith("online error after the first tenth in percent.")
     assert table.notes[1] == (
-        "Of an algorithm's settings, each stream takes the one with the fewest mistakes in its first tenth; all "
-        "columns show the online error of the remaining rounds."
+        "Each stream uses the setting with the fewest mistakes in its first tenth; all columns show the online error "
+        "of the remaining rounds."
     )
 
 
-def test_the_print_is_of_all_rounds(tmp_path):
+def test_published_numbers_are_of_all_rounds(tmp_path):
     expected = [{"dataset": "one", "label": "perceptron", "value": 14.0}]
-    assert "The printed numbers are of all rounds." in table_of(tmp_path, {"choose": {"by": "prefix"}}, expected).notes
+    assert (
+        "The published numbers are of all rounds." in table_of(tmp_path, {"choose": {"by": "prefix"}}, expected).notes
+    )
 
 
-PRINTED = [{"dataset": "one", "label": "ahpatron", "value": 190.0}]
+PUBLISHED = [{"dataset": "one", "label": "ahpatron", "value": 190.0}]
 
 
-def test_by_what_is_printed_of_another_quantity(tmp_path):
+def test_by_what_is_published_of_another_quantity(tmp_path):
     choose = {"by": "printed", "quantity": "margin_updates", "expected": "x.csv"}
-    table = table_of(tmp_path, {"choose": choose}, chosen_by=PRINTED)
+    table = table_of(tmp_path, {"choose": choose}, chosen_by=PUBLISHED)
     assert cells(table) == {
         "perceptron": (14, ""),
         "ahpatron": (round(sum(ERRORS[0.9]) / 3, 6), "epsilon=0.9"),
         "fogd": (16, "step=1"),
     }
     assert table.notes[1:3] == [
-        "Of an algorithm's settings, a cell shows for its data set the one whose mean number of margin updates is "
-        "nearest to the printed one: it is calibrated on the print.",
-        "Where that is not printed, the one with the lowest mean online error there: a choice in hindsight (fogd).",
+        "A cell shows the setting whose mean number of margin updates is nearest to the published one, so it is "
+        "calibrated on the published numbers.",
+        "Where none is published, it shows the setting with the lowest mean online error on its dataset, which is a "
+        "choice in hindsight (fogd).",
     ]
-    decided = {c.place.label: (c.quantity.name, c.printed) for c in table.candidates}
+    decided = {c.place.label: (c.quantity.name, c.published) for c in table.candidates}
     assert decided == {"ahpatron": ("margin_updates", 190.0), "fogd": ("online_error", None)}
 
 
 @pytest.mark.parametrize(("budget", "found"), [(40, 190.0), (41, None), (None, 190.0)])
-def test_what_is_printed_is_of_this_budget_or_of_none(tmp_path, budget, found):
+def test_what_is_published_is_of_this_budget_or_of_none(tmp_path, budget, found):
     choose = {"by": "printed", "quantity": "margin_updates", "expected": "x.csv"}
-    table = table_of(tmp_path, {"choose": choose}, chosen_by=[PRINTED[0] | {"budget": budget}])
-    assert {c.printed for c in table.candidates if c.place.label == "ahpatron"} == {found}
+    table = table_of(tmp_path, {"choose": choose}, chosen_by=[PUBLISHED[0] | {"budget": budget}])
+    assert {c.published for c in table.candidates if c.place.label == "ahpatron"} == {found}
 
 
 def test_other_quantities_of_what_was_chosen(tmp_path):
@@ -143,7 +143,7 @@ def test_other_quantities_of_what_was_chosen(tmp_path):
 
 def test_a_choice_for_each_budget(tmp_path):
     found = [
-        run("one", "ahpatron", 10 + (epsilon == best), budget=budget, parameters={"epsilon": epsilon})
+        run("one", "ahpatron", 10 + (epsilon == best), budget=budget, setting={"epsilon": epsilon})
         for budget, best in ((30, 0.5), (40, 0.9))
         for epsilon in (0.5, 0.9)
     ]
@@ -161,20 +161,20 @@ def test_a_choice_for_each_budget(tmp_path):
 
 def test_failures_of_what_was_chosen_are_marked(tmp_path):
     for i, (epsilon, mark) in enumerate(((0.9, 1), (0.5, 0))):
-        lost = failed("one", "ahpatron", "boom", repetition=3, parameters={"epsilon": epsilon}, budget=40)
+        lost = failed("one", "ahpatron", "boom", repetition=3, setting={"epsilon": epsilon}, budget=40)
         table = table_of(tmp_path / str(i), {"choose": {"by": "online_error"}}, found=[*rows(), lost])
-        (cell,) = [cell for cell in table.cells if cell.label == "ahpatron"]
+        (cell,) = [cell for cell in table.cells if cell.place.label == "ahpatron"]
         assert (cell.chosen, cell.measured.n_failed) == ("epsilon=0.9", mark)
 
 
 def test_results_without_a_first_tenth_cannot_choose_by_it(tmp_path):
-    report = {"tables": [{"name": "t", "choose": {"by": "prefix"}}]}
-    folder = build(tmp_path / "r", rows(), report=report, algorithms=ALGORITHMS)
+    bare = [row | {"prefix_examples": "", "prefix_mistakes": ""} for row in rows()]
+    folder = folder_of(tmp_path, {"choose": {"by": "prefix"}}, found=bare)
     with pytest.raises(InputError) as raised:
         tables.build(load(folder))
     assert str(raised.value) == (
-        f"{folder / 'runs.csv'}: table 't' chooses by: prefix, and run {0:016x} has no prefix_mistakes; make the runs "
-        "again: budgetrun sweep CONFIG --force"
+        f"{folder / 'runs.csv'}: table 't' chooses by: prefix, and run {0:016x} has no prefix_mistakes; repeat "
+        "the sweep: budgetrun sweep CONFIG --force"
     )
 
 
@@ -182,24 +182,24 @@ def test_files_and_page(tmp_path):
     expected = [{"dataset": "one", "label": "ahpatron", "value": 10.0, "sd": 0.5}]
     findings = [{"setting": "epsilon=0.9", "text": "It was chosen."}, {"setting": "epsilon=0.5", "text": "Not this."}]
     choose = {"by": "printed", "quantity": "margin_updates", "expected": "x.csv"}
-    folder = folder_of(tmp_path, {"choose": choose}, expected, PRINTED, findings=findings)
+    folder = folder_of(tmp_path, {"choose": choose}, expected, PUBLISHED, findings=findings)
     paths = [path.name for path in write_report(folder)]
     assert paths[:4] == ["t.csv", "t.md", "t.tex", "t.candidates.csv"]
     markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
     assert "11.00 ± 1.73 (epsilon=0.9; 10.00, +10.0%, +2.0 sd)" in markdown
     assert "16.00 ± 0.00 (step=1; —)" in markdown
     assert (
-        "measured mean ± standard deviation (chosen setting; printed, difference relative to the print, in printed "
-        in markdown
+        "measured mean ± standard deviation (chosen setting; published, difference relative to the published "
+        "value, in published standard deviations)" in markdown
     )
     assert (
-        "one, ahpatron, epsilon=0.9, B = 40: measured 11.00, printed 10.00, +1.00 points (+10.0%, +2.0 sd). See 1."
+        "one, ahpatron, epsilon=0.9, B = 40: measured 11.00, published 10.00, +1.00 points (+10.0%, +2.0 sd). See 1."
         in markdown
     )
     assert "What was found:\n\n1. It was chosen.\n" in markdown
     assert "11.00 $\\pm$ 1.73 (epsilon=0.9; 10.00, +10.0\\%, +2.0 sd)" in (folder / "tables" / "t.tex").read_text()
     long = {row["label"]: row for row in csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text()))}
-    assert [long["ahpatron"][key] for key in ("chosen", "printed_sd_percent", "difference_in_sd")] == [
+    assert [long["ahpatron"][key] for key in ("chosen", "published_sd_percent", "difference_in_sd")] == [
         "epsilon=0.9",
         "0.5",
         "2",
@@ -207,7 +207,7 @@ def test_files_and_page(tmp_path):
     assert "setting" not in long["ahpatron"]
     listed = (folder / "tables" / "t.candidates.csv").read_text().splitlines()
     assert listed[:3] == [
-        "dataset,algorithm,setting,chosen,streams that chose it,decided by,mean,sd,printed",
+        "dataset,algorithm,setting,chosen,streams that chose it,decided by,mean,sd,published",
         "one,ahpatron,epsilon=0.9,yes,3,number of margin updates,210,10,190",
         "one,ahpatron,epsilon=0.5,no,0,number of margin updates,10,10,190",
     ]
@@ -221,32 +221,32 @@ def test_files_and_page(tmp_path):
 
 
 def test_seconds_say_whether_kernel_values_were_shared(tmp_path):
-    def last_note(i, **config):
+    def notes(i, **config):
         folder = folder_of(tmp_path / str(i), {"quantity": "seconds"})
-        made = manifest(rows(), report={"tables": [{"name": "t", "quantity": "seconds"}]}, algorithms=ALGORITHMS)
-        made["config"] |= config
-        results = load(folder)
-        results.manifest.update(made)
-        (table,) = tables.build(results)
+        path = folder / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["config"] |= config
+        path.write_text(json.dumps(manifest))
+        (table,) = tables.build(load(folder))
         return table.notes
 
-    assert "Every run was made on its own, so its seconds are all that it needed." in last_note(0, alone=True)
-    assert any(note.startswith("The learners of a stream shared kernel values:") for note in last_note(1, alone=False))
+    assert "Each run was made on its own, so its seconds are all that it needed." in notes(0, alone=True)
+    assert any(note.startswith("The learners of a stream shared kernel values:") for note in notes(1, alone=False))
     # Results of before there was a choice.
-    assert not any("shared" in note or "on its own" in note for note in last_note(2))
+    assert not any("shared" in note or "on its own" in note for note in notes(2))
 
 
 @pytest.mark.parametrize(
     ("tolerance", "text", "outside"),
     [
         (Tolerance(0.05), "5%", ["a", "b", "c"]),
-        (Tolerance(None, 3.0), "3 printed sd", ["b", "c"]),
-        (Tolerance(None, 1.0), "1 printed sd", ["a", "b", "c"]),
-        (Tolerance(0.15, 3.0), "15% or 3 printed sd", ["b"]),
+        (Tolerance(None, 3.0), "3 published sd", ["b", "c"]),
+        (Tolerance(None, 1.0), "1 published sd", ["a", "b", "c"]),
+        (Tolerance(0.15, 3.0), "15% or 3 published sd", ["b"]),
     ],
 )
-def test_tolerance_in_printed_standard_deviations(tmp_path, tolerance, text, outside):
-    # (11 - 10) / 0.5 = 2, (11 - 10) / 0.25 = 4, and one whose print has no deviation.
+def test_tolerance_in_published_standard_deviations(tmp_path, tolerance, text, outside):
+    # (11 - 10) / 0.5 = 2, (11 - 10) / 0.25 = 4, and one without a published deviation.
     expected = [{"dataset": "one", "label": label, "value": 10.0} | sd
                 for label, sd in (("a", {"sd": 0.5}), ("b", {"sd": 0.25}), ("c", {}))]  # fmt: skip
     spec = {"name": "t", "tolerance": tolerance.relative, "tolerance_sd": tolerance.sds}
@@ -256,5 +256,5 @@ def test_tolerance_in_printed_standard_deviations(tmp_path, tolerance, text, out
     (table,) = tables.build(load(folder))
     assert table.tolerance == tolerance
     assert table.tolerance.text == text
-    assert [item.cell.label for item in table.outside] == outside
+    assert [item.cell.place.label for item in table.outside] == outside
     assert [cell.in_sds for cell in table.cells] == [2, 4, None]

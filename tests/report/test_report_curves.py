@@ -86,8 +86,8 @@ def test_support_size_grows_over_rounds(tmp_path, monkeypatch):
     ((xs, ys),) = drawing.lines["perceptron"]
     assert ys == pytest.approx(1100 * xs / 10000)
     alt, caption = figure_of(folder)
-    assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 in the end.")
-    assert "Mean size of the support set on one after so many rounds" in caption
+    assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 at the end.")
+    assert "Size of the support set on one against the number of rounds, mean over 3 repetitions" in caption
     assert "frame" not in caption
 
 
@@ -96,17 +96,17 @@ def test_words_about_rounds(tmp_path):
     write_report(folder)
     alt, caption = figure_of(folder)
     assert alt == (
-        "Online error against the number of rounds on one. rbp: 20.50% in the end. perceptron: 11.00% in the end."
+        "Online error against the number of rounds on one. rbp: 20.50% at the end. perceptron: 11.00% at the end."
     )
-    assert "after so many rounds, mean of 6 runs a line; perceptron: 3." in caption
-    assert "Shaded: one standard deviation over 3 streams (repetitions × tasks)." in caption
+    assert "against the number of rounds, mean over 3 repetitions (rbp: 2 seeds per repetition)." in caption
+    assert "Shaded: one standard deviation over the 3 repetitions." in caption
     assert "The frame leaves out what lies above or below it in the first 200 rounds" in caption
     assert "No finished run of cks." in caption
 
 
 def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, monkeypatch):
     rows = [run("one", "rbp", 20, budget=b) for b in (5, 50)]
-    rows += [run("one", "projectron", 8 + eta, parameters={"eta": eta}) for eta in (1, 2)]
+    rows += [run("one", "projectron", 8 + eta, setting={"eta": eta}) for eta in (1, 2)]
     drawing = Drawing(monkeypatch)
     write_figures(plain(tmp_path, ROUNDS | {"point": None, "log_x": True}, rows=rows))
     names = ["rbp [B = 5]", "rbp [B = 50]", "projectron [eta=1]", "projectron [eta=2]"]
@@ -143,7 +143,7 @@ def test_without_curves_the_figure_is_left_out_and_said(tmp_path):
     alt, caption = figure_of(folder)
     assert alt is None
     assert (
-        "Not drawn: the curves over the rounds are not in the folder curves/; to draw it anew, type: budgetrun sweep "
+        "Not drawn: the curves over the rounds are not in the folder curves/; to draw it again, type: budgetrun sweep "
         "CONFIG --force" in caption
     )
 
@@ -157,7 +157,7 @@ def test_without_curves_an_earlier_figure_is_kept_and_shown(tmp_path):
     assert {path: path.read_bytes() for path in before} == before
     alt, caption = figure_of(folder)
     assert alt.startswith("Online error against the number of rounds on one.")
-    assert "As an earlier report drew it: the curves over the rounds are not" in caption
+    assert "As drawn for an earlier report: the curves over the rounds are not" in caption
 
 
 def test_one_missing_curve_is_enough_to_leave_a_figure_out(tmp_path):
@@ -216,10 +216,10 @@ def test_words_about_support(tmp_path):
         "examples."
     )
     for words in (
-        "mean of 6 runs a point; perceptron: 3; projectron++: 3 curves.",
-        "projectron++: a curve for each of 3 streams (repetitions × tasks) through 3 settings, eta=0.05 to eta=0.3.",
-        "Bars of rbp: one standard deviation of the error over the streams.",
-        "Bars of perceptron: one standard deviation of both.",
+        "mean over 3 repetitions (projectron++: a curve per repetition; rbp: 2 seeds per repetition).",
+        "projectron++: a curve for each of 3 repetitions through 3 settings, eta=0.05 to eta=0.3.",
+        "Bars of rbp: one standard deviation of the online error over the repetitions.",
+        "Bars of perceptron: one standard deviation of both over the repetitions.",
     ):
         assert words in caption
 
@@ -241,12 +241,12 @@ def test_test_errors_of_those_that_have_one(tmp_path, monkeypatch):
     assert "No test error of the averaged hypothesis of rbp, perceptron." in caption
 
 
-def test_printed_numbers_stand_at_our_support_size(tmp_path):
+def test_published_numbers_are_at_our_support_size(tmp_path):
     report = {"tables": [{"name": "t"}], "figures": [SUPPORT]}
     expected = {"t": [{"dataset": "one", "label": "perceptron", "value": 9.0}]}
     folder = build(tmp_path / "r", swept_rows(), report=report, algorithms=SWEPT, expected=expected)
     write_report(folder)
-    assert "Hollow markers: the printed numbers." in figure_of(folder)[1]
+    assert "Hollow markers: published numbers." in figure_of(folder)[1]
 
 
 def test_a_label_looks_the_same_in_all_figures(tmp_path, monkeypatch):

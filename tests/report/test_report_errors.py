@@ -31,7 +31,7 @@ def test_no_folder(tmp_path):
 def test_no_manifest(folder):
     path = folder / "manifest.json"
     path.unlink()
-    refuses(folder, f"{path}: no such file, so this is no results folder; make one first: budgetrun sweep CONFIG")
+    refuses(folder, f"{path}: no such file, so this is not a results folder; make one first: budgetrun sweep CONFIG")
 
 
 def test_torn_manifest(folder):
@@ -102,11 +102,11 @@ def test_finished_run_without_an_error(tmp_path, value):
     )
 
 
-def test_run_that_stands_twice(tmp_path):
+def test_run_that_is_listed_twice(tmp_path):
     folder = build(tmp_path / "r", [run("one", "rbp", 10, run_id="abc")] * 2)
     refuses(
         folder,
-        f"{folder / 'runs.csv'}: run abc stands there twice, so means would be wrong; "
+        f"{folder / 'runs.csv'}: run abc is listed twice, so means would be wrong; "
         "repeat: budgetrun sweep CONFIG --force",
     )
 
@@ -127,7 +127,7 @@ def test_parameters_that_are_no_object(tmp_path):
         ),
     ],
 )
-def test_printed_numbers_that_are_none(tmp_path, row, said):
+def test_published_numbers_that_are_none(tmp_path, row, said):
     folder = build(tmp_path / "r", ROWS, report={"tables": [{"name": "t"}]}, expected={"t": [row]})
     refuses(folder, f"{folder / 'manifest.json'}: {said}; repeat the sweep: budgetrun sweep CONFIG")
 
@@ -136,3 +136,16 @@ def test_manifest_with_nothing_but_a_name_is_enough(folder):
     (folder / "manifest.json").write_text(json.dumps({"name": "bare"}))
     assert "Online error in percent." in summary(folder)
     assert write_report(folder)[-1].name == "report.html"
+
+
+def test_runs_of_a_version_without_settings(folder):
+    path = folder / "runs.csv"
+    path.write_text(runs_csv(ROWS, [name for name in COLUMNS if name != "setting"]))
+    message = f"{path}: no column setting, so an earlier version made these runs; repeat the sweep: budgetrun sweep"
+    refuses(folder, f"{message} CONFIG")
+
+
+def test_manifest_with_a_config_of_another_version(folder):
+    (folder / "manifest.json").write_text(json.dumps({"config": {"name": "r", "kernels": []}}))
+    with pytest.raises(InputError, match=r"manifest\.json: no config that this version reads .* sweep CONFIG$"):
+        summary(folder)

@@ -57,16 +57,16 @@ def test_long_form(paper):
         "min": "19",
         "max": "23",
         "support_size_mean": "2100",
-        "printed_percent": "16",
-        "printed_dataset": "one",
-        "printed_label": "rbp",
+        "published_percent": "16",
+        "published_dataset": "one",
+        "published_label": "rbp",
         "difference_points": "5",
         "difference_percent": "31.25",
         "relative_to_reference": "0.95454545",
         "outside_tolerance": "yes",
     }
     blank = next(r for r in rows if (r["dataset"], r["label"]) == ("two", "perceptron"))
-    assert blank["printed_percent"] == blank["difference_percent"] == blank["outside_tolerance"] == ""
+    assert blank["published_percent"] == blank["difference_percent"] == blank["outside_tolerance"] == ""
 
 
 def test_markdown(paper):
@@ -78,8 +78,8 @@ def test_markdown(paper):
     assert "| two | 5.00 (—) | 20.10 (20.00, +0.5%) | — (20.00) |" in flat
     assert "## Relative to perceptron" in text
     assert "| one | 1.000 | 0.955 | 0.436 |" in flat
-    assert "## Cells more than 5% from the print" in text
-    assert "one, rbp, B = p/2: measured 21.00, printed 16.00, +5.00 points (+31.2%)" in text
+    assert "## Cells that differ from the published value by more than 5%" in text
+    assert "one, rbp, B = p/2: measured 21.00, published 16.00, +5.00 points (+31.2%)" in text
     assert "0.955. See 1." in text
     assert "What was found:\n\n1. It draws badly at p/2.\n" in text
     assert "*no explanation recorded*" in text
@@ -110,7 +110,7 @@ def test_a_finding_on_several_cells_is_written_once(paper):
     path.write_text(json.dumps(known))
     write_report(paper)
     text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
-    cells = text[text.index("## Cells more than") :]
+    cells = text[text.index("## Cells that differ") :]
     assert re.findall(r"- one, (\S+?),? .*See (.*)\.", cells) == [
         ("perceptron:", "1"),
         ("rbp", "1, 2"),
@@ -181,7 +181,8 @@ def test_page_holds_everything_itself(paper):
     assert all(url.startswith(("data:", "#")) for url in page.urls)
     assert "script" not in page.tags
     assert all(
-        image["alt"].startswith("Online error against budget on one. rbp: 21.00% at B = 550") for image in page.images
+        image["alt"].startswith("Online error against the budget on one. rbp: 21.00% at B = 550")
+        for image in page.images
     )
     assert len(page.images) == 1
 
@@ -198,7 +199,7 @@ def test_page_says_what_was_run_and_by_what(paper):
     for part in (
         "Somebody (2001), Table 1",
         "21.00 ± 1.41",
-        "print 16.00 +31.2%",
+        "published 16.00 +31.2%",
         "−40.0%",
         "It draws badly at p/2.",
         "no explanation recorded",
@@ -259,7 +260,7 @@ def test_shortened_profile_is_said_everywhere(tmp_path):
 
 def test_unfinished_sweep_is_said_everywhere(tmp_path):
     folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], end=None)
-    warning = "The sweep has not come to its end"
+    warning = "The sweep is not complete"
     assert warning in "".join(page_of(folder).text)
     assert warning in (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
     assert warning in summary(folder)
@@ -281,7 +282,7 @@ def test_summary(paper):
         f"{'rbp':>58}",
         "dataset             perceptron       rbp  (read otherwise)",
         "one     measured         11.00     21.00              9.60",
-        "        printed           8.00     16.00             16.00",
+        "        published         8.00     16.00             16.00",
         "        difference      +37.5%    +31.2%            -40.0%",
         "two     measured          5.00     20.10                 —",
     ]
@@ -290,7 +291,7 @@ def test_summary(paper):
 
 
 def test_summary_before_a_report_says_what_to_type(paper):
-    assert f"For the page, type: budgetrun report {paper}" in summary(paper)
+    assert f"To make the page, type: budgetrun report {paper}" in summary(paper)
 
 
 def test_summary_fits_the_terminal(paper, monkeypatch):
@@ -323,7 +324,7 @@ class Drawing:
         monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record_fill)
 
 
-def test_figure_shows_means_band_and_print(paper, monkeypatch):
+def test_figure_shows_means_band_and_published_numbers(paper, monkeypatch):
     drawing = Drawing(monkeypatch)
     write_figures(paper)
     assert drawing.lines["rbp"] == (pytest.approx([550, 1100]), pytest.approx([21, 11]))
@@ -333,7 +334,7 @@ def test_figure_shows_means_band_and_print(paper, monkeypatch):
 
 
 def test_a_band_needs_no_line(tmp_path, monkeypatch):
-    figure = REPORT["figures"][0] | {"lines": []}
+    figure = REPORT["figures"][0] | {"lines": ["cks"]}
     folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
     drawing = Drawing(monkeypatch)
     write_figures(folder)
@@ -357,9 +358,14 @@ def svg_text(folder, name):
 def test_words_in_a_figure_are_text(paper):
     write_figures(paper)
     text = svg_text(paper, "fig1")
-    for words in ("budget B", "online error (%)", "Figure 1: the first dataset", "one: mean of 6 runs a point"):
+    for words in (
+        "budget B",
+        "online error (%)",
+        "Figure 1: the first dataset",
+        "one, mean over the 2 splits (rbp: 3 seeds per split)",
+    ):
         assert words in text
-    for words in ("perceptron", "rbp, min to max over seeds", "hollow: printed"):
+    for words in ("perceptron", "rbp, min to max over seeds", "hollow: published"):
         assert f">{words}</text>" in text
 
 
@@ -407,7 +413,7 @@ def test_config_table_called_like_one_of_ours_keeps_its_file(tmp_path):
     assert rows_of(folder / "tables" / "seconds.csv")[0]["online_error_percent"] == "10"
 
 
-def test_printed_numbers_of_the_forgetron_paper_are_complete():
+def test_published_numbers_of_the_forgetron_paper_are_complete():
     with (own_folder("configs") / "expected" / "forgetron_table81.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     cells = {(row["dataset"], row["label"], row["budget_fraction"]): float(row["online_error_percent"]) for row in rows}

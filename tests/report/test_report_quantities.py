@@ -4,10 +4,10 @@ import csv
 import io
 
 import pytest
-from fake_results import SWEPT, build, run, swept_rows
+from fake_results import COLUMNS, SWEPT, build, run, runs_csv, swept_rows
 
 from budgetrun.report import summary, tables, write_report
-from budgetrun.report.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, two_figures
+from budgetrun.store.columns import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 from budgetrun.store.read import load
 
 
@@ -39,8 +39,7 @@ def test_means(tmp_path, quantity, first_row):
 def test_results_from_before_there_were_test_sets(tmp_path):
     folder = folder_of(tmp_path, "test_error")
     path = folder / "runs.csv"
-    lines = [line.rsplit(",", 2)[0] for line in path.read_text(encoding="utf-8").splitlines()]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(runs_csv(swept_rows(), [name for name in COLUMNS if "test" not in name]), encoding="utf-8")
     assert means(folder)[0] == [None, None, None]
 
 
@@ -57,26 +56,26 @@ def test_support_sizes_are_compared_in_examples(tmp_path):
     assert item.cell.percent == pytest.approx(100 * (610 / 793 - 1))
 
 
-def test_printed_numbers_may_stand_in_the_quantitys_column(tmp_path):
+def test_published_numbers_may_be_in_the_quantitys_column(tmp_path):
     (table,) = tables.build(load(folder_of(tmp_path, "support_size", EXPECTED)))
-    assert [cell.printed for cell in table.cells if cell.printed is not None] == [793, 412.5]
+    assert [cell.published.value for cell in table.cells if cell.published] == [793, 412.5]
 
 
 def test_files_of_support_sizes(tmp_path):
     folder = folder_of(tmp_path, "support_size", EXPECTED)
     write_report(folder)
     markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
-    assert "Somebody (2001), Table 1: size of the support set." in markdown
+    assert "# Somebody (2001), Table 1: size of the support set\n" in markdown
     assert "1,100.0 ± 100.0 (—)" in markdown
     assert "610.0 ± 10.0 (793, -23.1%)" in markdown
     assert "410.0 ± 10.0 (412.5, -0.6%)" in markdown
-    assert "one, projectron++, eta=0.1: measured 610.0, printed 793, -183.0 (-23.1%)." in markdown
+    assert "one, projectron++, eta=0.1: measured 610.0, published 793, -183.0 (-23.1%)." in markdown
     assert "in percent" not in markdown
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "610.0 ± 10.0</span><small>print 793 " in page
+    assert "610.0 ± 10.0</span><small>published 793 " in page
     rows = list(csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text(encoding="utf-8"))))
     row = next(r for r in rows if r["setting"] == "eta=0.1" and r["label"] == "projectron++")
-    assert (row["support_size"], row["sd"], row["printed"], row["difference"]) == ("610", "10", "793", "-183")
+    assert (row["support_size"], row["sd"], row["published"], row["difference"]) == ("610", "10", "793", "-183")
     assert "online_error_percent" not in row
 
 
@@ -86,7 +85,7 @@ def test_files_of_seconds(tmp_path):
     write_report(folder)
     markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
     assert "0.25 ± 0.12" in markdown
-    assert "one, perceptron: measured 0.50, printed 35, -34 s (-98.6%)." in markdown
+    assert "one, perceptron: measured 0.50, published 35, -34 s (-98.6%)." in markdown
     assert "0.50" in summary(folder)
 
 
@@ -94,7 +93,7 @@ def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):
     folder = folder_of(tmp_path, "test_error")
     write_report(folder)
     markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
-    assert "Only learners that keep every example they hold have an averaged hypothesis of bounded size." in markdown
+    assert "Only learners that never drop an example have an averaged hypothesis of bounded size." in markdown
     assert "(mean B 810)" in markdown
 
 
@@ -112,8 +111,8 @@ def test_ratios_work_for_any_quantity(tmp_path):
     [(0.0123, "0.012"), (0.0996, "0.10"), (0.999, "1.0"), (9.96, "10"), (34.6, "35"), (374, "370"), (12345, "12,000")],
 )
 def test_two_figures(value, text):
-    assert two_figures(value) == text
-    assert two_figures(0.0) == "0"
+    assert figures(value, 2) == text
+    assert figures(0.0, 2) == "0"
 
 
 @pytest.mark.parametrize(

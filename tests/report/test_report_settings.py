@@ -1,4 +1,4 @@
-"""Learners that sweep a parameter, and budgets that follow them: rows, printed numbers, findings, files."""
+"""Learners that sweep a parameter, and budgets that follow them: rows, published numbers, findings, files."""
 
 import csv
 import io
@@ -7,9 +7,11 @@ import math
 import pytest
 from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
-from budgetrun.report import costs, summary, tables, write_report
-from budgetrun.report.cells import NO_BUDGET, Budget, Place, Printed, measure
-from budgetrun.store.read import NO_SETTING, Setting, items_of, load
+from budgetrun.report import summary, tables, write_report
+from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
+from budgetrun.report.published import read
+from budgetrun.store.columns import ONLINE_ERROR
+from budgetrun.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
 
@@ -63,14 +65,14 @@ def test_budgets_that_follow_several_learners(tmp_path):
     rows += [run("one", "rbp", 9, budget=200, budget_fraction=1), run("one", "cks", 9, budget=800, budget_fraction=1)]
     table = table_of(build(tmp_path / "r", rows, algorithms=algorithms))
     assert (
-        "B is the budget, p the final support size of projectron (of rbp) or the number of mistakes of perceptron "
-        "(of cks) on the same stream." in table.notes
+        "B is the budget, p the final support size of projectron (for rbp) or the number of mistakes of perceptron "
+        "(for cks) on the same stream." in table.notes
     )
     assert table.blocks[0].rows[0].mean_budget == "mean B 200 to 800"
 
 
 def test_setting_left_over_by_the_budgets_gets_rows_of_its_own(tmp_path):
-    rows = [run("one", "projectron++", 8 + eta, parameters={"eta": eta}, support_size=9) for eta in (1, 2)]
+    rows = [run("one", "projectron++", 8 + eta, setting={"eta": eta}, support_size=9) for eta in (1, 2)]
     rows += [run("one", "perceptron", 5), *(run("one", "rbp", 20, budget=b) for b in (10, 100))]
     assert grid(table_of(build(tmp_path / "r", rows))) == {
         ("one", "B = 10"): [None, 5, 20],
@@ -81,14 +83,18 @@ def test_setting_left_over_by_the_budgets_gets_rows_of_its_own(tmp_path):
 
 
 def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
-    rows = [run("one", "projectron", 8, parameters={"eta": eta}, support_size=9) for eta in (0.1, 0.2)]
+    rows = [run("one", "projectron", 8, setting={"eta": eta}, support_size=9) for eta in (0.1, 0.2)]
     rows += [
-        run("one", "bogd", 10 * own + eta, budget=9, budget_fraction=1, parameters={"eta": own, "budget": budget})
+        run("one", "bogd", 10 * own + eta, budget=9, budget_fraction=1, setting={"eta": own, "projectron.eta": eta})
         for own in (1, 2)
         for eta in (0.1, 0.2)
-        for budget in [{"of": "projectron", "fraction": 1, "setting": {"eta": eta}}]
     ]
-    results = load(build(tmp_path / "r", rows))
+    following = {"budget": {"of": "projectron"}, "parameters": {"eta": [1, 2]}}
+    algorithms = [
+        {"name": "projectron", "label": "projectron", "parameters": {"eta": [0.1, 0.2]}},
+        {"name": "bogd", "label": "bogd", **following},
+    ]
+    results = load(build(tmp_path / "r", rows, algorithms=algorithms))
     assert [setting.text for setting in results.settings("bogd")] == [
         "eta=1, projectron.eta=0.1",
         "eta=1, projectron.eta=0.2",
@@ -99,25 +105,25 @@ def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
 
 
 def test_one_finished_setting_of_a_sweep_is_still_named(tmp_path):
-    rows = [row for row in swept_rows() if '"eta": 0.1' in row["parameters"]]
+    rows = [row for row in swept_rows() if row["setting"] == '{"eta": 0.1}']
     results = load(swept(tmp_path, rows=rows))
     assert [setting.text for setting in results.settings("projectron++")] == ["eta=0.1"]
 
 
 def test_settings_that_read_alike_are_not_averaged_together(tmp_path):
     etas = (0.12345678, 0.12345679)
-    rows = [run("one", "projectron", 10 * i, parameters={"eta": eta}) for i, eta in enumerate(etas, 1)]
+    rows = [run("one", "projectron", 10 * i, setting={"eta": eta}) for i, eta in enumerate(etas, 1)]
     results = load(build(tmp_path / "r", rows))
-    assert [m.mean for m in measure(results.runs, results.failed).values()] == pytest.approx([10, 20])
+    assert [m.mean for m in measure(results, ONLINE_ERROR).values()] == pytest.approx([10, 20])
 
 
 def test_failures_count_for_their_setting(tmp_path):
-    rows = [*swept_rows(), failed("one", "projectron++", "boom", repetition=3, parameters={"eta": 0.1})]
+    rows = [*swept_rows(), failed("one", "projectron++", "boom", repetition=3, setting={"eta": 0.1})]
     results = load(swept(tmp_path, rows=rows))
-    measured = measure(results.runs, results.failed)
+    measured = measure(results, ONLINE_ERROR)
     lost = {p.setting.text: m.n_failed for p, m in measured.items() if p.label == "projectron++"}
     assert lost == {"eta=0.05": 0, "eta=0.1": 1, "eta=0.3": 0}
-    assert results.failures == [{"what": "one, projectron++, eta=0.1, repetition 3, seed 0", "error": "boom"}]
+    assert results.failures == [Failure("one, projectron++, eta=0.1, repetition 3, seed 0", "boom")]
 
 
 EXPECTED = [
@@ -127,29 +133,35 @@ EXPECTED = [
 ]
 
 
-def test_printed_numbers_of_settings(tmp_path):
+def test_published_numbers_of_settings(tmp_path):
     findings = [
         {"label": "projectron++", "setting": ["eta=0.1"], "text": "It projects otherwise."},
         {"setting": "eta=0.05", "text": "Of another setting."},
     ]
     table = table_of(swept(tmp_path, expected=EXPECTED, findings=findings))
-    printed = {(c.label, row.setting.text): c.printed for b in table.blocks for row in b.rows for c in row.cells}
-    assert [printed["perceptron", f"eta={eta:g}"] for eta in ETAS] == [10, 10, 10]
-    assert [printed["projectron++", f"eta={eta:g}"] for eta in ETAS] == [None, 9, None]
-    assert [printed["rbp", f"eta={eta:g}"] for eta in ETAS] == [None, None, 12]
-    assert [(item.place, item.findings) for item in table.outside] == [
+    rows = [row for block in table.blocks for row in block.rows]
+    published = {(c.place.label, r.setting.text): c.published and c.published.value for r in rows for c in r.cells}
+    assert [published["perceptron", f"eta={eta:g}"] for eta in ETAS] == [10, 10, 10]
+    assert [published["projectron++", f"eta={eta:g}"] for eta in ETAS] == [None, 9, None]
+    assert [published["rbp", f"eta={eta:g}"] for eta in ETAS] == [None, None, 12]
+    assert [(item.text, item.findings) for item in table.outside] == [
         ("one, perceptron", []),
         ("one, projectron++, eta=0.1", ["It projects otherwise."]),
         ("one, rbp, eta=0.3, B = p", []),
     ]
 
 
-def test_order_of_parameters_in_the_print_does_not_matter():
-    rows = [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]
-    printed = Printed(rows, {}, "")
-    assert printed.find("d", "a", NO_BUDGET, False, Setting(("eta=0.1", "C=2"))) == 5
-    assert printed.find("d", "a", NO_BUDGET, False, Setting(("eta=0.1",))) is None
-    assert printed.find("d", "a", NO_BUDGET, False, NO_SETTING, has_setting=False) == 5
+def test_order_of_published_parameters_does_not_matter(tmp_path):
+    expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
+    published = read(load(build(tmp_path / "r", [run("d", "a", 5)], expected=expected)), "t", ONLINE_ERROR, {})
+
+    def find(*items, **others):
+        found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)
+        return found and found.value
+
+    assert find("eta=0.1", "C=2") == 5
+    assert find("eta=0.1") is None
+    assert find(any_setting=True) == 5
 
 
 def test_commas_of_a_list_are_no_ends_of_an_item():
@@ -157,7 +169,7 @@ def test_commas_of_a_list_are_no_ends_of_an_item():
     assert items_of("") == frozenset()
 
 
-def test_printed_settings_are_rows_where_nothing_ran(tmp_path):
+def test_published_settings_are_rows_where_nothing_ran(tmp_path):
     table = {"rows": ["two"], "columns": ["projectron++"]}
     expected = [EXPECTED[1] | {"dataset": "two"}]
     assert grid(table_of(swept(tmp_path, table, expected))) == {("", "two, eta=0.1"): [None]}
@@ -196,7 +208,7 @@ def test_settings_in_markdown_latex_page_and_summary(written):
 
 
 def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
-    rows = [run("one", "a_b", 9, budget=b, parameters={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
+    rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
     folder = build(tmp_path / "r", rows)
     write_report(folder)
     latex = (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
@@ -204,7 +216,7 @@ def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
 
 
 def test_costs_are_summed_over_settings(tmp_path):
-    seconds, *_ = costs.build(load(swept(tmp_path)))
+    seconds, *_ = tables.costs(load(swept(tmp_path)))
     assert seconds.header == ["dataset", "perceptron", "projectron++", "rbp", "all"]
     assert seconds.rows[0][2] == pytest.approx(3 * 0.123 * 6)
     assert seconds.caption.endswith("over tasks, repetitions, seeds, budgets and settings.")

@@ -4,19 +4,18 @@ import csv
 import re
 import shutil
 
-import fake_results
 import numpy as np
 import pandas as pd
 import pytest
-from fake_results import COLUMNS, build, run
+from fake_results import build, run
 
-from budgetrun.report import ratios, summary, write_figures, write_report
-from budgetrun.report.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.report.traces import Traces
-from budgetrun.store import optimum as brackets
+from budgetrun.report import summary, write_figures, write_report
+from budgetrun.report.aggregate import with_ratios
+from budgetrun.store import optimum
+from budgetrun.store.columns import GAP, OBJECTIVE, SECONDS_RATIO, figures
+from budgetrun.store.curves import Curves
 from budgetrun.store.read import load
 
-SOLVED = ["objective", "lower_bound", "gap", "steps", "unlearning_steps", "epochs", "compile_seconds"]
 RESULTS = {"mpu": (100.2, 100.0, 0.3), "dcd": (100.1, "", 0.1), "svm_perf": (101.0, 99.0, 3.0)}
 EXPECTED = {
     "t": [
@@ -58,11 +57,6 @@ def solved_rows():
     return [solved(data, label, *found) for data in ("one", "two") for label, found in RESULTS.items()]
 
 
-@pytest.fixture(autouse=True)
-def with_columns_of_solvers(monkeypatch):
-    monkeypatch.setattr(fake_results.runs_csv, "__defaults__", ([*COLUMNS, *SOLVED],))
-
-
 @pytest.fixture
 def folder(tmp_path):
     return build(tmp_path / "r", solved_rows(), report={"tables": TABLES, "figures": [FIGURE]}, expected=EXPECTED)
@@ -94,35 +88,35 @@ def test_gaps_are_to_the_largest_lower_bound_of_all_runs(folder):
     assert "A gap is objective / L - 1" in text
 
 
-def test_objectives_beside_the_print(folder):
+def test_objectives_beside_published_ones(folder):
     write_report(folder)
     text = (folder / "tables" / "t.md").read_text()
     assert r"100.2000 (100.19, +0.0100%) |" in text
-    assert "Cells more than 0.01% from the print" in text
-    assert "- one, svm\\_perf: measured 101.0000, printed 95, +6.000000 (+6.3158%). *no explanation recorded*" in text
+    assert "Cells that differ from the published value by more than 0.01%" in text
+    assert "- one, svm\\_perf: measured 101.0000, published 95, +6.000000 (+6.3158%). *no explanation recorded*" in text
     assert "one, mpu:" not in text
     row = table(folder, "t")["one", "mpu"]
-    assert (row["objective"], row["printed"], row["support_size_mean"]) == ("100.2", "100.19", "")
+    assert (row["objective"], row["published"], row["support_size_mean"]) == ("100.2", "100.19", "")
 
 
 def test_seconds_are_ratios_on_both_sides(folder):
     write_report(folder)
     found = table(folder, "s")
     assert float(found["one", "mpu"]["seconds_ratio"]) == pytest.approx(3)
-    assert float(found["one", "mpu"]["printed"]) == 2
-    assert float(found["one", "dcd"]["seconds_ratio"]) == float(found["one", "dcd"]["printed"]) == 1
-    assert found["one", "svm_perf"]["printed"] == ""
-    # The print has no DCD there to divide by.
-    assert found["two", "mpu"]["printed"] == ""
+    assert float(found["one", "mpu"]["published"]) == 2
+    assert float(found["one", "dcd"]["seconds_ratio"]) == float(found["one", "dcd"]["published"]) == 1
+    assert found["one", "svm_perf"]["published"] == ""
+    # No DCD is published there to divide by.
+    assert found["two", "mpu"]["published"] == ""
     text = (folder / "tables" / "s.md").read_text()
-    assert "Seconds are divided by those of dcd on the same data, and the print's by the print's." in text
+    assert "Seconds are divided by those of dcd on the same data; published seconds by its published seconds." in text
     assert "Relative to" not in text
 
 
 def ratios_to(reference, *rows_given):
     columns = ["dataset", "task", "repetition", "label", "seconds", "parameters"]
     runs = pd.DataFrame([(data, "-", *rest) for data, *rest in rows_given], columns=columns)
-    return ratios.with_ratios(runs, reference)["seconds_ratio"].tolist()
+    return with_ratios(runs, reference)["seconds_ratio"].tolist()
 
 
 def test_ratios_are_of_the_same_stream():
@@ -201,10 +195,10 @@ def test_traces_leave_out_what_is_not_known_and_never_go_back(tmp_path):
     np.savez(tmp_path / "a.npz", run_id=["x", "y"], seconds=seconds, objective=objective, gap=seconds)
     (tmp_path / "b.npz").write_bytes(b"PK torn")
     np.savez(tmp_path / "c.npz", run_id=["z"], rounds=[1], mistakes=[[1]], support_size=[[1]])
-    traces = Traces(tmp_path)
-    seconds, objective = traces.of("x")
+    curves = Curves(tmp_path)
+    seconds, objective = curves.trace("x")
     assert (seconds.tolist(), objective.tolist()) == ([1, 2, 2], [9, 8, 7])
-    assert traces.of("y") is traces.of("z") is traces.of("w") is None
+    assert curves.trace("y") is curves.trace("z") is curves.trace("w") is None
 
 
 def test_problems_are_kept_apart(tmp_path):
@@ -216,7 +210,7 @@ def test_problems_are_kept_apart(tmp_path):
     ]
     found = load(build(tmp_path / "r", rows))
     assert found.runs["gap_to_best"].tolist() == pytest.approx([10 / 9.9 - 1, 0, 6 / 5.5 - 1, 7 / 6.5 - 1])
-    assert brackets.notes(found.brackets, ["one"]) == [
+    assert optimum.notes(found.brackets, ["one"]) == [
         "one (repetition 0, C=1): the optimum lies in [9.9, 10], 1.0e-02 wide (lower bound: mpu; objective: mpu).",
         "one (repetition 0, C=0.5): no lower bound is known, so gaps are relative to the smallest objective, 5 (dcd).",
         "one (repetition 1, C=1): the optimum lies in [5.5, 6], 9.1e-02 wide (lower bound: mpu; objective: mpu).",
@@ -227,7 +221,7 @@ def test_problems_are_kept_apart(tmp_path):
 
 def test_a_bound_above_an_objective_is_told(tmp_path):
     found = load(build(tmp_path / "r", [solved("one", "mpu", 10.0, 9.9), solved("one", "dcd", 9.0)]))
-    (note,) = brackets.notes(found.brackets, ["one"])
+    (note,) = optimum.notes(found.brackets, ["one"])
     assert note == (
         "one: the largest lower bound, 9.9 (mpu), is above the smallest objective, 9 (dcd): one of the two is wrong."
     )
@@ -244,11 +238,10 @@ def test_gaps_above_the_accuracy_are_told_with_their_cause(tmp_path):
         solved("two", "dcd", 10.0, **asked),
     ]
     found = load(build(tmp_path / "r", rows))
-    assert brackets.notes(found.brackets, ["one", "two"])[1:-1] == [
-        "one: dcd is within 1.6e-04 of the optimum for all that is known, not within 0.0001; it has no bound of its "
-        "own to stop by.",
-        "one: pegasos is within 1.0e-02 of the optimum for all that is known, not within 0.0001; it stopped early, "
-        "see below.",
+    assert optimum.notes(found.brackets, ["one", "two"])[1:-1] == [
+        "one: dcd is known to be within 1.6e-04 of the optimum, not within 0.0001; it has no lower bound of its own to "
+        "stop by.",
+        "one: pegasos is known to be within 1.0e-02 of the optimum, not within 0.0001; it stopped early, see below.",
     ]
 
 
@@ -271,7 +264,7 @@ def test_runs_that_stopped_early_are_noted(tmp_path):
     ],
 )
 def test_numbers(quantity, value, text):
-    assert quantity.text(value) == text
+    assert quantity.write(value) == text
 
 
 def test_figures():

@@ -1,0 +1,246 @@
+"""What all figures share: series of points or curves, how they are drawn, and the words around them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from budgetrun.config.schema import FigureSpec
+from budgetrun.plotting import BAND_ALPHA, HOLLOW, Look
+from budgetrun.report import published
+from budgetrun.report.aggregate import Measured, Place, measure
+from budgetrun.report.published import Published
+from budgetrun.report.tables import quantity_of
+from budgetrun.store.columns import QUANTITIES, Quantity
+from budgetrun.store.curves import Curves
+from budgetrun.store.read import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Points = NDArray[Any] | list[float]
+BARS: Any = {"capsize": 2.5, "elinewidth": 1.0, "capthick": 1.0}
+
+
+class Numbers:
+    """What the figures of a report are drawn from; each quantity is averaged once."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.curves = Curves(results.folder / "curves")
+        self.measured = cache(partial(measure, results))
+        # Those of the tables.
+        self.published: dict[Quantity, list[Published]] = {}
+        for spec in results.report.tables:
+            read = published.read(results, spec.name, quantity_of(spec), spec.aliases)
+            self.published.setdefault(quantity_of(spec), []).append(read)
+
+
+@dataclass
+class Series:
+    """One name of a figure: a line, single points, or a curve for each stream.
+
+    Attributes
+    ----------
+    name : str
+        In the legend; it has one look in all figures.
+    measured : list of Measured
+        The averages behind it.
+    ends : list of str
+        Its first and last value in words.
+    curves : list of (xs, ys)
+        What is drawn; empty for a band alone.
+    band : (xs, low, high) or None
+        What is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
+    bars : dict or None
+        ``xerr`` and ``yerr`` of error bars, None where none has a length.
+    level : float or None
+        The height of a horizontal line.
+    published : list of (x, y)
+        Hollow marks.
+    style : dict
+        Changes its look.
+    """
+
+    name: str
+    measured: list[Measured]
+    ends: list[str]
+    curves: list[tuple[Points, Points]] = field(default_factory=list)
+    band: tuple[Points, Points, Points] | None = None
+    band_alpha: float = BAND_ALPHA
+    band_label: str = ""
+    bars: dict[str, Any] | None = None
+    level: float | None = None
+    published: list[tuple[float, float]] = field(default_factory=list)
+    style: dict[str, Any] = field(default_factory=dict)
+
+    def draw(self, axes: Axes, look: Look) -> None:
+        """Draw it."""
+        # matplotlib leaves a label that starts with an underscore out of the legend.
+        label = f" {self.name}" if self.name.startswith("_") else self.name
+        line = look.line | {"zorder": 3} | self.style
+        if self.band is not None:
+            shaded: Any = {"color": look.colour, "alpha": self.band_alpha, "linewidth": 0, "zorder": 1.5}
+            axes.fill_between(*self.band, label=self.band_label or None, **shaded)
+        if self.level is not None:
+            axes.axhline(self.level, color=look.colour, linestyle=":", label=label, zorder=2)
+        for i, (xs, ys) in enumerate(self.curves):
+            if self.bars is not None:
+                axes.errorbar(xs, ys, label=label, **self.bars, **BARS, **line)
+            else:
+                axes.plot(xs, ys, label="_" if i else label, **line)
+        if self.published:
+            axes.plot(*zip(*self.published, strict=True), marker=look.marker, color=look.colour, zorder=5, **HOLLOW)
+
+
+class Panel(ABC):
+    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        The values of a figure's ``x`` that it draws.
+    x_label, against : str
+        At the horizontal axis, and in sentences.
+    log_x : bool or None
+        Whether the horizontal axis is logarithmic; None where that depends on the range.
+    whole_x : bool
+        Whether horizontal positions are whole numbers.
+    lined, banded, pointed : list of str
+        Labels of algorithms, as the config gives them.
+    names : dict of str to list of str
+        What needs a look, under ``lines``, ``band`` and ``point``.
+    missing : list of str
+        Names with nothing to show.
+    problem : str
+        Why the figure cannot be drawn, empty if it can.
+    """
+
+    axes: ClassVar[tuple[str, ...]]
+    x_label: str
+    against: str
+    log_x: bool | None = None
+    whole_x: bool = True
+
+    def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
+        self.results, self.numbers, self.spec = numbers.results, numbers, spec
+        self.dataset, self.title = spec.dataset, spec.title or spec.dataset
+        self.y = QUANTITIES[spec.y]
+        if spec.log_x is not None:
+            self.log_x = spec.log_x
+        self.lined, self.banded, self.pointed = (list(dict.fromkeys(k)) for k in (spec.lines, spec.band, points))
+        self.names: dict[str, list[str]] = {"lines": self.lined, "band": self.banded, "point": self.pointed}
+        self.measured = {p: m for p, m in numbers.measured(self.y).items() if p.dataset == self.dataset}
+        self.missing: list[str] = []
+        self.problem = ""
+        self.series = self.find()
+
+    @abstractmethod
+    def find(self) -> list[Series]:
+        """Return what is shown; note what is missing, and why nothing can be drawn."""
+
+    @abstractmethod
+    def about(self) -> list[str]:
+        """Return the sentences of the caption that explain the series."""
+
+    def frame(self, axes: Axes) -> None:  # noqa: B027
+        """Set what the axes show, where that is not simply all that is drawn."""
+
+    def xs(self) -> list[float]:
+        """Return the horizontal positions that decide on the scale of the axis."""
+        return [float(x) for series in self.series for xs, _ in series.curves for x in xs]
+
+    # Numbers.
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The finished runs on the figure's dataset."""
+        return self.results.runs[self.results.runs["dataset"] == self.dataset]
+
+    def places(self, label: str) -> list[Place]:
+        """Return the places of a label with something measured, by budget and setting."""
+        own = [place for place in self.measured if place.label == label]
+        return sorted(own, key=lambda p: (p.budget.kind, p.budget.value, p.setting.rank, p.setting.items))
+
+    def published(self, place: Place, x: float) -> list[tuple[float, float]]:
+        """Return the published number of a place at its position; nothing where there is none."""
+        found = (one.of_measured(place) for one in self.numbers.published.get(self.y, []))
+        return next(([(x, number.value)] for number in found if number is not None), [])
+
+    # Words.
+
+    def value(self, number: float) -> str:
+        """Return a number with its unit."""
+        return self.y.write(number) + self.y.unit
+
+    @property
+    def noun(self) -> str:
+        """What is shown, at the start of a sentence."""
+        return self.y.noun[0].upper() + self.y.noun[1:]
+
+    @cached_property
+    def stream(self) -> str:
+        """What a stream is here: a split of the classes, a repetition, or both."""
+        several = self.runs["task"].nunique() > 1, self.runs["repetition"].nunique() > 1
+        return {(True, False): "split", (True, True): "stream"}.get(several, "repetition")
+
+    def counts(self) -> str:
+        """Return what the means are over: ``mean over the 126 splits (rbp: 10 seeds per split)``."""
+        n_streams = {one.name: sorted({m.n_streams for m in one.measured}) for one in self.series}
+        spans = {name: f"{n[0]:,}" if n[0] == n[-1] else f"{n[0]:,} to {n[-1]:,}" for name, n in n_streams.items()}
+        usual = Counter(spans.values()).most_common(1)[0][0]
+        article = "the " if self.stream == "split" else ""
+        first = "a single run" if usual == "1" else f"mean over {article}{usual} {self.stream}s"
+        details: dict[str, list[str]] = {}
+        for one in self.series:
+            n_seeds = max(m.n_seeds for m in one.measured)
+            parts = [f"{spans[one.name]} {self.stream}s"] if spans[one.name] != usual else []
+            parts += [f"{n_seeds:,} seeds per {self.stream}"] if n_seeds > 1 else []
+            parts += [f"a curve per {self.stream}"] if len(one.curves) > 1 else []
+            details.setdefault(", ".join(parts), []).append(one.name)
+        others = [f"{', '.join(names)}: {text}" for text, names in details.items() if text]
+        return f"{first} ({'; '.join(others)})" if others else first
+
+    def caption(self) -> str:
+        """Return the text below the figure."""
+        sentences = [f"{self.noun} on {self.dataset} against {self.against}, {self.counts()}.", *self.about()]
+        if self.has_published:
+            sentences.append("Hollow markers: published numbers.")
+        ran = set(self.runs["label"])
+        absent = [label for label in self.missing if label not in ran]
+        without = [label for label in self.missing if label in ran]
+        sentences += [f"No finished run of {', '.join(absent)}."] if absent else []
+        sentences += [f"No {self.y.noun} of {', '.join(without)}."] if without else []
+        return " ".join(sentences)
+
+    def alt(self) -> str:
+        """Return in words what the figure shows."""
+        sentences = [f"{self.noun} against {self.against} on {self.dataset}{self.scale()}."]
+        return " ".join([*sentences, *(f"{one.name}: {' to '.join(dict.fromkeys(one.ends))}." for one in self.series)])
+
+    def scale(self) -> str:
+        """Return what the alternative text says of the axes."""
+        return ""
+
+    @property
+    def has_published(self) -> bool:
+        """Whether a published number is among the marks."""
+        return any(series.published for series in self.series)
+
+
+def series_name(label: str, *parts: str) -> str:
+    """Return ``fogd [eta=0.1]``, or the label alone where it has only one line."""
+    details = ", ".join(filter(None, parts))
+    return f"{label} [{details}]" if details else label
+
+
+def rounded(value: float) -> str:
+    """Return a horizontal position in words."""
+    return f"{value:,.0f}" if abs(value) >= 10 or math.isclose(value, round(value)) else f"{value:.3g}"

@@ -1,0 +1,178 @@
+"""Choosing among the settings of an algorithm: in hindsight, by a prefix of each stream, or by published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from budgetrun.config.schema import ChooseSpec, TableSpec
+from budgetrun.errors import InputError
+from budgetrun.report import published
+from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Measured, Place, measure, place_of, with_budgets
+from budgetrun.store.columns import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, Quantity
+from budgetrun.store.read import NO_SETTING, Results, Setting
+
+# Means of the same numbers in another order may differ by rounding.
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the settings that were chosen from, with the mean of the quantity that decided and its deviation.
+
+    ``published`` is the number that the mean should be near to, None for none; ``n_streams`` says how many streams
+    chose the setting.
+    """
+
+    place: Place
+    quantity: Quantity
+    measured: Measured
+    published: float | None
+    n_streams: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The runs of the chosen settings.
+
+    Attributes
+    ----------
+    results : Results
+        With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
+    texts : dict of Place to str
+        What was chosen for each place that has settings.
+    candidates : list of Candidate
+    notes : list of str
+        How it was chosen, in a sentence, and where it was chosen otherwise.
+    """
+
+    results: Results
+    texts: dict[Place, str]
+    candidates: list[Candidate]
+    notes: list[str]
+
+
+def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[str], labels: list[str]) -> Choice:
+    """Choose among the settings of some labels on some datasets, as a table's ``choose`` asks.
+
+    Raises
+    ------
+    InputError
+        The choice is by the first tenth of the streams, and the runs have no mistakes in it.
+    """
+    runs, failed = (_of(frame, datasets, labels) for frame in (results.runs, results.failed))
+    if how.by == "prefix":
+        runs = _with_rest(results, runs, spec.name)
+    quantity = QUANTITIES[how.quantity] if how.quantity else ONLINE_ERROR
+    numbers = published.read(results, spec.name, quantity, spec.aliases, section="choose_expected")
+    asked = {ONLINE_ERROR, quantity, *([PREFIX_MISTAKES] if how.by == "prefix" else [])}
+    measured = {one: measure(replace(results, runs=runs, failed=failed), one) for one in asked}
+
+    kept, lost = [], []
+    texts: dict[Place, str] = {}
+    candidates: list[Candidate] = []
+    without: list[Place] = []
+    groups = {place_of(key): group for key, group in runs.groupby(PLACE[:-1], sort=False)}
+    for place in sorted(groups, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget)):
+        group = groups[place]
+        settings = sorted(set(group["setting"]), key=lambda setting: (setting.position, setting.rank))
+        mine = (failed[PLACE[:-1]] == [place.dataset, place.label, *place.budget]).all(axis=1)
+        decided, number = ONLINE_ERROR, None
+        if how.by == "prefix" and len(settings) > 1:
+            decided = PREFIX_MISTAKES
+            chosen = _by_prefix(group, settings)
+        else:
+            if how.by == "printed" and len(settings) > 1:
+                number = _published(numbers, place)
+                decided = ONLINE_ERROR if number is None else quantity
+                without += [place] if number is None else []
+            means = {one: measured[decided][place._replace(setting=one)].mean for one in settings}
+            best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
+            chosen = {best: set(group.loc[group["setting"] == best, "stream"])}
+            if len(settings) > 1:
+                mine &= failed["setting"] == best
+        kept.append(
+            group[
+                [stream in chosen.get(one, ()) for one, stream in zip(group["setting"], group["stream"], strict=True)]
+            ]
+        )
+        lost.append(failed[mine])
+        texts[place] = _text(chosen)
+        if len(settings) > 1:
+            candidates += [
+                Candidate(at, decided, measured[decided][at], number, len(chosen.get(at.setting, ())))
+                for at in (place._replace(setting=one) for one in settings)
+            ]
+    runs, failed = (pd.concat(parts) if parts else frame for parts, frame in ((kept, runs), (lost, failed)))
+    return Choice(
+        replace(results, runs=_without_settings(runs), failed=_without_settings(failed)),
+        {place: text for place, text in texts.items() if text},
+        candidates,
+        _notes(how.by, quantity, _named(without, groups), spec.quantity == ONLINE_ERROR.name),
+    )
+
+
+def _of(runs: pd.DataFrame, datasets: list[str], labels: list[str]) -> pd.DataFrame:
+    runs = with_budgets(runs[runs["dataset"].isin(datasets) & runs["label"].isin(labels)])
+    return runs.assign(stream=runs.groupby(["dataset", *STREAM]).ngroup())
+
+
+def _with_rest(results: Results, runs: pd.DataFrame, table: str) -> pd.DataFrame:
+    bare = runs[runs["prefix_examples"].isna() | runs["prefix_mistakes"].isna()]
+    if len(bare):
+        raise InputError(
+            f"{results.runs_path}: table {table!r} chooses by: prefix, and run {bare['run_id'].iloc[0]} has no "
+            "prefix_mistakes; repeat the sweep: budgetrun sweep CONFIG --force"
+        )
+    rest = runs["n_examples"] - runs["prefix_examples"]
+    return runs.assign(rest_error=(runs["mistakes"] - runs["prefix_mistakes"]) / rest.where(rest > 0))
+
+
+def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
+    return runs.assign(setting=pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object))
+
+
+def _published(numbers: published.Published, place: Place) -> float | None:
+    """Return the published number of a place, or else the one that is published without a budget."""
+    found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
+    found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
+    return None if found is None else found.value
+
+
+def _by_prefix(runs: pd.DataFrame, settings: list[Setting]) -> dict[Setting, set[int]]:
+    """Return the streams that chose each setting: the fewest mistakes early, the first of several."""
+    order = runs["setting"].map(settings.index)
+    means = runs.groupby([runs["stream"], order])["prefix_mistakes"].mean().unstack()
+    best = means.round(_DIGITS).idxmin(axis=1)
+    return {settings[i]: set(streams.index) for i, streams in best.groupby(best)}
+
+
+def _text(chosen: dict[Setting, set[int]]) -> str:
+    """Return ``eta=0.1``, or ``eta=0.1 on 7 of 10 streams`` where not all streams chose the same."""
+    most = max(chosen, key=lambda setting: len(chosen[setting]))
+    n = sum(map(len, chosen.values()))
+    return most.text if len(chosen) == 1 else f"{most.text} on {len(chosen[most])} of {n} streams"
+
+
+def _named(places: list[Place], every: Iterable[Place]) -> list[str]:
+    """Return ``nogd`` for a label all of whose places are given, else ``nogd on ijcnn1``."""
+    partly = {place.label for place in every if place not in places}
+    return list(dict.fromkeys(f"{p.label} on {p.dataset}" if p.label in partly else p.label for p in places))
+
+
+def _notes(by: str, quantity: Quantity, without: list[str], of_errors: bool) -> list[str]:
+    if by == "prefix":
+        scored = "; all columns show the online error of the remaining rounds" if of_errors else ""
+        return [f"Each stream uses the setting with the fewest mistakes in its first tenth{scored}."]
+    hindsight = "the setting with the lowest mean online error on its dataset, which is a choice in hindsight"
+    if by == "online_error":
+        return [f"A cell shows {hindsight}."]
+    notes = [
+        f"A cell shows the setting whose mean {quantity.noun} is nearest to the published one, so it is calibrated on "
+        "the published numbers."
+    ]
+    if without:
+        notes.append(f"Where none is published, it shows {hindsight} ({', '.join(without)}).")
+    return notes
