@@ -255,6 +255,9 @@ def _default_probes():
                     _parts([learner], gaussian),
                     lambda args=(learner, given, "random", multiclass): play(*args),
                 )
+    learner = find("projectron++", multiclass=True)
+    given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
+    yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)
     X, _ = stream_of("random")
     polynomial = kernels.Polynomial()
     parts = [f"polynomial {polynomial.revision}"]
