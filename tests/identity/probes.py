@@ -297,6 +297,14 @@ def _hard_probes():
 
     yield "long", _parts(kinds, gaussian), lambda: long("float64")
     yield "long, float32", _parts(kinds, gaussian), lambda: long("float32")
+    for name, kernel in (("tied", kernels.Linear()), ("duplicated", GAUSSIAN)):
+
+        def outcome(name=name, kernel=kernel):
+            X, y = STREAMS[name]()
+            learners = [kind(**keys) for kind, (_, keys) in zip(kinds[:5], given, strict=False)]
+            return [_rough(one) for one in _played(learners, X * 0.7, y[None], kernel, dtype="float32")]
+
+        yield f"{name}, float32", _parts(kinds[:5], f"{kernel.name} {kernel.revision}"), outcome
     for name, keys in given:
         kind = find(name)
         smaller = {key: min(value, 20) if key == "budget" else value for key, value in keys.items()}
