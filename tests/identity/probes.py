@@ -305,6 +305,7 @@ def _hard_probes():
             return [_rough(one) for one in _played(learners, X * 0.7, y[None], kernel, dtype="float32")]
 
         yield f"{name}, float32", _parts(kinds[:5], f"{kernel.name} {kernel.revision}"), outcome
+    yield from _averages()
     for name, keys in given:
         kind = find(name)
         smaller = {key: min(value, 20) if key == "budget" else value for key, value in keys.items()}
@@ -316,6 +317,37 @@ def _hard_probes():
     for tie in ("mistake", "positive"):
         parts = _parts([find("perceptron"), find("perceptron", multiclass=True)], f"linear {kernels.Linear.revision}")
         yield f"evaluation, ties: {tie}", parts, lambda tie=tie: _evaluated(tie)
+
+
+def _averages():
+    """Means of hypotheses, and what cancels but for rounding, on few examples with all labels."""
+    given = [("perceptron", {}), ("passive_aggressive", {"C": 0.1}), ("projectron", {"eta": 0.2})]
+    given += [
+        ("projectron++", {"eta": 0.2}),
+        ("projected_alma", {"eta": 0.05, "alpha": 0.9}),
+        ("avp", {"epsilon": 0.5, "U": 2.0}),
+    ]
+    given += [("ahpatron", {"budget": 20, "epsilon": 0.5}), ("shrinking_perceptron", {"phi": 0.7})]
+    for several, (name, keys) in itertools.product((False, True), given):
+        if several and name not in registry(multiclass=True):
+            continue
+        kind = find(name, multiclass=several)
+
+        def outcome(kind=kind, keys=keys, several=several):
+            found = {}
+            for stream in ("duplicated", "tied"):
+                X, y = STREAMS[stream]()
+                codes = np.random.default_rng(6).integers(5, size=len(y)) if several else y
+                group = Group(GAUSSIAN, [kind(**keys)], n_classes=5 if several else None)
+                scores = [group.feed(X[t : t + 48], codes[None, t : t + 48])[0] for t in range(0, len(y), 48)]
+                f, count = group.members[0].hypothesis, group.members[0].count
+                mean = f.score(X[:4], averaged=True) if kind.only_adds or kind.needs_projection else None
+                found[stream] = [count.mistakes, count.updates, count.max_support, f.rounds.tolist(), _numbers(mean)]
+                found[stream].append(_numbers(np.concatenate(scores, axis=-1)[..., ::9]))
+            return found
+
+        key = f"average and ties, {'multiclass ' if several else ''}{name}"
+        yield key, _parts([kind], f"gaussian {kernels.Gaussian.revision}"), outcome
 
 
 def _rough(played):
