@@ -71,7 +71,7 @@ def walk(folder: Path) -> list[tuple[str, bool]]:
             main(["sweep", str(path), "--jobs", "1", "--results", str(folder)], standalone_mode=False)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # what the standard library documents
+        threading.setprofile(None)
     assert state == "after", state
     return calls
 
