@@ -14,7 +14,8 @@ from cases import STREAMS, all_cases
 from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group
-from budgetrun.learners import find
+from budgetrun.learners import find, registry
+from budgetrun.learners import parameters as parameters_of
 from budgetrun.runner import identity
 from budgetrun.runner.identity import EVALUATION_REVISION
 from budgetrun.runner.job import Settings
@@ -54,6 +55,10 @@ def probes(folder):
     yield from _group_probes()
     yield from _solver_probes()
     yield from _data_probes(folder)
+    yield from _default_probes()
+    yield from _hard_probes()
+    yield from _more_solver_probes()
+    yield from _more_data_probes(folder)
     yield "job", [f"job {identity.JOB_REVISION}"], lambda: _job(folder)
 
 
@@ -222,6 +227,210 @@ def _reader_probes():
 def _stream(spec):
     stream = open_stream(spec, 3, 1)
     return {"X": _array(stream.X), "tasks": {name: _array(y) for name, y in stream.tasks.items()}}
+
+
+# What the configs need not give has defaults, which outcomes depend on; this is the rest.
+REQUIRED = {"budget": 6, "eta": 0.3, "epsilon": 0.5, "phi": 0.8, "step": 0.4, "features": 10, "first_budget": 4}
+
+
+def _parts(learners, *others):
+    shown = [f"{a.name}({a.variant})" if a.variant else a.name for a in learners]
+    rules = [f"{name} {a.revision}" for name, a in zip(shown, learners, strict=True)]
+    forms = [f"{a.form.form} {a.form.revision}" for a in learners]
+    engine_part = f"engine {engine.REVISION}"
+    return list(dict.fromkeys([*rules, *forms, engine_part, *others, f"evaluation {EVALUATION_REVISION}"]))
+
+
+def _default_probes():
+    gaussian = f"gaussian {kernels.Gaussian.revision}"
+    for multiclass in (False, True):
+        for name, variants in registry(multiclass).items():
+            for variant, learner in variants.items():
+                takes = parameters_of(learner)
+                given = {key: REQUIRED[key] for key, taken in takes.items() if taken.default is taken.empty}
+                given |= {"seed": 4} if learner.draws else {}
+                key = f"defaults of {'multiclass ' if multiclass else ''}{name}{f'({variant})' if variant else ''}"
+                yield (
+                    key,
+                    _parts([learner], gaussian),
+                    lambda args=(learner, given, "random", multiclass): play(*args),
+                )
+    learner = find("projectron++", multiclass=True)
+    given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
+    yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)
+    X, _ = stream_of("random")
+    polynomial = kernels.Polynomial()
+    parts = [f"polynomial {polynomial.revision}"]
+    yield "defaults of polynomial", parts, lambda: _numbers(polynomial.between(X[:3], X[3:6]))
+
+
+def _hard_probes():
+    """Streams that are longer, wider or in float32."""
+    gaussian = f"gaussian {kernels.Gaussian.revision}"
+    given = [
+        ("perceptron", {}),
+        ("remove_oldest", {"budget": 200}),
+        ("forgetron", {"budget": 120}),
+        ("rbp", {"budget": 150, "seed": 1}),
+        ("cks", {"budget": 90}),
+        ("projectron", {"eta": 0.05}),
+        ("projectron++", {"eta": 0.2}),
+        ("projected_alma", {"eta": 0.05}),
+        ("nogd", {"budget": 60, "step": 0.3}),
+        ("fogd", {"features": 20, "step": 0.3}),
+        ("ahpatron", {"budget": 80, "epsilon": 0.5}),
+        ("pomdr", {"budget": 60, "first_budget": 20, "eta": 0.3}),
+        ("bogd++", {"budget": 50, "step": 0.3, "regulariser": 0.01}),
+    ]
+    kinds = [find(name) for name, _ in given]
+    rng = np.random.default_rng(11)
+    X, y = rng.normal(size=(700, 6)), rng.choice([-1, 1], 700)
+    columns = rng.integers(9000, size=(120, 5))
+    wide = sp.csr_array((rng.random(600) + 0.2, columns.ravel(), np.arange(0, 601, 5)), shape=(120, 9000))
+    wide.sum_duplicates()
+    twice = sp.csr_array(sp.vstack([wide, wide[::-1]]))
+
+    def long(dtype):
+        learners = [kind(**keys) for kind, (_, keys) in zip(kinds, given, strict=True)]
+        found = _played(learners, X, y[None], GAUSSIAN, block=300, dtype=dtype)
+        return found if dtype == "float64" else [_rough(one) for one in found]
+
+    yield "long", _parts(kinds, gaussian), lambda: long("float64")
+    yield "long, float32", _parts(kinds, gaussian), lambda: long("float32")
+    for name, kernel in (("tied", kernels.Linear()), ("duplicated", GAUSSIAN)):
+
+        def outcome(name=name, kernel=kernel):
+            X, y = STREAMS[name]()
+            learners = [kind(**keys) for kind, (_, keys) in zip(kinds[:5], given, strict=False)]
+            return [_rough(one) for one in _played(learners, X * 0.7, y[None], kernel, dtype="float32")]
+
+        yield f"{name}, float32", _parts(kinds[:5], f"{kernel.name} {kernel.revision}"), outcome
+    yield from _averages()
+    for name, keys in given:
+        kind = find(name)
+        smaller = {key: min(value, 20) if key == "budget" else value for key, value in keys.items()}
+
+        def outcome(kind=kind, keys=smaller):
+            return _played([kind(**keys)], twice, np.resize([1, -1, -1], (1, 240)), GAUSSIAN, block=50)[0]
+
+        yield f"wide, {name}", _parts([kind], gaussian), outcome
+    for tie in ("mistake", "positive"):
+        parts = _parts([find("perceptron"), find("perceptron", multiclass=True)], f"linear {kernels.Linear.revision}")
+        yield f"evaluation, ties: {tie}", parts, lambda tie=tie: _evaluated(tie)
+
+
+def _averages():
+    """Means of hypotheses, and what cancels but for rounding, on few examples with all labels."""
+    given = [("perceptron", {}), ("passive_aggressive", {"C": 0.1}), ("projectron", {"eta": 0.2})]
+    given += [
+        ("projectron++", {"eta": 0.2}),
+        ("projected_alma", {"eta": 0.05, "alpha": 0.9}),
+        ("avp", {"epsilon": 0.5, "U": 2.0}),
+    ]
+    given += [("ahpatron", {"budget": 20, "epsilon": 0.5}), ("shrinking_perceptron", {"phi": 0.7})]
+    for several, (name, keys) in itertools.product((False, True), given):
+        if several and name not in registry(multiclass=True):
+            continue
+        kind = find(name, multiclass=several)
+
+        def outcome(kind=kind, keys=keys, several=several):
+            found = {}
+            for stream in ("duplicated", "tied"):
+                X, y = STREAMS[stream]()
+                codes = np.random.default_rng(6).integers(5, size=len(y)) if several else y
+                group = Group(GAUSSIAN, [kind(**keys)], n_classes=5 if several else None)
+                scores = [group.feed(X[t : t + 48], codes[None, t : t + 48])[0] for t in range(0, len(y), 48)]
+                f, count = group.members[0].hypothesis, group.members[0].count
+                mean = f.score(X[:4], averaged=True) if kind.only_adds or kind.needs_projection else None
+                found[stream] = [count.mistakes, count.updates, count.max_support, f.rounds.tolist(), _numbers(mean)]
+                found[stream].append(_numbers(np.concatenate(scores, axis=-1)[..., ::9]))
+            return found
+
+        key = f"average and ties, {'multiclass ' if several else ''}{name}"
+        yield key, _parts([kind], f"gaussian {kernels.Gaussian.revision}"), outcome
+
+
+def _rough(played):
+    """Return what float32 rounding leaves alone."""
+    kept = {key: played[key] for key in ("mistakes", "updates", "support", "largest", "tested")}
+    return kept | {"scores": [round(score, 2) for score in played["scores"]]}
+
+
+def _evaluated(tie):
+    found = []
+    for multiclass in (False, True):
+        X, y = stream_of("tied", multiclass)
+        learner = find("perceptron", multiclass=multiclass)()
+        group = Group(kernels.Linear(), [learner], n_classes=3 if multiclass else None, tie=tie)
+        group.feed(X, y[None])
+        # A row of zeros has equal scores for all labels; the last rows differ from those before them.
+        rows = np.resize(np.arange(len(y)), 1500)
+        tests = X[rows]
+        tests[1200:] *= -1
+        found += [evaluate(group.members[0], tests[part], y[rows][part], tie) for part in (slice(None), slice(0, 40))]
+    return found
+
+
+def _more_solver_probes():
+    rng = np.random.default_rng(12)
+    words = sp.csr_array((rng.random((90, 40)) < 0.1).astype(float))
+    y = np.where(np.arange(90) % 3 > 0, 1, -1)
+    valued = words.copy()
+    valued.data *= rng.random(valued.nnz) + 0.5
+    gram = {"mpu": {"rho": 0.5, "accuracy": 0.01}}
+    given = [("binary rows", words, kernels.Linear(), {}), ("sparse rows", valued, kernels.Linear(), {})]
+    for name, solver in solvers.registry().items():
+        for what, X, kernel, keys in [*given, ("kernel", valued, GAUSSIAN, gram.get(name))]:
+            if keys is None:
+                continue
+
+            def outcome(solver=solver, X=X, kernel=kernel, keys=keys):
+                solution = solver(**keys).solve(X, y, kernel)
+                weights = solution.weights if solution.weights is not None else solution.dual
+                counts = {"steps": solution.steps, "epochs": solution.epochs}
+                return counts | {"objective": solution.objective, "weights": _numbers(weights)}
+
+            yield f"solver {name}, {what}", [f"{name} {solver.revision}", f"{kernel.name} {kernel.revision}"], outcome
+
+
+def _more_data_probes(folder):
+    """Test sets, sparse data with full features, sparse archives, and options of generators."""
+    lines = [b"%d 1:%.2f %d:%.3f 100:2\n" % (i % 3, 1 + i / 9, i % 70 + 2, 1 + i / 7) for i in range(60)]
+    (folder / "full.libsvm").write_bytes(b"".join(lines))
+    (folder / "full-test.libsvm").write_bytes(b"".join(line.replace(b" 100:2", b" 80:1") for line in lines[1::3]))
+    rows = [b"%d,%.3f,%d,4\n" % (i % 3, math.sin(i) * 3, i % 5) for i in range(50)]
+    (folder / "three.csv").write_bytes(b"".join(rows))
+    (folder / "three-test.csv").write_bytes(b"".join(b"%d,%.3f,%d,5\n" % (i % 2 + 1, i / 9, i % 3) for i in range(20)))
+    full = b"".join(line.replace(b" 100:2", b" 100:3") for line in lines[1::3])
+    (folder / "full-both.libsvm").write_bytes(full)
+    pairs = [("three.csv", "three-test.csv"), ("full.libsvm", "full-test.libsvm"), ("full.libsvm", "full-both.libsvm")]
+    for (name, test), scale in itertools.product(pairs, ("none", "unit_norm", "minmax", "standard")):
+        if (test, scale) == ("full-test.libsvm", "minmax"):
+            continue  # refused, since the last feature's zeros would move
+        keys = {"path": folder / name, "test_path": folder / test, "scale": scale, "task": "multiclass"}
+        spec = config.DatasetSpec(name="probe", **keys)
+        parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
+        yield f"data {name} and {test}, {scale}", parts, lambda spec=spec: _stream_and_test(spec)
+    X = sp.random_array((40, 90), density=0.1, rng=np.random.default_rng(3), format="csr")
+    pieces = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    np.savez(folder / "sparse.npz", y=np.arange(40) % 2, **pieces)
+    specs = {"sparse.npz": config.DatasetSpec(name="probe", path=folder / "sparse.npz")}
+    for name, options in (
+        ("noisy_gaussians", {"n_per_class": 20, "spread": "standard_deviation"}),
+        ("noisy_gaussians", {"n_per_class": 20, "spread": "variance"}),
+        ("rotating_gaussians", {"n_examples": 40, "turns": 0.5, "deviation": 0.2}),
+    ):
+        given = ", ".join(f"{key}={value}" for key, value in options.items())
+        specs[f"{name}, {given}"] = config.DatasetSpec(name=name, options=options)
+    for name, spec in specs.items():
+        parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
+        yield f"data {name}", parts, lambda spec=spec: _stream(spec)
+
+
+def _stream_and_test(spec):
+    stream = open_stream(spec, 3, 1)
+    tests = {name: _array(y) for name, y in stream.test.tasks.items()}
+    return _stream(spec) | {"test X": _array(stream.test.X), "test tasks": tests}
 
 
 def _job(folder):
