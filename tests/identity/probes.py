@@ -341,7 +341,7 @@ def _averages():
                 group = Group(GAUSSIAN, [kind(**keys)], n_classes=5 if several else None)
                 scores = [group.feed(X[t : t + 48], codes[None, t : t + 48])[0] for t in range(0, len(y), 48)]
                 f, count = group.members[0].hypothesis, group.members[0].count
-                mean = f.score(X[:4], averaged=True) if kind.only_adds or kind.needs_projection else None
+                mean = f.score(X[:4], averaged=True) if kind.averages() else None
                 found[stream] = [count.mistakes, count.updates, count.max_support, f.rounds.tolist(), _numbers(mean)]
                 found[stream].append(_numbers(np.concatenate(scores, axis=-1)[..., ::9]))
             return found
