@@ -15,7 +15,8 @@ from budgetrun.config.schema import (
     Config,
 )
 from budgetrun.errors import InputError
-from budgetrun.learners import Budget, Learner, Seed
+from budgetrun.learners import BinaryLearner, MulticlassLearner
+from budgetrun.params import Budget, Seed
 
 GOOD = """\
 name: demo
@@ -83,7 +84,7 @@ def _formula(text: str) -> str:
     return text
 
 
-class Perceptron(Learner):
+class Perceptron(BinaryLearner):
     name = "perceptron"
 
     def __init__(self) -> None: ...
@@ -119,12 +120,16 @@ class Drawing(Perceptron):
     def __init__(self, *, budget: Budget, rate: Annotated[float, Field(gt=0)] = 0.5, seed: Seed = 0) -> None: ...
 
 
-class ManyClasses(Perceptron):
-    multiclass = True
+class ManyClasses(MulticlassLearner):
+    name = "perceptron"
+
+    def __init__(self) -> None: ...
+
+    def update(self, f: Any, y: int, rival: int, lead: float) -> None: ...
 
 
-class Ranking(Perceptron):
-    name, multiclass = "ranking", True
+class Ranking(ManyClasses):
+    name = "ranking"
 
     def __init__(self, *, eta: Annotated[float, Field(gt=0)], hierarchy: str | None = None) -> None: ...
 
