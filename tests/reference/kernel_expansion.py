@@ -6,34 +6,59 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
-def once(k):
-    """k, with each value for a pair of short examples computed once: nearly all the time of a trace goes there."""
-    known = {}
+class Known:
+    """A kernel k, with the values for short streams of short examples computed once: most of a trace's time is theirs."""
 
-    def value_of(a, b):
-        if a.nbytes > 64:
-            return k(a, b)
-        pair = a.tobytes() + b.tobytes()
-        found = known.get(pair)
-        if found is None:
-            if len(known) > 500_000:
-                known.clear()
-            found = known[pair] = k(a, b)
-        return found
+    def __init__(self, k):
+        self.k = k
+        self.columns = {}
+        self.grams = {}
 
-    return value_of
+    def __call__(self, a, b):
+        return self.k(a, b)
+
+    def column(self, X, x):
+        """k(x_i, x) for all examples of X, by index."""
+        if x.nbytes > 64 or len(X) > 1000:
+            return Lazily(self.k, X, x)
+        key = X.tobytes(), x.tobytes()
+        if key not in self.columns:
+            if len(self.columns) > 5_000:
+                self.columns.clear()
+            self.columns[key] = [self.k(a, x) for a in X]
+        return self.columns[key]
+
+    def gram(self, X):
+        """k(x_i, x_j) for all pairs; not to be changed."""
+        if X[0].nbytes > 64 or len(X) > 1000:
+            return np.array([[self.k(a, b) for b in X] for a in X])
+        key = X.tobytes()
+        if key not in self.grams:
+            self.grams[key] = np.array([self.column(X, x) for x in X]).T.copy()
+            self.grams[key].flags.writeable = False
+        return self.grams[key]
+
+
+class Lazily:
+    """A column of kernel values, each computed when it is read."""
+
+    def __init__(self, k, X, x):
+        self.k, self.X, self.x = k, X, x
+
+    def __getitem__(self, i):
+        return self.k(self.X[i], self.x)
 
 
 def gaussian(gamma):
-    return once(lambda a, b: math.exp(-gamma * float(((a - b) ** 2).sum())))
+    return Known(lambda a, b: math.exp(-gamma * float(((a - b) ** 2).sum())))
 
 
 def polynomial(degree, gamma, coef0):
-    return once(lambda a, b: (gamma * float((a * b).sum()) + coef0) ** degree)
+    return Known(lambda a, b: (gamma * float((a * b).sum()) + coef0) ** degree)
 
 
 def linear():
-    return once(lambda a, b: float((a * b).sum()))
+    return Known(lambda a, b: float((a * b).sum()))
 
 
 @dataclass
@@ -51,12 +76,14 @@ class Trace:
 
 def value(alpha, X, x, k):
     """f(x), for alpha = {i: weight}; summed exactly, so that what cancels on paper cancels here."""
-    return math.fsum(a * k(X[i], x) for i, a in alpha.items())
+    column = k.column(X, x)
+    return math.fsum([a * column[i] for i, a in alpha.items()])
 
 
 def rounded_value(alpha, X, x, k):
     """f(x) for weights that are not exact: a sum whose terms cancel but for rounding is 0."""
-    terms = [a * k(X[i], x) for i, a in alpha.items()]
+    column = k.column(X, x)
+    terms = [a * column[i] for i, a in alpha.items()]
     total = math.fsum(terms)
     return 0.0 if abs(total) <= 1e-9 * math.fsum(map(abs, terms)) else total
 

@@ -14,7 +14,8 @@ def stream(X, codes):
 
 def values(alpha, X, x, k, n_classes):
     """f(x, c) for every class c."""
-    near = {i: k(X[i], x) for i in alpha}
+    column = k.column(X, x)
+    near = {i: column[i] for i in alpha}
     return [math.fsum(row[c] * near[i] for i, row in alpha.items()) for c in range(n_classes)]
 
 
@@ -32,7 +33,8 @@ def best_rival(scores, y, handicap=None, tolerance=TOLERANCE):
 
 def negligible_lead(alpha, X, x, k, n_classes):
     """How much scores may differ through rounding, for weights that solve linear systems."""
-    terms = [[row[c] * k(X[i], x) for i, row in alpha.items()] for c in range(n_classes)]
+    column = k.column(X, x)
+    terms = [[row[c] * column[i] for i, row in alpha.items()] for c in range(n_classes)]
     return max(map(negligible, terms))
 
 

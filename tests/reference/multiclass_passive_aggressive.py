@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from reference.kernel_expansion import Known
 from reference.multiclass import best_rival, record, stream, values
 from reference.projection import TOLERANCE, ProjectionTrace
 
@@ -11,11 +12,12 @@ NAME = "passive_aggressive"
 def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
     trace = ProjectionTrace()
     alpha = {}
+    k_size = Known(lambda a, b: abs(k(a, b)))
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
         # The weights are not exact: what differs by rounding only, beside the terms summed, is equal.
         sizes = {i: [abs(a) for a in row] for i, row in alpha.items()}
-        largest = max(values(sizes, X, x_t, lambda a, b: abs(k(a, b)), n_classes))
+        largest = max(values(sizes, X, x_t, k_size, n_classes))
         rival, lead = best_rival(scores, y_t, tolerance=TOLERANCE * largest)
         loss = max(0.0, 1 - lead)
         # A step that is not cut short leaves a margin of exactly 1: a repeated example must not enter by rounding.

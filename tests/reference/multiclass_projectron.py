@@ -10,7 +10,8 @@ NAME = "projectron"
 
 def project_onto(S, X, x, k):
     """What Fig. 4 gives for x in one class's basis: the inner products, d*, the projection's square, the residual."""
-    k_t = [k(X[i], x) for i in S.members]
+    column = k.column(X, x)
+    k_t = [column[i] for i in S.members]
     return k_t, *S.project(k_t, k(x, x))
 
 

@@ -25,7 +25,8 @@ def projected_alma(
         if update:
             # f' = f + y (C / sqrt k) k(x', .), the temporary hypothesis
             step = C / math.sqrt(count)
-            k_t = [k(X[i], x_t) for i in S.members]
+            column = k.column(X, x_t)
+            k_t = [column[i] for i in S.members]
             k_tt = k(x_t, x_t)
             d, _, residual = S.project(k_t, k_tt)
             # delta = f' - f'' is that step times what is left of k(x', .); the proof of Theorem 7 needs the latter

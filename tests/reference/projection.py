@@ -59,7 +59,8 @@ class Basis:
 
 def projected_value(alpha, X, x, k):
     """f(x) for weights that solve linear systems: a sum whose terms cancel, or do not add up to rounding, is 0."""
-    terms = [a * k(X[i], x) for i, a in alpha.items()]
+    column = k.column(X, x)
+    terms = [a * column[i] for i, a in alpha.items()]
     total = math.fsum(terms)
     return 0.0 if abs(total) <= negligible(terms) else total
 
@@ -70,7 +71,7 @@ def negligible(terms):
 
 
 def gram(X, k):
-    return np.array([[k(a, b) for b in X] for a in np.asarray(X, dtype=float)])
+    return k.gram(np.asarray(X, dtype=float))
 
 
 def norm(alpha, K):

@@ -15,7 +15,8 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
         mistake = is_mistake(y_t, score, tie)
         residual = None
         if mistake:
-            k_t = [k(X[i], x_t) for i in S.members]
+            column = k.column(X, x_t)
+            k_t = [column[i] for i in S.members]
             k_tt = k(x_t, x_t)
             d, _, residual = S.project(k_t, k_tt)
             if residual <= allowed(eta, threshold) + TOLERANCE * k_tt:  # ||delta_t|| <= eta:

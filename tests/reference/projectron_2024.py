@@ -16,7 +16,8 @@ def projectron_2024(X, y, k, eta, tie="mistake"):
         score = projected_value(alpha, X, x_t, k)
         residual, update = None, 1 - y_t * score > TOLERANCE
         if update:  # on y f(x) < 1
-            k_t = [k(X[i], x_t) for i in S.members]
+            column = k.column(X, x_t)
+            k_t = [column[i] for i in S.members]
             k_tt = k(x_t, x_t)
             d, _, residual = S.project(k_t, k_tt)
             if residual <= allowed(eta, "distance") + TOLERANCE * k_tt:  # ||delta|| <= eta: alpha += y d

@@ -26,7 +26,8 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
         loss = max(0.0, 1 - y_t * score)
         residual, changed = None, mistake
         if loss > 0:
-            k_t = [k(X[i], x_t) for i in S.members]
+            column = k.column(X, x_t)
+            k_t = [column[i] for i in S.members]
             k_tt = k(x_t, x_t)
             d, square, residual = S.project(k_t, k_tt)
             if mistake:  # prediction error

@@ -23,7 +23,8 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
     S = Basis()  # of pairs (i, c), one inverse for all
 
     def products(x, c):  # of k((x, c), .) with every pair of the support set
-        return np.array([k(X[i], x) * L[e, c] for i, e in S.members])
+        column = k.column(X, x)
+        return np.array([column[i] * L[e, c] for i, e in S.members])
 
     def add_projection(d, weight):
         for (i, c), d_i in zip(S.members, d, strict=True):
