@@ -58,10 +58,14 @@ class Ahpatron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Ahpatron(budget=2, epsilon=0.5), Linear(), [[0.5], [0.5], [0.5], [0.5]], [1, 1, 1, 1]).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Ahpatron(budget=20, epsilon=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (35, 20)
     """
 
     budget: int

@@ -43,10 +43,14 @@ class Alma(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Alma(alpha=0.5), Linear(), [[2.0, 0.0], [0.6, 0.8]], [1, 1]).margin_updates
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Alma(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (33, 53)
     """
 
     name = "alma"

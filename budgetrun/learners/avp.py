@@ -43,10 +43,14 @@ class AVP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(AVP(epsilon=0.6), Linear(), [[0.5], [0.5], [2.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(AVP(epsilon=0.6), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (28, 41)
     """
 
     name = "avp"

@@ -47,10 +47,14 @@ class BOGDPlusPlus(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(BOGDPlusPlus(budget=1, step=0.5), Linear(), [[1.0], [1.0], [1.0]], [1, 1, 1]).updates
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(BOGDPlusPlus(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (46, 254)
     """
 
     budget: int

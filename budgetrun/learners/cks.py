@@ -34,10 +34,13 @@ class CKS(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(CKS(budget=1), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(CKS(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    58
     """
 
     budget: int

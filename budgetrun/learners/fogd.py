@@ -46,9 +46,13 @@ class FOGD(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=1.0), [[0.0], [0.0], [0.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    38
     """
 
     name = "fogd"

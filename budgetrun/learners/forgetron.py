@@ -114,10 +114,13 @@ class BasicForgetron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(BasicForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(BasicForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    77
     """
 
     budget: int
@@ -184,10 +187,13 @@ class SelfTunedForgetron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(SelfTunedForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(SelfTunedForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    52
     """
 
     budget: int
@@ -254,10 +260,13 @@ class GreedyForgetron(SelfTunedForgetron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(GreedyForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(GreedyForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    42
     """
 
     budget: int

@@ -48,10 +48,13 @@ class ModifiedRBP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ModifiedRBP(budget=2, seed=0), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(ModifiedRBP(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    57
     """
 
     budget: int

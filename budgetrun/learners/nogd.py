@@ -42,10 +42,13 @@ class NOGD(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(NOGD(budget=2, step=0.5), Linear(), [[1.0], [1.0], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(NOGD(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    42
     """
 
     budget: int

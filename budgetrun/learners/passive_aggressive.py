@@ -32,10 +32,14 @@ class PassiveAggressive(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(PassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(PassiveAggressive(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (25, 119)
     """
 
     name = "passive_aggressive"
@@ -70,10 +74,13 @@ class MulticlassPassiveAggressive(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassPassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1], n_classes=3).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassPassiveAggressive(), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.margin_updates
+    (26, 276)
     """
 
     name = "passive_aggressive"

@@ -24,10 +24,13 @@ class Perceptron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Perceptron(), Linear(), [[1.0], [2.0], [-1.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(Perceptron(), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    37
     """
 
     name = "perceptron"
@@ -54,10 +57,12 @@ class MulticlassPerceptron(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassPerceptron(), Linear(), [[1.0], [1.0], [-1.0]], [2, 2, 0], n_classes=3).mistakes
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> run(MulticlassPerceptron(), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    53
     """
 
     name = "perceptron"

@@ -55,10 +55,13 @@ class POMDR(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(POMDR(budget=4, first_budget=2, eta=0.1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(POMDR(budget=20, first_budget=10, eta=0.1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    41
     """
 
     budget: int

@@ -54,10 +54,14 @@ class ProjectedAlma(Alma):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ProjectedAlma(eta=0.1, alpha=0.5), Linear(), [[2.0], [1.0], [1.0]], [1, 1, 1]).max_support
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(ProjectedAlma(eta=0.1, alpha=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (32, 20)
     """
 
     name = "projected_alma"

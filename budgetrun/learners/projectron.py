@@ -38,10 +38,14 @@ class Projectron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Projectron(eta=0.1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).max_support
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Projectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (43, 35)
     """
 
     name = "projectron"
@@ -80,10 +84,13 @@ class MulticlassProjectron(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassProjectron(eta=0.1), Linear(), [[1.0], [2.0], [-1.0]], [2, 1, 0], n_classes=3).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassProjectron(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.max_support
+    (63, 31)
     """
 
     name = "projectron"

@@ -32,10 +32,14 @@ class AlwaysAddingProjectron(Projectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(AlwaysAddingProjectron(eta=0.1), Linear(), [[0.5, 0.0], [0.5, 0.5], [2.0, 0.0]], [1, 1, 1]).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(AlwaysAddingProjectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (23, 74)
     """
 
     name = "projectron++_2024"

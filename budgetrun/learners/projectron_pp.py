@@ -53,10 +53,14 @@ class ProjectronPlusPlus(Projectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ProjectronPlusPlus(eta=0.1), Linear(), [[0.5], [0.5], [0.5]], [1, 1, 1]).margin_updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(ProjectronPlusPlus(eta=0.8), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (32, 22)
     """
 
     name = "projectron++"
@@ -119,11 +123,13 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> learner = MulticlassProjectronPlusPlus(eta=0.1)
-    >>> run(learner, Linear(), [[0.5], [0.5], [-0.5]], [1, 1, 0], n_classes=2).margin_updates
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassProjectronPlusPlus(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.margin_updates
+    (50, 25)
     """
 
     name = "projectron++"

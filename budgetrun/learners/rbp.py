@@ -31,10 +31,13 @@ class RBP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(RBP(budget=2, seed=0), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(RBP(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    57
     """
 
     budget: int
@@ -74,10 +77,12 @@ class MulticlassRBP(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassRBP(budget=2), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1], n_classes=3).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> run(MulticlassRBP(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    178
     """
 
     budget: int

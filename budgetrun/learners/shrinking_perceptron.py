@@ -49,10 +49,13 @@ class ShrinkingPerceptron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ShrinkingPerceptron(phi=0.5), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(ShrinkingPerceptron(phi=0.95), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    43
     """
 
     name = "shrinking_perceptron"
