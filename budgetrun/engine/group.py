@@ -60,7 +60,7 @@ class Count:
 
 @dataclass(eq=False)
 class Member:
-    """A learner in a group, with its row of labels, its hypothesis, its counts and, once it has failed, its ``error``."""
+    """A learner of a group with its task, hypothesis and counts; ``error`` is set when it has failed."""
 
     index: int
     learner: Any
@@ -290,7 +290,7 @@ class Group:
     # -- sharing ---------------------------------------------------------------------------------------------------
 
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
-        """Give learners of a task that are alike until their budgets are full a common trunk; return the others, and these."""
+        """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
         alike: dict[tuple[int, str | None], list[Member]] = {}
         for member in self.members:
             alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)

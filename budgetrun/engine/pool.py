@@ -11,7 +11,7 @@ from budgetrun.kernels import Kernel, Rows, product, squares
 
 
 class Pool:
-    """Slots for examples. All examples of a block are stored; after the block, those that no learner holds are released.
+    """Slots for examples. A block's examples are all stored; after the block, those that no learner holds are released.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Pool:
         self._free = np.flatnonzero(~held[: self.used])[::-1]
 
     def with_round(self, t: int, slots: np.ndarray) -> np.ndarray:
-        """Return k(x_t, x_i) for round ``t`` of the block and the examples in ``slots``, shape (len(slots),), float64."""
+        """Return k(x_t, x_i) for round ``t`` of the block and the examples in ``slots``, float64."""
         assert self._by_round is not None
         return self._by_round[t].take(slots)
 

@@ -220,7 +220,7 @@ class _TriangularRows:
         return x
 
     def _pieces(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        """Return, for each panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
+        """Return, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
         pieces = []
         for start, panel in zip(range(0, self.size, _PANEL), self._panels, strict=True):
             stop = min(start + _PANEL, self.size)

@@ -102,7 +102,7 @@ class POMDR(BinaryLearner):
             f.add(weight)
         self.A += max(0.0, gain)
         into_ball(f, self.U)
-        f.lean(self.step)
+        f.set_hint_weight(self.step)
 
     def halve(self, f: Optimistic) -> None:
         """Give the weights of the younger half to the nearest ones of the older half, scale f to norm U, begin anew."""

@@ -117,7 +117,7 @@ def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
 def test_random_features_are_those_of_the_gaussian_kernel(name):
     learner = find(name)(features=10, step=0.1)
     with pytest.raises(
-        InputError, match=r"fogd: .* gaussian kernel, got linear: give it that kernel, or leave fogd out"
+        InputError, match=r"fogd: .* gaussian kernel, got linear: use the gaussian kernel, or leave fogd out"
     ):
         Group(kernels.Linear(), [learner])
 

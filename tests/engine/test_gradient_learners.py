@@ -23,13 +23,13 @@ KERNEL = Gaussian(gamma=0.5)
         (
             "bogd++",
             {"budget": 5, "step": 2.0, "regulariser": 0.5},
-            "step * regulariser must be below 1, or a round leaves nothing of the weights, and is 1; "
+            "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
             "with step=2 write a regulariser below 0.5",
         ),
         (
             "fogd",
             {"features": 7, "step": 1.0, "counting": "features"},
-            "features must be even with counting=features, a cosine and a sine each, got 7",
+            "features must be even with counting=features (a cosine and a sine per frequency), got 7",
         ),
         ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),
         ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
