@@ -162,7 +162,10 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
     for hierarchy, sentence in [
         ("(0 1) (2 3 4)", "hierarchy has the label 4, which is not among the classes [0, 1, 2, 3]"),
         ("(0 1) 2", "hierarchy lacks the class 3: it must contain each of [0, 1, 2, 3]"),
-        ("(0 1) (2 3", "hierarchy must be labels in groups, such as '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' leaves one open"),
+        (
+            "(0 1) (2 3",
+            "hierarchy must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' has an unmatched '('",
+        ),
     ]:
         with pytest.raises(ValueError, match=re.escape(sentence)):
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)

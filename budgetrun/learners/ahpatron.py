@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ahpatron(BinaryLearner):
-    """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the support set.
+    """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the examples.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Ahpatron(BinaryLearner):
         B, the most support examples between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
         B >= 16.
     epsilon : float in (0, 1)
-        Examples with a margin below 1 - epsilon are added. The mistake bound of Theorem 4 needs epsilon > 3 U / sqrt(B).
+        Examples with a margin below 1 - epsilon are added. Theorem 4 needs epsilon > 3 U / sqrt(B).
     U : float, > 0, or None
         The bound on ||f||; None means sqrt(B) / 2, as in the authors' runs.
     step : float, > 0, or None
@@ -47,9 +47,9 @@ class Ahpatron(BinaryLearner):
 
     Notes
     -----
-    O(B d) per round, and O(B^2 d + B^3) per halving; at most one in B / 2 updates is a halving (Lemma 1). Among examples
-    with equal weights the older ones are kept. The paper does not say so, but its Table 3 does: keeping the younger ones
-    gives 17% more margin updates on w8a than published, keeping the older ones 1% fewer.
+    O(B d) per round, and O(B^2 d + B^3) per halving; at most one in B / 2 updates is a halving (Lemma 1). Among
+    examples with equal weights the older ones are kept. The paper does not say so, but its Table 3 agrees with it:
+    keeping the younger ones gives 17% more margin updates on w8a than published, keeping the older ones 1% fewer.
 
     References
     ----------

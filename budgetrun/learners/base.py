@@ -18,8 +18,8 @@ class Learner(ABC):
     """An online learner: the update rule of its paper, and the rounds on which it acts.
 
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
-    learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only arguments of ``__init__``,
-    annotated with the types (`budgetrun.params`) that configs are checked against.
+    learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
+    arguments of ``__init__``, annotated with the types (`budgetrun.params`) that configs are checked against.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class BinaryLearner(Learner):
         return self.form(pool)
 
     def margins(self, f: Any, t: int) -> float | np.ndarray:
-        """Return the margins below which the learner acts, for the block's rounds from ``t`` on: shape (b - t,), or one."""
+        """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one."""
         return self.margin
 
     @abstractmethod
@@ -118,9 +118,9 @@ class MulticlassLearner(Learner):
     Attributes
     ----------
     costs : ndarray, shape (m, m), or None
-        The cost of predicting the column's class for an example of the row's class. With costs, the margin of a round is
-        1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r. None means 1 for every r: then the margin
-        is the lead.
+        The cost of predicting the column's class for an example of the row's class. With costs, the margin of a round
+        is 1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r. None means 1 for every r: then the
+        margin is the lead.
     """
 
     multiclass = True
@@ -132,7 +132,7 @@ class MulticlassLearner(Learner):
         return MulticlassExpansion(pool, n_classes)
 
     def margins(self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray) -> float | np.ndarray:
-        """Return the margins below which the learner acts, for the block's rounds from ``t`` on: shape (b - t,), or one.
+        """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one.
 
         ``true`` and ``rivals``, shape (b - t,), are the classes of these rounds and their rivals.
         """

@@ -1,4 +1,4 @@
-"""The Perceptron in its kernel form, for two classes and for several."""
+"""The kernel Perceptron, binary and multiclass."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 
 
 class Perceptron(BinaryLearner):
-    """Add every example that was misclassified, with its label as weight.
+    """Add every misclassified example, with its label as weight.
 
     Attributes
     ----------
     budget : None
-        The support set grows by one with every mistake.
+        Every mistake adds a support example.
 
     Notes
     -----
-    O(M_t d) a round. M <= ||g||^2 + 2 sum of g's hinge losses, for any g, if k(x, x) <= 1 (Theorem 1 of the source).
+    O(M_t d) per round. M <= ||g||^2 + 2 sum of the hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of the
+    source).
 
     References
     ----------
@@ -49,7 +50,7 @@ class MulticlassPerceptron(MulticlassLearner):
 
     Notes
     -----
-    O((M_t + m) d) a round.
+    O((M_t + m) d) per round.
 
     References
     ----------

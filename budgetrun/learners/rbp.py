@@ -1,4 +1,4 @@
-"""The Randomized Budget Perceptron, which the Forgetron paper calls CG."""
+"""The Randomized Budget Perceptron, called CG in the Forgetron paper."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from budgetrun.params import Budget, Seed
 
 
 class RBP(BinaryLearner):
-    """The Perceptron; when a mistake finds the budget spent, a random example leaves before the new one enters.
+    """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw an eviction, an index into the
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
 
     Notes
     -----
-    O(B d) a round. The mistake bound holds in expectation over the draws.
+    O(B d) per round. The mistake bound holds in expectation over the draws.
 
     References
     ----------
@@ -57,19 +57,19 @@ class RBP(BinaryLearner):
 
 
 class MulticlassRBP(MulticlassLearner):
-    """The multiclass Perceptron; when a mistake finds the budget spent, a random example leaves all classes first.
+    """The multiclass Perceptron; on a mistake with a full budget, first remove a random example from all classes.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw an eviction, an index into the
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
 
     Notes
     -----
-    O(B (d + m)) a round.
+    O(B (d + m)) per round.
 
     References
     ----------

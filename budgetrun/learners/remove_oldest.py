@@ -8,16 +8,16 @@ from budgetrun.params import Budget
 
 
 class RemoveOldest(BinaryLearner):
-    """The Perceptron; past the budget, the oldest example leaves.
+    """The Perceptron; past the budget, remove the oldest example.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
 
     Notes
     -----
-    O(B d) a round. It has no mistake bound (Corollary 1 of the source depends on the run).
+    O(B d) per round. There is no mistake bound (Corollary 1 of the source depends on the run).
 
     References
     ----------

@@ -302,18 +302,18 @@ def test_without_a_regulariser_and_a_ball_it_removes_the_oldest():
     [
         (
             {"budget": 5},
-            "is 1.06439; with budget=5 and step=0.03125 write a larger budget or a regulariser below 32",
+            "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32",
         ),
         (
             {"budget": 100, "radius": 0.05},
-            "is 3.125; with budget=100 and step=0.03125 write a larger radius or a regulariser below 32",
+            "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32",
         ),
-        ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "is 1; with budget=100 and step=0.5 write a regulariser "),
-        ({"budget": 100, "radius": 1e-200}, "is inf; with budget=100"),
+        ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "got 1; with budget=100 and step=0.5 use a regulariser "),
+        ({"budget": 100, "radius": 1e-200}, "got inf; with budget=100"),
     ],
 )
 def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
-    begins = "step * regulariser must be below 1, or a mistake leaves nothing of the weights before it, and "
+    begins = "step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
     with pytest.raises(ValueError, match=f"^{re.escape(begins + sentence)}"):
         SimplifiedForgetron(**given)
 
@@ -321,5 +321,5 @@ def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
 def test_six_is_the_least_budget_with_the_defaults():
     assert 0 < SimplifiedForgetron(budget=6).factor < 0.1
     for budget in range(1, 6):
-        with pytest.raises(ValueError, match="write a larger budget"):
+        with pytest.raises(ValueError, match="use a larger budget"):
             SimplifiedForgetron(budget=budget)
