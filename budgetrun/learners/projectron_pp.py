@@ -103,8 +103,8 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
     hierarchy : str or None
         Groups of related labels, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``; groups can contain groups. The kernel between (x, y)
         and (x', y') is then k(x, x') K(y, y'), where K(y, y') is the common fraction of the paths from the root, and
-        the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None means unrelated classes:
-        K is the Kronecker delta.
+        the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None means unrelated
+        classes: K is the Kronecker delta.
 
     Attributes
     ----------

@@ -37,9 +37,9 @@ class SimplifiedForgetron(BinaryLearner):
     |c_i| <= (1 - eta lambda)^B holds as stated. The smallest weight is that of the oldest example, which has been
     shrunk most often; if lambda is 0, all weights can be equal, and the oldest is removed.
 
-    If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2). With the defaults this
-    is below (U / 2)^2 / 6 for every B, so the projection never acts. As long as it does not, predictions depend only on
-    B and eta lambda.
+    If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2). With the defaults
+    this is below (U / 2)^2 / 6 for every B, so the projection never acts. As long as it does not, predictions depend
+    only on B and eta lambda.
 
     References
     ----------

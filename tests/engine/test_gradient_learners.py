@@ -1,4 +1,4 @@
-"""What holds of the gradient learners and POMDR beyond their references."""
+"""Properties of the gradient learners and POMDR that their references do not cover."""
 
 import pickle
 import re
@@ -70,7 +70,7 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
 
 @pytest.mark.parametrize("block_size", [1, 7, 256])
 def test_nogd_as_the_program_of_2024_reads_it(block_size):
-    """No eigenvalues are equal on this stream: else their eigenvectors, and so this reading, would be anybody's."""
+    """No two eigenvalues are equal on this stream; otherwise the eigenvectors would not be determined."""
     X, y = random_stream(T=300)
     learner = find("nogd")(budget=40, step=0.4, reading="program")
     group = Group(KERNEL, [learner])
@@ -116,7 +116,7 @@ def test_nystroem_features_of_full_rank_lose_nothing():
         group.feed(X[t : t + 1], y[None, t : t + 1])
         if group.members[0].hypothesis.size == 30:
             break
-    # Gradient descent without a removal so far, beside the one that has just gone over to features.
+    # Compare gradient descent before any removal with the learner that has just switched to features.
     one, other = (member.hypothesis for member in group.members)
     assert one.approximated
     np.testing.assert_allclose(one.score(X), other.score(X), atol=1e-6)

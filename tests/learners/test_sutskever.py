@@ -1,4 +1,4 @@
-"""Beyond the common tests: the two algorithms of Sutskever (2009) on long streams, and what the paper says of them."""
+"""The two algorithms of Sutskever (2009) on long streams, and the statements of the paper about them."""
 
 import math
 import os
@@ -145,7 +145,7 @@ def test_the_projection_lands_on_the_sphere():
 
 @pytest.mark.parametrize("budget", [20, 100])
 def test_modified_rbp_is_drawn_to_half_its_radius(budget):
-    """What a mistake adds to ||w||^2 on average: at most 2 eta^2 - 2 ||w||^2 / B."""
+    """On average a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2."""
     X, y = random_stream(T=3000, seed=8)
     learner, limit = ModifiedRBP(budget=budget, seed=3), budget / 16**2
     squares = np.array([norm**2 for _, norm, _ in looked_at(learner, X, y)])
@@ -180,7 +180,7 @@ def test_simplified_forgetron_stays_below_that_norm(budget):
     assert max(norms) <= largest_norm(budget)[0]
 
 
-# -- what leaves -----------------------------------------------------------------------------------------------------
+# -- removals --------------------------------------------------------------------------------------------------------
 
 
 def held_on_orthogonal_examples(learner, T):

@@ -1,4 +1,4 @@
-"""What the transliterations share: kernel values by their definition, and f(x) = sum_i alpha_i k(x_i, x)."""
+"""Functions that the references share: kernel values by definition, and f(x) = sum_i alpha_i k(x_i, x)."""
 
 import math
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ class Trace:
 
 
 def value(alpha, X, x, k):
-    """f(x), for alpha = {i: weight}; summed exactly, so that what cancels on paper cancels here."""
+    """f(x), for alpha = {i: weight}; an exact sum, so that terms that cancel on paper cancel here."""
     return math.fsum(a * k(X[i], x) for i, a in alpha.items())
 
 
 def rounded_value(alpha, X, x, k):
-    """f(x) for weights that are not exact: a sum whose terms cancel but for rounding is 0."""
+    """f(x) for weights that are not exact: a sum whose terms cancel except for rounding is 0."""
     terms = [a * k(X[i], x) for i, a in alpha.items()]
     total = math.fsum(terms)
     return 0.0 if abs(total) <= 1e-9 * math.fsum(map(abs, terms)) else total
@@ -50,7 +50,7 @@ def is_mistake(y, score, tie):
 
 
 def first_smallest(values):
-    """The first index of the least value; values that differ by rounding only count as equal."""
+    """The first index of the smallest value; values that differ only by rounding count as equal."""
     least = min(values)
     return next(i for i, v in enumerate(values) if v <= least + 1e-9)
 
