@@ -54,7 +54,7 @@ class Hypothesis(ABC):
         self._pool = pool
         self._round = 0
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -99,7 +99,7 @@ class Hypothesis(ABC):
         """The tolerance of rules: values that differ by less than this count as equal."""
         return 1e-9 if self._pool.dtype == np.float64 else 1e-4
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     @property
     def rounds(self) -> np.ndarray:

@@ -51,7 +51,7 @@ class Decaying(BinaryHypothesis):
         self._powers = np.empty(0)
         self._values = np.empty((0, 0), dtype=pool.dtype)
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -66,7 +66,7 @@ class Decaying(BinaryHypothesis):
     def coef(self) -> np.ndarray:
         return self._weights[: self._size]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, in a new place."""
@@ -109,7 +109,7 @@ class Decaying(BinaryHypothesis):
         self._values[place] = self._pool.block[slot]
         return self._values[place]
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def at(self, t: int, mistaken: bool) -> None:
         super().at(t, mistaken)

@@ -82,7 +82,7 @@ class Expansion(BinaryHypothesis):
         if track == "all":
             self._pairs = np.empty((0, 0), dtype=pool.dtype)
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -127,7 +127,7 @@ class Expansion(BinaryHypothesis):
         """Return the first index of the smallest value; values that differ only by rounding count as equal."""
         return int((values <= values.min() + self.rounding).argmax())
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
@@ -211,7 +211,7 @@ class Expansion(BinaryHypothesis):
         self._mass = float(np.abs(weights).sum())
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
         """Copy another expansion in the middle of a block, and compute what this one tracks in addition.

@@ -119,7 +119,7 @@ class MulticlassExpansion(MulticlassHypothesis):
     def coef(self) -> np.ndarray:
         return self._coef[:, : self._size]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, y: int, rival: int, weight: float) -> None:
         """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the current round."""
@@ -149,7 +149,7 @@ class MulticlassExpansion(MulticlassHypothesis):
         self._coef[:, i : n - 1] = self._coef[:, i + 1 : n]
         self._size = n - 1
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         held = [np.flatnonzero(row) for row in self.coef]

@@ -86,7 +86,7 @@ class MulticlassProjected(MulticlassHypothesis):
         self._slots = np.empty(0, dtype=np.intp)
         self._gaps = np.empty((0, self.n_classes))
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -120,7 +120,7 @@ class MulticlassProjected(MulticlassHypothesis):
         """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 of the same rounds and pairs of labels."""
         return self.squares_from(t)[: len(true)] * self._between(true, rivals)
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def project(self, y: int, rival: int, weight: float) -> None:
         """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the current round."""
@@ -139,7 +139,7 @@ class MulticlassProjected(MulticlassHypothesis):
         if held:
             self._slots = np.append(self._slots, self._pool.block_slots[self._round])
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return []

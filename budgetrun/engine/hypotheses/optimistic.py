@@ -65,7 +65,7 @@ class Optimistic(Expansion):
         self._factor: Any = None
         self._shares: np.ndarray | None = None
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def hint(self) -> float:
@@ -94,7 +94,7 @@ class Optimistic(Expansion):
         values = self._projection() @ np.concatenate(parts, axis=1)
         return float(values @ self._labels[first:last]) / (last - first)
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def set_hint_weight(self, hint_weight: float) -> None:
         """From the next round on, predict with f + hint_weight * hint."""
@@ -123,7 +123,7 @@ class Optimistic(Expansion):
         norm_sq = self.norm_sq + weight * (2 * self.current + weight * self.projected_square)
         self.keep(np.arange(self.size), self.coef + weight * self._projection(), norm_sq)
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self, sums: np.ndarray) -> None:
         super().begin_block(sums)

@@ -57,7 +57,7 @@ class Projected(BinaryHypothesis):
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -83,7 +83,7 @@ class Projected(BinaryHypothesis):
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
         return self._residuals[t:]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not lie in the span."""
@@ -123,7 +123,7 @@ class Projected(BinaryHypothesis):
         self._moved += (phi - 1) * self.current
         self._norm_sq *= phi * phi
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(self._slots[self._beside], self._weights[0])] if self._beside.any() else []
