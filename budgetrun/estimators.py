@@ -259,7 +259,7 @@ def _classes(y: np.ndarray, classes: Any, several: bool) -> np.ndarray:
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
     if len(found) < 2:
         raise ValueError(
-            f"y must have at least two classes, got only {found.tolist()}; "
+            f"y must have at least two classes, got one class, {found.tolist()}; "
             f"in partial_fit, give {'all' if several else 'both'} classes in the first call: classes=[...]"
         )
     return found

@@ -277,7 +277,7 @@ def test_bad_calls():
         budgetrun.ShrinkingPerceptron()
     with pytest.raises(NotFittedError):
         budgetrun.CKS().predict(X)
-    with pytest.raises(ValueError, match=r"y must have at least two classes, got only \[1.0\]; in partial_fit"):
+    with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         budgetrun.CKS().fit(X, np.arange(len(y)) % 3)

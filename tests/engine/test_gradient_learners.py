@@ -24,7 +24,7 @@ KERNEL = Gaussian(gamma=0.5)
             "bogd++",
             {"budget": 5, "step": 2.0, "regulariser": 0.5},
             "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
-            "with step=2 write a regulariser below 0.5",
+            "with step=2 use a regulariser below 0.5",
         ),
         (
             "fogd",
