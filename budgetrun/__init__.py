@@ -1,6 +1,6 @@
 """Online kernel learning under a memory budget.
 
-The learners are scikit-learn classifiers here: ``from budgetrun import Forgetron``. The command line is ``budgetrun``.
+Each learner is a scikit-learn classifier: ``from budgetrun import Forgetron``. The command line is ``budgetrun``.
 """
 
 from importlib import import_module
@@ -10,9 +10,17 @@ __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    # Only who asks for a classifier waits for scikit-learn; classes have capitals, modules do not.
-    if name[:1].isupper():
-        classifiers = import_module("budgetrun.estimators").CLASSIFIERS
-        if name in classifiers:
-            return classifiers[name]
+    # Importing scikit-learn takes a second: do it only for a classifier, whose name begins with a capital.
+    if name == "__all__":
+        return sorted(_classifiers())
+    if name[:1].isupper() and name in _classifiers():
+        return _classifiers()[name]
     raise AttributeError(f"module 'budgetrun' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_classifiers()})
+
+
+def _classifiers() -> dict[str, Any]:
+    return import_module("budgetrun.estimators").CLASSIFIERS

@@ -1,8 +1,7 @@
 """The learners as scikit-learn classifiers, on the same engine.
 
-There is one class for every name in `budgetrun.learners`, made from that learner's own parameters; a new learner has
-its classifier at once. Where the name has a learner of several classes too, the classifier takes whichever of the two
-the labels ask for.
+Each name in `budgetrun.learners` has one classifier, generated from the learner's parameters; a new learner needs no
+code here. If the name also has a multiclass learner, the classifier uses it when the labels have more than two classes.
 """
 
 from __future__ import annotations
@@ -23,80 +22,84 @@ from budgetrun.config.problems import ValueType
 from budgetrun.engine import Group
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
+from budgetrun.registry import parameters
+
+# Learners by variant; None if the name has only one.
+Variants = dict[str | None, type[Any]]
 
 _COMMON = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
 _COMMON |= {"dtype": "float64"}
 _AVERAGED_PAGE = """
     averaged : bool
-        Scores and predictions are those of the mean of the hypotheses of all rounds, the online-to-batch conversion,
-        instead of the last hypothesis. It may be changed after fitting.
+        Predict with the mean of the hypotheses of all rounds (online-to-batch conversion) instead of the last
+        hypothesis. It can be changed after fitting.
 """
 _COMMON_PAGE = """
     kernel : {"gaussian", "polynomial", "linear"}
-        Gaussian by default.
+        The kernel; "gaussian" by default.
     gamma : float > 0, or None
-        Of the gaussian kernel, exp(-gamma ||a - b||^2), or the polynomial one; None stands for 1.
+        Parameter of the gaussian kernel, exp(-gamma ||a - b||^2), and of the polynomial kernel; None means 1.
     sigma : float > 0, or None
-        Instead of gamma, for the gaussian kernel: gamma = 1 / (2 sigma^2).
+        Alternative to gamma for the gaussian kernel: gamma = 1 / (2 sigma^2).
     degree : int, >= 1
     coef0 : float, >= 0
-        Of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+        Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
     tie : {"mistake", "positive"}
-        A score of exactly 0 in training is a mistake (default), or predicts the second class. `predict` gives the
-        second class for it in any case.
+        In training, a score of exactly 0 is a mistake (default), or predicts the second class. `predict` always
+        returns the second class for it.
         With more than two classes only "mistake" is possible.
     dtype : {"float64", "float32"}
-        Of kernel values and scores.
+        Type of kernel values and scores.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     n_features_in_ : int
     support_set_ : ndarray or csr_array, shape (n_support, n_features)
-        The examples held, oldest first.
+        The support examples, oldest first.
     weights_ : ndarray, shape (n_support,)
-        Their weights in the last hypothesis; f(x) = sum of weights_ times kernel values.
-        With more than two classes: shape (n_classes, n_support); with a hierarchy, of pairs of example and label.
+        The weights of the support examples in the last hypothesis; f(x) = sum of weights_ times kernel values.
+        With more than two classes: shape (n_classes, n_support); with a hierarchy, weights of (example, class) pairs.
     n_rounds_, mistakes_ : int
-        Rounds seen, and mistakes made on them, each predicted before its label was seen.
+        The rounds so far, and the mistakes on them. Each label is predicted before it is seen.
     online_error_ : float
         mistakes_ / n_rounds_.
 """
 
 
 class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An online learner as a classifier; see its subclasses, one for each learner.
+    """An online learner as a classifier; each learner has its own subclass.
 
-    `fit` starts anew and passes once over its data, in their order; `partial_fit` goes on. Both give exactly what the
-    learner gives example by example, whatever the sizes of the calls. Memory is that of the support set, however
-    long the stream.
+    `fit` forgets earlier data and makes one pass over its data, in their order; `partial_fit` continues. The result is
+    exactly that of the learner fed example by example, however the data are divided into calls. Memory depends on the
+    size of the support set, not on the length of the stream.
     """
 
-    _learners: dict[str | None, type[Learner]]
-    _several: dict[str | None, type[Learner]]
+    _learners: Variants
+    _several: Variants
 
     def fit(self, X: Any, y: Any) -> BudgetClassifier:
-        """Forget everything, and pass once over the data in their order.
+        """Forget earlier data and make one pass over these, in their order.
 
         Parameters
         ----------
         X : array_like or sparse, shape (n, d)
         y : array_like, shape (n,)
-            Two classes, or more for a learner that takes them.
+            Two classes, or more if the learner is also multiclass.
         """
         for name in ("classes_", "_group"):
             self.__dict__.pop(name, None)
         return self._pass(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> BudgetClassifier:
-        """Go on with more rounds.
+        """Continue with more rounds.
 
         Parameters
         ----------
         X : array_like or sparse, shape (n, d), n >= 1
         y : array_like, shape (n,)
         classes : array_like, shape (n_classes,), or None
-            All classes; needed in the first call, unless its labels hold them all.
+            All classes; required in the first call, unless its labels include every class.
         """
         return self._pass(X, y, classes)
 
@@ -106,7 +109,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         Returns
         -------
         ndarray, shape (n,) or (n, n_classes)
-            Of two classes, positive for the second; of more, a column a class, of which the largest is predicted.
+            Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
         f, averaged = self._member.hypothesis, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
@@ -165,7 +168,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y)
         labels = codes if len(self.classes_) > 2 else 2 * codes - 1
-        # Few examples held: small blocks, or the block's products with itself would outweigh all else.
+        # With a small support set, most of the time would go into the kernel values within a large block.
         budget = self._member.learner.budget
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
         for start in range(0, len(labels), block):
@@ -194,8 +197,8 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return variants[variant]
 
     def _chosen(self, given: dict[str, Any], learner: type[Learner], several: bool) -> dict[str, Any]:
-        """Return the learner's own parameters among those given, checked; None leaves a parameter to the learner."""
-        wanted = learners.parameters(learner)
+        """Return the given parameters that the learner has, checked; None means the learner's default."""
+        wanted = parameters(learner)
         chosen = {}
         for name, default in _parameters([*self._learners.values(), *self._several.values()]).items():
             if given[name] is None:
@@ -205,15 +208,15 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                     continue
                 kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
                 of = "more than two classes" if several else "two classes"
-                raise ValueError(f"{name} is no parameter of {kind} for {of}: leave it out, got {given[name]!r}")
+                raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
             _check(name, given[name], wanted[name].annotation)
             chosen[name] = given[name]
         return chosen
 
 
-# What is the same for every learner: the values it may have.
+# The allowed values of the parameters that all classifiers share.
 _CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
-# Rows scored at a time: a block of kernel values of moderate size whatever is asked.
+# Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
 
 
@@ -222,11 +225,11 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     if given["kernel"] not in known:
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
-    signature = inspect.signature(kernel.__init__, eval_str=True).parameters
-    chosen = {name: given[name] for name in signature if given.get(name) is not None}
+    wanted = parameters(kernel)
+    chosen = {name: given[name] for name in wanted if given.get(name) is not None}
     for name, value in chosen.items():
-        _check(name, value, signature[name].annotation)
-    if "sigma" in signature and not {"gamma", "sigma"} & set(chosen):
+        _check(name, value, wanted[name].annotation)
+    if "sigma" in wanted and not {"gamma", "sigma"} & set(chosen):
         chosen["gamma"] = 1.0
     return kernel(**chosen)
 
@@ -256,8 +259,8 @@ def _classes(y: np.ndarray, classes: Any, several: bool) -> np.ndarray:
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
     if len(found) < 2:
         raise ValueError(
-            f"y has one class only ({found.tolist()}) and two are needed; "
-            f"in partial_fit, name {'all' if several else 'both'} in the first call with classes=[...]"
+            f"y must have at least two classes, got one class, {found.tolist()}; "
+            f"in partial_fit, give {'all' if several else 'both'} classes in the first call: classes=[...]"
         )
     return found
 
@@ -268,10 +271,10 @@ def _by_position(hierarchy: str, classes: np.ndarray) -> str:
     named = [label for label, _ in parse(hierarchy)]
     for label in named:
         if label not in position:
-            raise ValueError(f"hierarchy has the label {label}, which is none of the classes {classes.tolist()}")
+            raise ValueError(f"hierarchy has the label {label}, which is not among the classes {classes.tolist()}")
     for label in position:
         if label not in named:
-            raise ValueError(f"hierarchy lacks the class {label}: it must have every one of {classes.tolist()}")
+            raise ValueError(f"hierarchy lacks the class {label}: it must contain each of {classes.tolist()}")
     return re.sub(r"[^\s()]+", lambda found: str(position[found[0]]), hierarchy)
 
 
@@ -280,24 +283,22 @@ def _written(label: Any) -> str:
 
 
 def _parameters(among: Sequence[type[Learner]]) -> dict[str, Any]:
-    """Return what the learners of one name take, each with its default: None if that depends on the learner."""
-    pages = [learners.parameters(learner) for learner in among]
+    """Return the parameters of the learners of one name with their defaults: None if the learners' defaults differ."""
+    found = [parameters(learner) for learner in among]
     defaults: dict[str, Any] = {}
-    for name in dict.fromkeys(name for page in pages for name in page):
-        own = [page[name].default if name in page else None for page in pages]
+    for name in dict.fromkeys(name for of_one in found for name in of_one):
+        own = [of_one[name].default if name in of_one else None for of_one in found]
         default = own[0] if all(d == own[0] for d in own) else None
         missing = inspect.Parameter.empty in own
         defaults[name] = _DEFAULTS.get(name, default) if missing else default
     return defaults
 
 
-# Where learners have none: scikit-learn wants every argument to have one.
+# Defaults of required parameters, because scikit-learn expects a default for every argument.
 _DEFAULTS = {"budget": 100, "eta": 0.1}
 
 
-def _make(
-    name: str, variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]]
-) -> type[BudgetClassifier]:
+def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassifier]:
     """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
     among = [*variants.values(), *several.values()]
     arguments: dict[str, Any] = {}
@@ -321,7 +322,7 @@ def _make(
         for key, value in (defaults | given).items():
             setattr(self, key, value)
 
-    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *signature]
     )
     title = next(iter(variants.values())).__name__ if None in variants else name.title().replace("_", "")
@@ -330,8 +331,8 @@ def _make(
     return type(title, (BudgetClassifier,), namespace)
 
 
-def _page(variants: dict[str | None, type[Learner]], several: dict[str | None, type[Learner]], averaged: bool) -> str:
-    """Return a classifier's docstring: the pages of its learners, with what is common put to their parameters."""
+def _page(variants: Variants, several: Variants, averaged: bool) -> str:
+    """Return a classifier's docstring: its learners' rules and parameters, then those that all classifiers share."""
     pages = [inspect.getdoc(learner) or "" for learner in (*variants.values(), *several.values())]
     summaries = [page.partition("\n")[0] for page in pages]
     lines = [summaries[0] if None in variants else "A family of learners; choose one with ``variant``.", ""]

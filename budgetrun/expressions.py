@@ -1,4 +1,4 @@
-"""Arithmetic typed in a config, such as ``1 - 1 / (m + 1)``: numbers, names and a few functions, nothing else."""
+"""Arithmetic formulas in configs, e.g. ``1 - 1 / (m + 1)``: only numbers, names and a few functions."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Formula:
     ----------
     text : str
         The expression: numbers, ``+ - * / **``, parentheses, ``sqrt log exp min max round`` and the given names.
-        ``round`` gives the nearest whole number, the larger of two; ``min`` and ``max`` take two values or more.
+        ``round`` rounds to the nearest integer, halves up; ``min`` and ``max`` take two or more values.
     names : tuple of str
-        The variables that it may use.
+        The allowed variables.
 
     Raises
     ------
     ValueError
-        The text is no such expression.
+        The text is not such an expression.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Formula:
 
     @property
     def used(self) -> set[str]:
-        """The variables that occur in it."""
+        """The variables that occur in the expression."""
         names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
         return names & set(self.names)
 

@@ -1,12 +1,11 @@
 """Kernels, on dense or CSR rows.
 
-A kernel is a function of inner products. `left` and `right` put whatever else it needs (norms, offsets) into extra
-columns, so that one matrix product and one pass in place, `finish`, give a whole block of kernel values.
+A kernel is a function of inner products. `left` and `right` put norms and offsets into extra columns, so that one
+matrix product and one pass in place, `finish`, give a whole block of kernel values.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from budgetrun.params import Positive
+from budgetrun.registry import defined_in
 
 Rows: TypeAlias = np.ndarray | sp.csr_array
 Degree = Annotated[int, Field(ge=1)]
@@ -41,14 +41,14 @@ class Kernel(ABC):
 
     @abstractmethod
     def left(self, X: Rows, norms: np.ndarray) -> Rows:
-        """Return the rows to be stored for examples ``X``, shape (n, d): they begin with ``X`` itself.
+        """Return the rows to store for the examples ``X``, shape (n, d); the first d columns are ``X``.
 
         ``norms`` are their `squares`, shape (n,).
         """
 
     @abstractmethod
     def right(self, X: Rows, norms: np.ndarray) -> Rows:
-        """Return the rows to be multiplied with stored ones, for examples ``X``, shape (n, d), with their `squares`."""
+        """Return the rows to multiply with stored rows, for examples ``X``, shape (n, d), and their `squares`."""
 
     @abstractmethod
     def finish(self, products: np.ndarray) -> np.ndarray:
@@ -62,15 +62,15 @@ class Kernel(ABC):
     def row(self, X: Rows, x: Rows) -> np.ndarray:
         """Return k(a, x) for each row a of ``X``, shape (n,), float64, for one example ``x``, shape (1, d).
 
-        Each value depends on its own row alone, to the last bit, so that equal examples have equal values: a matrix
-        product does not promise that. It is what decides a round whose score is too close to call.
+        Each value depends on its own row only, so that equal examples have exactly equal values; a matrix product does
+        not guarantee that. These values decide rounds whose score is too close to the threshold.
         """
 
     @abstractmethod
     def magnitude(self, largest_square: float) -> float:
-        """Return how large the numbers may be that a kernel value is computed from.
+        """Return how large the numbers can be that a kernel value is computed from.
 
-        Times four unit roundoffs, it is about how far a value may be off.
+        The rounding error of a kernel value is at most about four unit roundoffs times this.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Gaussian(Kernel):
 
     @property
     def rate(self) -> float:
-        """The number that multiplies ||a - b||^2, whichever way it was given."""
+        """The factor of ||a - b||^2: gamma, or 1 / (2 sigma^2)."""
         if self.gamma is not None:
             return self.gamma
         assert self.sigma is not None
@@ -204,11 +204,11 @@ class Linear(Kernel):
 def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarray:
     """Return the dense matrix of inner products of rows, shape (rows of left, rows of right).
 
-    ``out`` is used where both are dense; a product of sparse rows makes its own result.
+    ``out`` is used if one of them is dense; a product of two sparse matrices allocates its result.
     """
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return np.matmul(left, right.T, out=out)
-    # A dense right side is several times faster as long as it stays small beside the result.
+    # A dense right side is several times faster, provided that it is small compared with the result.
     if right.shape[1] <= _DENSE_COLUMNS:
         return left @ np.ascontiguousarray(right.toarray().T)
     return (left @ right.T.tocsr()).toarray()
@@ -223,24 +223,24 @@ def squares(X: Rows) -> np.ndarray:
 
 
 def registry() -> dict[str, type[Kernel]]:
-    """Return every kernel of this module by its name."""
-    classes = inspect.getmembers(sys.modules[__name__], inspect.isclass)
-    return {c.name: c for _, c in classes if issubclass(c, Kernel) and not inspect.isabstract(c)}
+    """Return the kernels by name."""
+    found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated
+    return {kernel.name: kernel for kernel in found}
 
 
 def make(name: str, **parameters: Any) -> Kernel:
-    """Return the kernel of that name (`registry`) with these parameters."""
+    """Return the kernel of that name with these parameters."""
     return registry()[name](**parameters)
 
 
-# d x block of float64 stays below about 16 MB for a block of 256 rounds.
+# With at most this many columns, a dense block of 256 float64 rows takes at most 16 MB.
 _DENSE_COLUMNS = 8192
 
 
 def _dots(X: Rows, x: Rows) -> np.ndarray:
     if isinstance(X, np.ndarray) or isinstance(x, np.ndarray):
         return (X.astype(np.float64) * x).sum(axis=1)
-    # The rows of a CSR product are summed one after the other, in the order of the columns.
+    # A CSR product sums each row on its own, in the order of the columns.
     return np.asarray(X.astype(np.float64) @ x.toarray().ravel().astype(np.float64))
 
 

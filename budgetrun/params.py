@@ -1,4 +1,4 @@
-"""The types of parameters: what a config or a classifier may be given, declared once."""
+"""The types of parameters, for configs and classifiers: which values are allowed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 def _even(value: int) -> int:
     if value % 2:
-        raise ValueError(f"must be even, since half of it leaves at a time, got {value}")
+        raise ValueError(f"must be even, because halving removes half of it, got {value}")
     return value
 
 
@@ -20,7 +20,7 @@ Seed = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
-# Shares of a whole, by which ends they include.
+# Numbers between 0 and 1, with or without the ends.
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 ProperShare = Annotated[float, Field(gt=0, lt=1)]

@@ -3,6 +3,8 @@
 import inspect
 import pickle
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -40,6 +42,15 @@ def test_every_learner_has_a_classifier():
     assert budgetrun.Forgetron is CLASSIFIERS["Forgetron"]
 
 
+def test_the_package_lists_its_classifiers_but_imports_them_only_when_asked():
+    listed = {}
+    exec("from budgetrun import *", listed)
+    assert set(listed) - {"__builtins__"} == set(budgetrun.__all__) == set(CLASSIFIERS)
+    assert set(CLASSIFIERS) < set(dir(budgetrun))
+    program = "import sys, budgetrun; print(sorted({'numpy', 'sklearn', 'scipy'} & set(sys.modules)), end='')"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout == "[]"
+
+
 def coded_stream(T=150, n_classes=4, seed=3):
     """Examples around a centre for each class."""
     rng = np.random.default_rng(seed)
@@ -56,7 +67,7 @@ def test_check_estimator(name, given):
         warnings.simplefilter("ignore")
         checks = check_estimator(make(name, **given), on_fail=None)
     assert [(c["check_name"], c["exception"]) for c in checks if c["status"] == "failed"] == []
-    # The one exception: array libraries other than numpy.
+    # The only one that is skipped is for array libraries other than numpy.
     assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
 
 
@@ -74,14 +85,14 @@ def test_same_as_the_reference_however_the_stream_is_cut(case_id):
     for fitted in (whole, pieces):
         assert fitted.mistakes_ == sum(trace.mistakes)
         assert fitted.n_rounds_ == 150
-        # Where weights come out of a linear system, the two programs solve it differently.
+        # The two programs solve linear systems for weights differently.
         solved = learners.find(name, variant).form.averages
         np.testing.assert_allclose(fitted.weights_, trace.alpha[-1], rtol=1e-9, atol=1e-8 if solved else 1e-12)
         np.testing.assert_array_equal(fitted.support_set_, X[trace.active[-1]])
     k = kernel_expansion.gaussian(0.5)
     points = np.random.default_rng(5).normal(size=(7, 2))
     alpha = dict(zip(trace.active[-1], trace.alpha[-1], strict=True))
-    # Some hypotheses are more than a sum of kernel values with the support set.
+    # Some hypotheses are not kernel expansions over their support set.
     final = getattr(trace, "final", None)
     expected = [final(x) if final else kernel_expansion.value(alpha, X, x, k) for x in points]
     np.testing.assert_allclose(whole.decision_function(points), expected, atol=1e-9 if solved or final else 1e-12)
@@ -125,7 +136,7 @@ def test_averaged_is_the_mean_of_the_hypotheses_that_predicted(name, n_classes):
     for t in range(len(X)):
         model.partial_fit(X[t : t + 1], codes[t : t + 1], classes=range(n_classes))
         scores.append(model.decision_function(points))
-    # f_T has not predicted yet.
+    # The last hypothesis has not predicted yet.
     mean = np.mean(scores[:-1], axis=0)
     averaged = make(name, gamma=0.5, averaged=True).fit(X, codes)
     np.testing.assert_allclose(averaged.decision_function(points), mean, atol=1e-9)
@@ -138,7 +149,7 @@ def test_averaged_is_the_mean_of_the_hypotheses_that_predicted(name, n_classes):
 def test_hierarchy_goes_by_the_names_of_the_labels():
     X, codes = coded_stream()
     expected = budgetrun.ProjectronPlusPlus(hierarchy="(0 1) (2 3)").fit(X, codes).decision_function(X)
-    # In the order of the classes: text sorts "10" before "9".
+    # Classes are in ascending order, and text sorts "10" before "9".
     for labels, hierarchy in [
         (["10", "11", "8", "9"], "(8 9) (11 10)"),
         ([-1.0, 0.0, 2.0, 3.0], "(-1 0) (3 2)"),
@@ -149,9 +160,12 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
     apart = budgetrun.ProjectronPlusPlus().fit(X, codes).decision_function(X)
     assert np.abs(apart - expected).max() > 0.1
     for hierarchy, sentence in [
-        ("(0 1) (2 3 4)", "hierarchy has the label 4, which is none of the classes [0, 1, 2, 3]"),
-        ("(0 1) 2", "hierarchy lacks the class 3: it must have every one of [0, 1, 2, 3]"),
-        ("(0 1) (2 3", "hierarchy must be labels in groups, such as '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' leaves one open"),
+        ("(0 1) (2 3 4)", "hierarchy has the label 4, which is not among the classes [0, 1, 2, 3]"),
+        ("(0 1) 2", "hierarchy lacks the class 3: it must contain each of [0, 1, 2, 3]"),
+        (
+            "(0 1) (2 3",
+            "hierarchy must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' has an unmatched '('",
+        ),
     ]:
         with pytest.raises(ValueError, match=re.escape(sentence)):
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
@@ -226,9 +240,11 @@ def test_bad_parameters(given, sentence):
 def test_two_learners_under_one_name():
     X, y = random_stream()
     X4, codes = coded_stream()
-    with pytest.raises(ValueError, match=r"hierarchy is no parameter of projectron\+\+ for two classes: leave it out"):
+    sentence = r"hierarchy is not a parameter of projectron\+\+ for two classes: leave it out"
+    with pytest.raises(ValueError, match=sentence):
         budgetrun.ProjectronPlusPlus(hierarchy="(-1 1)").fit(X, y)
-    with pytest.raises(ValueError, match=r"test is no parameter of forgetron\(basic\) for two classes: leave it out"):
+    sentence = r"test is not a parameter of forgetron\(basic\) for two classes: leave it out"
+    with pytest.raises(ValueError, match=sentence):
         budgetrun.Forgetron(variant="basic", test="cumulative").fit(X, y)
     with pytest.raises(ValueError, match="tie must be mistake with more than two classes, got 'positive'"):
         budgetrun.Perceptron(tie="positive").fit(X4, codes)
@@ -240,12 +256,12 @@ def test_two_learners_under_one_name():
         budgetrun.ProjectronPlusPlus(eta=0).fit(X, y)
     with pytest.raises(ValueError, match=re.escape("C^2 + 2 (1 - alpha) B C must be 1")):
         budgetrun.ProjectedAlma(C=1.0).fit(X, y)
-    # The same object may learn two classes, and then more.
+    # The same object can be fitted to two classes and then to more.
     model = budgetrun.PassiveAggressive().fit(X, y)
     assert model.decision_function(X).shape == (len(X),)
     assert model.fit(X4, codes).decision_function(X4).shape == (len(X4), 4)
     assert model.weights_.shape == (4, len(model.support_set_))
-    # Classes that the stream has not shown yet.
+    # Classes that have not occurred yet.
     early = budgetrun.Projectron().partial_fit(X4[:1], codes[:1], classes=[7, *range(4)])
     assert early.decision_function(X4).shape == (len(X4), 5)
     with pytest.raises(ValueError, match=r"y has labels \[9\] that are not among the classes \[0, 1, 2, 3, 7\]"):
@@ -261,7 +277,7 @@ def test_bad_calls():
         budgetrun.ShrinkingPerceptron()
     with pytest.raises(NotFittedError):
         budgetrun.CKS().predict(X)
-    with pytest.raises(ValueError, match=r"one class only \(\[1.0\]\) and two are needed"):
+    with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         budgetrun.CKS().fit(X, np.arange(len(y)) % 3)

@@ -1,4 +1,4 @@
-"""The engine: learners over streams, a block at a time. It knows no algorithm by name."""
+"""The engine runs learners over streams, one block of rounds at a time. It knows no algorithm by name."""
 
 from budgetrun.engine.group import REVISION, Count, Group, run
 

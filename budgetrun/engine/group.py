@@ -1,8 +1,8 @@
-"""Many learners over one stream, a block of rounds at a time.
+"""Many learners over one stream, one block of rounds at a time.
 
-The scores of a whole block come from one product. A learner whose condition does not hold does nothing, so only the
-rounds at which it acts are visited, and each such visit corrects the scores of the rest of the block. What comes out is
-the online algorithm, round for round.
+One matrix product gives the scores of a whole block. A learner changes only on the rounds on which it acts, so only
+those are visited, and each update corrects the scores of the rest of the block. The result is exactly that of the
+online algorithm, round by round.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
-# Raised whenever outcomes change through the group or the pool; part of every learner's run ids.
+# Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
 
 
 @dataclass
 class Count:
-    """What was counted of a run.
+    """The counts of a run.
 
     Attributes
     ----------
     mistakes, updates : int
-        Rounds on which the prediction is wrong (see `Group` for ties); rounds on which the learner acted, mistakes
-        among them.
+        Rounds on which the prediction is wrong (see `Group` for ties); rounds on which the learner acted, including
+        mistakes.
     max_support : int
-        The most examples held between rounds.
+        The largest support set between rounds.
     seconds : float
-        The learner's own time, and its share of what it shared with others.
+        The time of the learner's own computations, plus its share of the computations for all learners.
     """
 
     mistakes: int = 0
@@ -54,13 +54,13 @@ class Count:
 
     @property
     def margin_updates(self) -> int:
-        """Updates on rounds that were no mistakes."""
+        """Updates on rounds that are not mistakes."""
         return self.updates - self.mistakes
 
 
 @dataclass(eq=False)
 class Member:
-    """A learner in a group, with its labels' row, its hypothesis and its counts; ``error`` once it has failed."""
+    """A learner of a group with its task, hypothesis and counts; ``error`` is set when it has failed."""
 
     index: int
     learner: Any
@@ -72,7 +72,7 @@ class Member:
 
 @dataclass(eq=False)
 class Trunk:
-    """One hypothesis for the learners of a task that still do the same as one another, largest budget first."""
+    """The hypothesis shared by learners of a task that have behaved identically so far, largest budget first."""
 
     task: int
     hypothesis: Expansion
@@ -80,30 +80,30 @@ class Trunk:
 
 
 class Group:
-    """Learners that read the same examples in the same order, each with labels of its own.
+    """Learners that read the same examples in the same order, with one or several rows of labels.
 
     Parameters
     ----------
     kernel : Kernel
     learners : sequence of BinaryRule, or of MulticlassRule
     tasks : sequence of int
-        For each learner, the row of the labels that it reads.
+        For each learner, the row of labels that it reads.
     n_classes : int, >= 2, or None
-        How many classes there are, for learners of several classes; None for those of two, with labels -1 and +1.
+        The number of classes, for multiclass learners; None for binary learners, with labels -1 and +1.
     tie : {"mistake", "positive"}
-        f(x) = 0 is a mistake, or predicts +1. Between several classes, a tie with the true one is a mistake.
+        f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is a mistake.
     dtype : {"float64", "float32"}
-        Of kernel values and scores. Weights, and scores too close to call, are float64 all the same.
+        Type of kernel values and scores. Weights, and scores too close to a threshold, are always float64.
     isolate : bool
-        A learner that fails is taken out, with its ``error``, and the others go on; otherwise `feed` raises.
+        If a learner fails, record its ``error`` and continue with the others; otherwise `feed` raises.
     watch : callable or None
         Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
 
     Notes
     -----
-    A score within rounding of the learner's threshold is computed again, example by example with an exact sum, before
-    it decides. So ties between equal examples are ties, and block sizes do not matter, unless the learner itself
-    amplifies rounding: on some long streams the self-tuned Forgetron does (docs/engine.md).
+    A score that is within rounding of the learner's threshold is computed again from exact sums before it decides. So
+    equal examples with opposite labels tie, and results do not depend on block sizes, unless the learner itself
+    amplifies rounding errors, as the self-tuned Forgetron does on some long streams (docs/engine.md).
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Group:
 
     @property
     def rounds(self) -> int:
-        """The rounds so far."""
+        """The number of rounds so far."""
         return self.pool.seen
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
@@ -144,7 +144,7 @@ class Group:
         X : ndarray or csr_array, shape (b, d), b >= 1
             The examples of the block.
         Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}
-            The labels, a row a task.
+            The labels, one row per task.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Group:
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
-        """Take members out of the group if what follows fails, or let the error through."""
+        """If the enclosed code fails, record the error and remove the members; without ``isolate``, let it pass."""
         try:
             yield
         except Exception as error:
@@ -206,7 +206,7 @@ class Group:
                 trunk.waiting.remove(member)
 
     def _sums(self, hypotheses: list[Any]) -> list[np.ndarray]:
-        """Return the values of every hypothesis's `terms` on the block, shape (its terms, b) each."""
+        """Return the values of each hypothesis's `terms` on the block, shape (number of terms, b)."""
         pool = self.pool
         terms = [h.terms() for h in hypotheses]
         flat = [term for of_one in terms for term in of_one]
@@ -226,7 +226,7 @@ class Group:
         return np.split(sums, np.cumsum([len(of_one) for of_one in terms])[:-1])
 
     def _play(self, member: Member, y: np.ndarray, t: int, first: int) -> None:
-        """Let the member act where its condition holds, from round ``t`` of the block on."""
+        """Update the member on every round of the block, from ``t`` on, on which it acts."""
         began = time.perf_counter()
         f, learner, count, watch, tie = member.hypothesis, member.learner, member.count, self.watch, self.tie
         update, next_act = learner.update, f.next_act
@@ -245,7 +245,7 @@ class Group:
         count.seconds += time.perf_counter() - began
 
     def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray, first: int) -> None:
-        """Play for all who wait, as one of them; each whose budget is full continues on a copy of its own."""
+        """Play the shared hypothesis; a member whose budget is full continues on a copy of its own."""
         began = time.perf_counter()
         f, t, apart = trunk.hypothesis, 0, 0.0
         while trunk.waiting and (act := f.next_act(y, t, trunk.waiting[0].learner, self.tie)) is not None:
@@ -287,10 +287,10 @@ class Group:
             held[trunk.hypothesis.slots] = True
         self.pool.release(held)
 
-    # -- the plan of who shares what -------------------------------------------------------------------------------
+    # -- sharing ---------------------------------------------------------------------------------------------------
 
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
-        """Put learners of a task that are alike until their budgets are full on one trunk; the others stand alone."""
+        """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
         alike: dict[tuple[int, str | None], list[Member]] = {}
         for member in self.members:
             alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
@@ -307,7 +307,7 @@ class Group:
         return sorted(alone, key=lambda m: (m.task, m.index)), trunks
 
 
-# Above this share of non-zero weights, one dense product beats a sparse one (measured; both give the same scores).
+# Above this fraction of non-zero weights a dense product is faster than a sparse one; both give the same scores.
 _DENSE = 0.08
 
 
@@ -331,9 +331,9 @@ def run(
         The examples, in the order of the rounds.
     y : array_like, shape (T,), in {-1, +1}, or {0, ..., n_classes - 1}
     n_classes : int, >= 2, or None
-        For a learner of several classes.
+        The number of classes, for a multiclass learner.
     block_size : int, >= 1
-        Rounds a block; it changes the time, and scores by rounding.
+        Rounds per block. It affects the running time, and scores only by rounding.
     tie : {"mistake", "positive"}
         f(x) = 0 is a mistake, or predicts +1.
     """

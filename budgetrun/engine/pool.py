@@ -1,4 +1,4 @@
-"""The examples that any learner of a group holds, each stored once, and their kernel values with the block in hand."""
+"""The examples that the learners of a group hold, each stored once, and their kernel values with the current block."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from budgetrun.kernels import Kernel, Rows, product, squares
 
 
 class Pool:
-    """Slots for examples. A block's examples are all admitted; after it, what no learner took is released.
+    """Slots for examples. A block's examples are all stored; after the block, those that no learner holds are released.
 
     Parameters
     ----------
     kernel : Kernel
     dtype : numpy dtype
-        float64 or float32, of the stored rows and of the kernel values.
+        float64 or float32: the type of stored rows and kernel values.
 
     Attributes
     ----------
     used : int
-        Every slot at or above it is free.
+        All slots from this number on are free.
     block : ndarray, shape (used, b)
-        Kernel values between every slot and the b rounds of the block in hand; rows of free slots have no meaning.
+        Kernel values between every slot and the b rounds of the current block; rows of free slots are meaningless.
     block_slots : ndarray of int, shape (b,)
-        Where the block's own examples are.
+        The slots of the block's own examples.
     rounds : ndarray of int64, shape (capacity,)
         The round at which a slot's example was seen, from 0.
     squares : ndarray of float64, shape (capacity,)
         k(x, x) of a slot's example.
     resolution : float
-        About how far a kernel value may be off through rounding.
+        The approximate rounding error of kernel values.
     seen : int
-        The rounds so far, the block in hand included.
+        The number of rounds so far, including the current block.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
@@ -48,7 +48,7 @@ class Pool:
         self.resolution = 0.0
         self.block = np.empty((0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
-        # The block's kernel values in the order of rounds, once a hypothesis needs them.
+        # `block` transposed, in float64, once a hypothesis needs it.
         self._by_round: np.ndarray | None = None
         self._n_features: int | None = None
         self._free = np.empty(0, dtype=np.intp)
@@ -79,7 +79,7 @@ class Pool:
         return self._by_round is not None
 
     def keep_rounds(self) -> None:
-        """Keep the kernel values of the blocks to come in the order of rounds as well, for `with_round`."""
+        """From the next block on, also keep kernel values by round, for `with_round`."""
         if self._by_round is None:
             self._by_round = np.empty((0, 0))
 
@@ -89,7 +89,7 @@ class Pool:
         Parameters
         ----------
         point : ndarray or csr_array, shape (1, d)
-            Like the stream, dense or sparse.
+            Dense or sparse, like the stream.
         t : int
         """
         point = point.astype(self.dtype, copy=False)
@@ -110,23 +110,23 @@ class Pool:
         return slot
 
     def release(self, held: np.ndarray) -> None:
-        """Free every slot but those marked in ``held``, a bool array of shape (used,)."""
+        """Free every slot except those marked in ``held``, a bool array of shape (used,)."""
         kept = np.flatnonzero(held)
         self.used = int(kept[-1]) + 1 if len(kept) else 0
         self._free = np.flatnonzero(~held[: self.used])[::-1]
 
     def with_round(self, t: int, slots: np.ndarray) -> np.ndarray:
-        """Return k(x_t, x_i) for round ``t`` of the block and those in ``slots``, shape (len(slots),), float64."""
+        """Return k(x_t, x_i) for round ``t`` of the block and the examples in ``slots``, float64."""
         assert self._by_round is not None
         return self._by_round[t].take(slots)
 
     def matrix(self, slots: np.ndarray) -> np.ndarray:
-        """Return the matrix of k(x_i, x_j) over ``slots``, computed afresh, shape (len(slots), len(slots))."""
+        """Compute the matrix of k(x_i, x_j) over ``slots``, shape (len(slots), len(slots))."""
         examples = self.examples(slots)
         return self.kernel.between(examples, examples)
 
     def exact(self, slots: np.ndarray, slot: int) -> np.ndarray:
-        """Return k(x_i, x) of the examples in ``slots`` with the one in ``slot``, as `Kernel.row` computes it."""
+        """Return k(x_i, x) between the examples in ``slots`` and the one in ``slot``, as `Kernel.row` computes it."""
         return self.kernel.row(self.examples(slots), self.examples(np.array([slot])))
 
     def examples(self, slots: np.ndarray) -> Rows:
@@ -135,7 +135,7 @@ class Pool:
         return self._rows[slots][:, : self._n_features]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        """Leave the current block out of pickles: it is not needed between blocks."""
         empty = np.empty((0, 0), dtype=self.dtype)
         by_round = None if self._by_round is None else np.empty((0, 0))
         return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
@@ -144,7 +144,7 @@ class Pool:
         self._largest_square = max(self._largest_square, float(norms.max()))
         limits = np.finfo(self.dtype)
         magnitude = self.kernel.magnitude(self._largest_square)
-        # The room left is for sums of kernel values.
+        # This leaves room for sums of kernel values.
         if not magnitude < 1e-20 * float(limits.max):
             raise FloatingPointError(
                 f"the {self.kernel} kernel overflows {self.dtype} on this data, "
@@ -153,7 +153,7 @@ class Pool:
         self.resolution = 2 * float(limits.eps) * magnitude
 
     def _take(self, b: int) -> np.ndarray:
-        """Return ``b`` free slots, growing the pool if it has fewer."""
+        """Take ``b`` free slots, growing the pool if necessary."""
         missing = b - len(self._free)
         if missing > 0:
             self._free = np.concatenate([np.arange(self.used + missing - 1, self.used - 1, -1), self._free])
@@ -179,7 +179,7 @@ class Pool:
             self._rows[slots] = left
             return
         old = self._rows if self._rows is not None else sp.csr_array((0, left.shape[1]), dtype=self.dtype)
-        source = np.full(self.used, old.shape[0] + left.shape[0])  # free slots take the empty row
+        source = np.full(self.used, old.shape[0] + left.shape[0])  # free slots get the empty row
         n = min(old.shape[0], self.used)
         source[:n] = np.arange(n)
         source[self._free] = old.shape[0] + left.shape[0]

@@ -1,4 +1,4 @@
-"""What the engine asks of a learner: when it acts, and what it then does to its hypothesis."""
+"""The interface of learners: on which rounds they act, and how they update their hypothesis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class BinaryRule(Protocol):
-    """A learner of two classes; see `budgetrun.learners.base.BinaryLearner`."""
+    """A binary learner; see `budgetrun.learners.base.BinaryLearner`."""
 
     budget: int | None
 
@@ -26,7 +26,7 @@ class BinaryRule(Protocol):
 
 
 class MulticlassRule(Protocol):
-    """A learner of several classes; see `budgetrun.learners.base.MulticlassLearner`."""
+    """A multiclass learner; see `budgetrun.learners.base.MulticlassLearner`."""
 
     budget: int | None
     costs: np.ndarray | None

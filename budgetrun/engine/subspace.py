@@ -1,4 +1,4 @@
-"""The span of kernel functions, and projections on it, a block of rounds at a time."""
+"""The span of kernel functions and projections on it, one block of rounds at a time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Subspace:
     """The span of n basis functions, in orthonormal coordinates: their Gram matrix is L L^T.
 
     A function phi has the coordinates z = L^-1 <basis, phi>; its projection P phi has the squared norm z . z, and
-    <P phi, P psi> = z_phi . z_psi. For the functions of a whole block the coordinates are one triangular solve, and
-    their products are one matrix product. What is projected or added within the block then costs a row of that.
-    Nothing is ever inverted or refreshed, and a basis function's row of L never changes.
+    <P phi, P psi> = z_phi . z_psi. For a whole block, one triangular solve gives the coordinates and one matrix product
+    the inner products; each projection or addition within the block then reads one row of them. No matrix is inverted,
+    and a basis function's row of L never changes.
 
     Attributes
     ----------
     size : int
         n.
     coordinates : ndarray, shape (size at the start of the block, J)
-        z of the block's functions, with respect to the basis as it was then.
+        z of the block's functions, with respect to the basis at the start of the block.
     fresh : ndarray, shape (basis functions added since, J)
-        Their further coordinates. A function of the block has none from before its own round on.
+        Their coordinates for the added basis functions; 0 for functions of earlier rounds than the added one.
     """
 
     def __init__(self) -> None:
@@ -42,12 +42,12 @@ class Subspace:
         return self._fresh[: self._n_fresh]
 
     def begin_block(self, values: np.ndarray) -> np.ndarray:
-        """Go to the functions of a new block.
+        """Begin a new block.
 
         Parameters
         ----------
         values : ndarray of float64, C-contiguous, shape (size, J)
-            The inner products of the basis with the block's functions. They are overwritten.
+            The inner products of the basis with the block's functions; overwritten.
 
         Returns
         -------
@@ -81,14 +81,14 @@ class Subspace:
         ----------
         j : int
         values : ndarray, shape (n,)
-            Its inner products with the last n functions of the block: those that are still to come.
+            Its inner products with the last n functions of the block, those of the rounds to come.
         distance : float, > 0
             ||phi_j - P phi_j||.
 
         Returns
         -------
         ndarray, shape (n,)
-            The new coordinate of these functions.
+            These functions' coordinates for the new basis function.
         """
         n, start = self._n_fresh, self._fresh.shape[1] - len(values)
         if n == len(self._fresh):
@@ -103,56 +103,56 @@ class Subspace:
         return row[start:]
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return the weights on the basis functions of the function with coordinates ``beta``, shape (size,)."""
+        """Return the weights, on the basis functions, of the function with coordinates ``beta``, shape (size,)."""
         return self._rows.solve_transposed(beta)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        """Leave the current block out of pickles: it is not needed between blocks."""
         empty = np.empty((0, 0))
         return self.__dict__ | {"coordinates": empty, "_products": None, "_fresh": empty, "_n_fresh": 0}
 
 
 class SpannedFunction:
-    """A function f in a subspace, and what the mean of all it ever was takes.
+    """A function f in a subspace, and its mean over the rounds.
 
-    Within a block f moves by multiples of the block's projected functions. Those are noted, and become coordinates
-    when they are asked for, at the latest when the block ends.
+    Within a block f changes by multiples of the block's projected functions. These multiples are recorded, and turned
+    into coordinates when the coordinates are needed, at the latest at the end of the block.
 
     Notes
     -----
-    The mean over T rounds is f - changes / T, where ``changes`` sums up every change of f, times the number of rounds
-    up to it; both are kept as coordinates.
+    The mean over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times the number
+    of rounds up to it. Both are stored as coordinates.
     """
 
     def __init__(self, subspace: Subspace) -> None:
         self._subspace = subspace
         # Row 0: f. Row 1: its changes.
         self._beta = np.zeros((2, 0))
-        # Of the block in hand, for both rows: the multiples of its functions, and of f as it began.
+        # For the current block and both rows: the multiples of its functions, and of f at its start.
         self._steps = np.zeros((2, 0))
         self._shares = [1.0, 0.0]
-        # By which the further coordinates differ from what these multiples come to: see `extend`.
+        # Corrections of the coordinates for basis functions added in this block; see `extend`.
         self._offsets = np.zeros((2, 0))
 
     def begin_block(self) -> np.ndarray:
-        """Go to the block that the subspace is at; return f's inner products with its functions, shape (J,)."""
+        """Begin the subspace's current block; return the inner products of f with its functions, shape (J,)."""
         coordinates = self._subspace.coordinates
         self._steps = np.zeros((2, coordinates.shape[1]))
         return self._beta[0] @ coordinates
 
     def step(self, j: int, weight: float, now: int) -> None:
-        """f += weight P phi_j, for function ``j`` of the block, in the round that is number ``now``, from 1."""
+        """f += weight P phi_j, for function ``j`` of the block, in round number ``now``, counted from 1."""
         self._steps[:, j] += weight, weight * now
 
     def extend(self) -> None:
-        """Follow the subspace, which has just got a basis function.
+        """Account for the basis function that was just added to the subspace.
 
-        Steps so far were along projections on the span as it was, and do not get the new coordinate.
+        Earlier steps were projections on the smaller span, so their new coordinate is 0.
         """
         self._offsets = np.append(self._offsets, -(self._steps @ self._subspace.fresh[-1])[:, None], axis=1)
 
     def scale(self, phi: float, now: int) -> None:
-        """f *= phi, in the round that is number ``now``, from 1."""
+        """f *= phi, in round number ``now``, counted from 1."""
         steps, shares = self._steps, self._shares
         shares[1] += now * (phi - 1) * shares[0]
         shares[0] *= phi
@@ -161,18 +161,18 @@ class SpannedFunction:
             moves[0] *= phi
 
     def end_block(self) -> None:
-        """Leave the block."""
+        """End the block."""
         self._beta = self._coordinates()
         self._steps = self._offsets = np.zeros((2, 0))
         self._shares = [1.0, 0.0]
 
     def products(self, j: int) -> np.ndarray:
-        """Return the products of f's coordinates with those of function ``j`` of the block; they sum to <f, phi_j>."""
+        """Return the products of the coordinates of f and of function ``j`` of the block; they sum to <f, phi_j>."""
         subspace = self._subspace
         return self._coordinates()[0] * np.concatenate([subspace.coordinates[:, j], subspace.fresh[:, j]])
 
     def weights(self, n_rounds: int | None = None) -> np.ndarray:
-        """Return the weights on the basis, shape (size,), of f or of its mean over ``n_rounds`` rounds."""
+        """Return the weights on the basis functions, shape (size,), of f or of its mean over ``n_rounds`` rounds."""
         f, changes = self._coordinates()
         return self._subspace.weights(f if n_rounds is None else f - changes / n_rounds)
 
@@ -186,7 +186,7 @@ class SpannedFunction:
 
 
 class _TriangularRows:
-    """A lower triangular matrix that grows by rows, in panels that are never copied: n^2 / 2 numbers."""
+    """A lower triangular matrix of n^2 / 2 numbers that grows by rows, in panels that are never copied."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -206,7 +206,7 @@ class _TriangularRows:
             here = B[start:stop]
             if start:
                 here -= left @ B[:start]
-            # In Fortran's eyes a C-contiguous array is its transpose: X L^T = B^T, with L^T the upper triangle.
+            # Fortran reads a C-contiguous array as its transpose: solve X L^T = B^T, where L^T is upper triangular.
             dtrsm(1.0, diagonal.T, here.T, side=1, lower=0, overwrite_b=1)
         return B
 
@@ -220,7 +220,7 @@ class _TriangularRows:
         return x
 
     def _pieces(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        """Return (first row, last row + 1, what is left of the diagonal block, that block) of each panel."""
+        """Return, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
         pieces = []
         for start, panel in zip(range(0, self.size, _PANEL), self._panels, strict=True):
             stop = min(start + _PANEL, self.size)
@@ -229,48 +229,48 @@ class _TriangularRows:
         return pieces
 
 
-# Rows a panel: enough for matrix products at full speed, few enough for the triangular rest not to matter.
+# Rows per panel: enough for fast matrix products, and few enough for the triangular solves to be a small part.
 _PANEL = 128
-# With more functions a block than this, their products are computed as they are needed, not all at once.
+# Above this many functions per block, inner products are computed one row at a time.
 _MOST_PRODUCTS = 4096
 
 
 def settle(residuals: np.ndarray, squares: np.ndarray, rounding: float, kernel: str) -> None:
-    """Set residuals to 0 that are 0 but for rounding, in place.
+    """Set residuals to 0, in place, that are 0 except for rounding.
 
     Parameters
     ----------
     residuals, squares : ndarray, of one shape
         ||phi - P phi||^2 and ||phi||^2 of some functions.
     rounding : float
-        How large a residual may be through rounding alone, in units of ||phi||^2.
+        The largest residual that counts as rounding, in units of ||phi||^2.
     kernel : str
-        For the message.
+        The kernel, for the error message.
 
     Raises
     ------
     FloatingPointError
-        A residual is below 0 by far.
+        A residual is clearly below 0.
     """
     if (residuals < -_IMPOSSIBLE * squares).any():
         raise _not_positive_definite(kernel)
     residuals[residuals <= rounding * squares] = 0.0
 
 
-# In units of ||phi||^2. A kernel that is not positive definite goes below by as much as it has.
+# A residual below minus this, in units of ||phi||^2, is no rounding error: the kernel is not positive definite.
 _IMPOSSIBLE = 0.05
 
 
 def negligible(terms: np.ndarray, rounding: float) -> float:
-    """Return how large a sum of these terms may be through rounding alone.
+    """Return the largest sum of these terms that counts as rounding.
 
-    The terms' own rounding counts little, unless they cancel; and weights that are 0 on paper have some, too.
+    The second part is for terms that are all 0 in exact arithmetic.
     """
     return rounding * float(np.abs(terms).sum()) + 1e-3 * rounding
 
 
 def refuse_impossible(pool: Pool) -> None:
-    """Refuse a kernel with k(x, x) <= 0 for an example of the block that has kernel values other than 0.
+    """Raise an error if an example of the block has k(x, x) <= 0 but other kernel values that are not 0.
 
     Raises
     ------
@@ -283,6 +283,6 @@ def refuse_impossible(pool: Pool) -> None:
 
 def _not_positive_definite(kernel: str) -> FloatingPointError:
     return FloatingPointError(
-        f"the {kernel} kernel is not positive definite on this data: an example lies nearer to the span of the others "
-        "than is possible; projections need a positive definite kernel"
+        f"the {kernel} kernel is not positive definite on this data: an example has a negative squared distance from "
+        "the span of the others; projections need a positive definite kernel"
     )

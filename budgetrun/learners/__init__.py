@@ -1,4 +1,4 @@
-"""The learners, found by file: whatever stands in this folder is read, and its learners are listed."""
+"""The learners, one file per algorithm. A file in this folder is found automatically."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["BinaryLearner", "Learner", "MulticlassLearner", "find", "parameters"
 
 @cache
 def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Any]]]:
-    """Return the learners of two classes, or of several, as ``{name: {variant: class}}``.
+    """Return the binary or the multiclass learners as ``{name: {variant: class}}``.
 
-    The variant is None where a name has only one.
+    The variant is None if the name has only one learner.
     """
     base: type[Learner] = MulticlassLearner if multiclass else BinaryLearner
     found: dict[str, dict[str | None, type[Any]]] = {}
@@ -25,12 +25,12 @@ def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Any]]]
 
 
 def find(name: str, variant: str | None = None, multiclass: bool = False) -> type[Any]:
-    """Return the learner of that name and variant; without a variant, the name's default one.
+    """Return the learner of that name and variant; without a variant, the default variant.
 
     Raises
     ------
     KeyError
-        No learner of two classes (or of several) has that name, or the name has no such variant.
+        No binary (or multiclass) learner has that name or that variant.
     """
     variants = registry(multiclass)[name]
     if variant is None and None not in variants:

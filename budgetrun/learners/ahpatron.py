@@ -1,4 +1,4 @@
-"""Ahpatron: AVP on a budget, by halving the support set and projecting what leaves."""
+"""Ahpatron: AVP on a budget, which halves the support set and projects the removed half."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 class Ahpatron(BinaryLearner):
-    """Learn every example whose margin is below 1 - epsilon; past the budget the half of least weight is projected.
+    """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the examples.
 
     Parameters
     ----------
     budget : int, even, >= 2
-        B, the most examples held between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
+        B, the most support examples between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
         B >= 16.
     epsilon : float in (0, 1)
-        What the margin may lack of 1. The mistake bounds need it above 3 U / sqrt(B) (Theorem 4).
+        Examples with a margin below 1 - epsilon are added. Theorem 4 needs epsilon > 3 U / sqrt(B).
     U : float, > 0, or None
-        The radius of the ball that f stays in; None for sqrt(B) / 2, as in the authors' runs.
+        The bound on ||f||; None means sqrt(B) / 2, as in the authors' runs.
     step : float, > 0, or None
-        lambda; None for U / sqrt(4 B), as in Theorem 6.
+        lambda, the weight of a new example; None means U / sqrt(4 B), as in Theorem 6.
     eta : float, > 0
-        The ridge of the projection, eq. (6).
+        The ridge regularisation of the projection, eq. (6).
     norm : {"kept", "shrunk"}
-        ||f|| after halving: as it was, c_t = ||f_t|| / U (Theorem 6; default), or 0.6 U (Theorem 4).
+        ||f|| after halving: unchanged, c_t = ||f_t|| / U (Theorem 6; default), or 0.6 U (Theorem 4).
     halving : {"largest", "program"}
-        Which half stays: the examples of the largest weights (default), as the paper says; or, as in the authors'
-        program, the oldest of those whose weight is not below the median, so that a heavier young one can leave.
+        Which half is kept: the examples with the largest weights (default), as in the paper; or, as in the authors'
+        program, the oldest of those whose weight is at least the median, even if a younger one has a larger weight.
 
     Attributes
     ----------
     halvings : int
-        How often the support set was halved: |J|.
+        |J|, the number of halvings.
     moved, furthest : float
-        The sum and the largest of the distances ||f - fbar|| that halvings moved f.
+        The sum and the maximum of ||f - fbar|| over the halvings.
 
     Notes
     -----
-    O(B d) a round, and O(B^2 d + B^3) for each halving, of which there is at most one in B / 2 updates (Lemma 1). Of
-    examples of the same weight the older ones stay. The paper's text leaves that open, but not its Table 3: if the
-    younger ones stay, w8a has 17% more margin updates than printed, and otherwise 1% fewer.
+    O(B d) per round, and O(B^2 d + B^3) per halving; at most one in B / 2 updates is a halving (Lemma 1). Among
+    examples with equal weights the older ones are kept. The paper does not say so, but its Table 3 agrees with it:
+    keeping the younger ones gives 17% more margin updates on w8a than published, keeping the older ones 1% fewer.
 
     References
     ----------
@@ -58,10 +58,14 @@ class Ahpatron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Ahpatron(budget=2, epsilon=0.5), Linear(), [[0.5], [0.5], [0.5], [0.5]], [1, 1, 1, 1]).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Ahpatron(budget=20, epsilon=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (35, 20)
     """
 
     budget: int
@@ -102,9 +106,9 @@ class Ahpatron(BinaryLearner):
         into_ball(f, self.U)
 
     def halve(self, f: Expansion) -> None:
-        """Keep the half of the support set with the largest weights, and project the other half on its span."""
+        """Keep one half of the support set, and project the other half on its span."""
         half = self.budget // 2
-        # Weights that are equal except for rounding are equal; of these the older stay, as the sort is stable.
+        # Weights that differ only by rounding are equal. The sort is stable, so the older of them are kept.
         sizes = np.round(np.abs(f.coef) / np.abs(f.coef).max(), 9)
         first = np.argsort(-sizes, kind="stable")
         if self.halving == "program":

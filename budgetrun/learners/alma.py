@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 class Alma(BinaryLearner):
-    """Learn every normalised example whose margin is not well above 0, in smaller and smaller steps; keep ||f|| <= 1.
+    """Add every normalised example whose margin is small, with decreasing steps, and keep ||f|| <= 1.
 
     Parameters
     ----------
     alpha : float in (0, 1]
-        1 - alpha is the share of the largest margin that is aimed at; 1 learns from mistakes only.
+        The learner aims at a fraction 1 - alpha of the largest possible margin; with 1 it learns from mistakes only.
     B : float, > 0, or None
-        The k-th update is made when the margin is at most (1 - alpha) B / sqrt(k); None for 1 / alpha.
+        The k-th update happens at a margin of at most (1 - alpha) B / sqrt(k); None means 1 / alpha.
     C : float, > 0
-        Its step is C / sqrt(k); sqrt(2) by default.
+        The step of the k-th update is C / sqrt(k); sqrt(2) by default.
 
     Attributes
     ----------
     k : int
-        1 + the updates so far.
+        1 + the number of updates so far.
 
     Notes
     -----
-    O(n d) a round for n support examples. An example with k(x, x) = 0 is its own normalised form.
+    O(n d) per round for n support examples. An example with k(x, x) = 0 is not normalised.
 
     References
     ----------
@@ -43,10 +43,14 @@ class Alma(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Alma(alpha=0.5), Linear(), [[2.0, 0.0], [0.6, 0.8]], [1, 1]).margin_updates
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Alma(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (33, 53)
     """
 
     name = "alma"
@@ -61,7 +65,7 @@ class Alma(BinaryLearner):
         return Expansion(pool, norm=True)
 
     def margins(self, f: BinaryHypothesis, t: int) -> np.ndarray:
-        # An example whose margin is the limit itself is learned as well.
+        # A margin equal to the limit is an update, too.
         limit = (1 - self.alpha) * self.B / math.sqrt(self.k)
         return np.nextafter(limit * lengths(f.squares_from(t)), np.inf)
 
@@ -72,10 +76,10 @@ class Alma(BinaryLearner):
 
 
 def length(square: float) -> float:
-    """Return what an example with this k(x, x) is divided by."""
+    """Return the norm that an example with this k(x, x) is divided by."""
     return math.sqrt(square) if square > 0 else 1.0
 
 
 def lengths(squares: np.ndarray) -> np.ndarray:
-    """Return the same for several examples."""
+    """Return `length` for several examples."""
     return np.sqrt(np.where(squares > 0, squares, 1.0))

@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 class AVP(BinaryLearner):
-    """Learn every example whose margin is below 1 - epsilon, and keep ||f|| <= U.
+    """Add every example whose margin is below 1 - epsilon, and keep ||f|| <= U.
 
     Parameters
     ----------
     epsilon : float in (1/2, 1) for the mistake bounds
-        What the margin may lack of 1.
+        Examples with a margin below 1 - epsilon are added.
     U : float, > 0, or None
-        The radius of the ball. None for no ball, and steps of 1 (Corollary 1); with a ball the step of a round is
-        U / sqrt(U^2 + m), for the m rounds so far with y f(x) <= 0, this one included (Corollary 2).
+        The bound on ||f||. None means no bound, and steps of 1 (Corollary 1); otherwise the step is U / sqrt(U^2 + m)
+        after m rounds with y f(x) <= 0, including the current one (Corollary 2).
 
     Attributes
     ----------
     misses : int
-        The rounds so far with y f(x) <= 0: |M'_T|.
+        |M'_T|, the number of rounds so far with y f(x) <= 0.
     margin_steps : float
         Delta_T, the sum of step / 2 - epsilon over the updates with y f(x) > 0.
 
     Notes
     -----
-    O(n d) a round for n support examples: all that it ever learned. Departures from the source: none.
+    O(n d) per round for n support examples. Nothing is removed. Departures from the source: none.
 
     References
     ----------
@@ -43,10 +43,14 @@ class AVP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(AVP(epsilon=0.6), Linear(), [[0.5], [0.5], [2.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(AVP(epsilon=0.6), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (28, 41)
     """
 
     name = "avp"

@@ -1,4 +1,4 @@
-"""Balls around 0, and norms: what the learners share that bound ||f||."""
+"""Functions for learners that bound ||f||."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Normed(Protocol):
-    """A form of hypothesis that knows its norm."""
+    """A form of hypothesis that tracks its norm."""
 
     @property
     def norm_sq(self) -> float: ...
@@ -26,7 +26,7 @@ def into_ball(f: Normed, radius: float) -> None:
 def with_norm(weights: np.ndarray, K: np.ndarray, norm: float) -> tuple[np.ndarray, float]:
     """Return the weights scaled to ||f|| = norm, and ||f||^2.
 
-    Weights whose f is 0 come back as they are.
+    If f = 0, the weights are returned unchanged.
 
     Parameters
     ----------

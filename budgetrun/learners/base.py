@@ -1,4 +1,4 @@
-"""What every learner is: a rule for the rounds on which it acts, expressed as verbs of a hypothesis."""
+"""The base classes of learners. A learner is an update rule, written with the verbs of a hypothesis."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
 
 
 class Learner(ABC):
-    """An online learner, written like its paper's pseudo-code: what it does on a round on which it acts.
+    """An online learner: the update rule of its paper, and the rounds on which it acts.
 
-    The engine predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A learner never
-    reads data, counts mistakes or looks at the stream. Its parameters are the keyword-only arguments of ``__init__``,
-    annotated with the types (`budgetrun.params`) that configs are checked against.
+    The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
+    learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
+    arguments of ``__init__``, annotated with the types (`budgetrun.params`) that configs are checked against.
 
     Attributes
     ----------
     name : str
-        The name in configs, such as ``forgetron``.
+        The name in configs, e.g. ``forgetron``.
     variant : str or None
-        The variant in configs, such as ``self_tuned``, where several learners share a name.
+        The variant in configs, e.g. ``self_tuned``, if several learners share a name.
     default_variant : bool
-        Whether a config that names no variant gets this one.
+        Whether this is the variant that a config gets if it names none.
     revision : int, >= 1
-        Raised whenever the rule's outcomes change; part of every run id (`budgetrun.runner.identity`).
+        Raised whenever a change to the rule changes outcomes; part of every run id (`budgetrun.runner.identity`).
     added : dict of str to value
-        Parameters that came after the first runs, each with the value that does what was done before: with that value
-        they are no part of run ids.
+        Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
+        With that value they are not part of run ids.
     form : type
-        The form of hypothesis that the rule works on.
+        The form of the hypothesis.
     multiclass : bool
-        Whether it learns several classes rather than two.
+        Whether the labels are classes 0 to m - 1 instead of -1 and +1.
     margin : float
-        The learner acts on rounds whose margin is below this, and on mistakes; 0 means on mistakes only. A learner
-        whose margin differs from round to round has its own ``margins``.
+        The learner acts on mistakes and on rounds whose margin is below this; 0 means on mistakes only. A learner whose
+        threshold varies from round to round overrides ``margins``.
     budget : int or None
-        B, the most examples held between rounds; None for a learner without a budget.
+        B, the most support examples between rounds; None for a learner without a budget.
     alike_until_full : str or None
-        Learners with the same value do exactly the same as one another until they act on a round with ``budget``
-        examples held; they then share one hypothesis up to that point, which saves time and changes nothing else.
+        Learners with the same value behave identically until they act on a round with ``budget`` support examples. They
+        share one hypothesis up to that point, which only saves time.
     only_adds : bool
-        Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (the
-        online-to-batch conversion) needs no other examples than the last hypothesis.
+        Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (online-to-batch
+        conversion) has the same support set as the last hypothesis.
     draws : bool
-        Whether the rule draws random numbers; then it takes a parameter ``seed``.
+        Whether the rule draws random numbers; then it has a parameter ``seed``.
     """
 
     name: ClassVar[str]
@@ -69,11 +69,11 @@ class Learner(ABC):
 
     @classmethod
     def averages(cls) -> bool:
-        """Return whether the mean of all hypotheses can be had at the end of a stream."""
+        """Return whether the mean of all hypotheses is available at the end of a stream."""
         return cls.only_adds or cls.form.averages
 
     def facts(self, f: Any) -> dict[str, float]:
-        """Return what the mistake bound of this learner's paper needs to know of a run, beside its counts.
+        """Return the quantities, other than counts, that the mistake bound of the learner's paper depends on.
 
         ``f`` is the hypothesis at the end of the run.
         """
@@ -81,17 +81,17 @@ class Learner(ABC):
 
 
 class BinaryLearner(Learner):
-    """A learner of two classes, with labels -1 and +1."""
+    """A binary learner, with labels -1 and +1."""
 
     multiclass = False
     form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
-        """Return f_1 = 0: an instance of ``form``, with what the rule needs it to track."""
+        """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
         return self.form(pool)
 
     def margins(self, f: Any, t: int) -> float | np.ndarray:
-        """Return the margins of the block's rounds from ``t`` on, shape (b - t,), or one that holds for all."""
+        """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one."""
         return self.margin
 
     @abstractmethod
@@ -105,21 +105,21 @@ class BinaryLearner(Learner):
         y : int
             The label, -1 or +1.
         score : float
-            f_t(x), as it was predicted.
+            f_t(x), the score at prediction time.
         """
 
 
 class MulticlassLearner(Learner):
-    """A learner of classes 0 to m - 1, with one function per class.
+    """A multiclass learner, with labels 0 to m - 1 and one function per class.
 
-    The engine predicts the class of the largest score and calls ``update`` on the rounds on which the true class does
-    not lead its rival, the best of the others, and on those where its lead is below ``margin``.
+    The engine predicts the class of the largest score. The rival is the best class other than the true one. The engine
+    calls ``update`` if the true class does not lead its rival, or if its lead is below ``margin``.
 
     Attributes
     ----------
     costs : ndarray, shape (m, m), or None
-        The cost of taking the row's class for the column's, in units of ``margin``. With costs the margin of a round
-        is 1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r; None means 1 for every r, so that the
+        The cost of predicting the column's class for an example of the row's class. With costs, the margin of a round
+        is 1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r. None means 1 for every r: then the
         margin is the lead.
     """
 
@@ -132,7 +132,7 @@ class MulticlassLearner(Learner):
         return MulticlassExpansion(pool, n_classes)
 
     def margins(self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray) -> float | np.ndarray:
-        """Return the margins of the block's rounds from ``t`` on, shape (b - t,), or one that holds for all.
+        """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one.
 
         ``true`` and ``rivals``, shape (b - t,), are the classes of these rounds and their rivals.
         """
@@ -145,10 +145,9 @@ class MulticlassLearner(Learner):
         Parameters
         ----------
         f : MulticlassHypothesis
-            The functions before the update on entry, after it on return; ``f.mistaken`` says whether the round is a
-            mistake.
+            f_t on entry, f_{t+1} on return; ``f.mistaken`` says whether the round is a mistake.
         y, rival : int
             The true class and its rival.
         lead : float
-            f_y(x) - f_rival(x), as predicted; with ``costs``, on a round that is no mistake, the margin defined there.
+            f_y(x) - f_rival(x) at prediction time; with ``costs``, on a round that is not a mistake, the margin above.
         """

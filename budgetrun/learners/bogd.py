@@ -1,4 +1,4 @@
-"""BOGD++: gradient descent on a budget, with a removal that is more likely for smaller weights."""
+"""BOGD++: gradient descent on a budget; examples with small weights are more likely to be removed."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 class BOGDPlusPlus(BinaryLearner):
-    """Gradient descent on the regularised hinge loss; past the budget a random example leaves, small weights first.
+    """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     step : float, > 0
-        eta. A loss adds its example with the weight eta y.
+        eta. An example with a positive loss is added with weight eta y.
     regulariser : float, >= 0, below 1 / step
-        lambda. Every round, with a loss or without, multiplies all weights by 1 - eta lambda.
+        lambda. Every round, with or without a loss, multiplies all weights by 1 - eta lambda.
     clip : float, >= 1
-        gamma. After a removal no weight is larger than eta gamma.
+        gamma. After a removal, weights are clipped to eta gamma.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one uniform number u a removal. The example
-        leaves up to which, in their order, the probabilities p add up to more than u; the new one takes its place.
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number u per removal. The first
+        example at which the cumulative sum of the probabilities p exceeds u is replaced by the new one.
     reading : {"algorithm", "program"}
-        Example i leaves with probability p_i = 1 - (B - 1) |alpha_i| / sum_j |alpha_j|; then every weight that stays is
-        divided by 1 - p_i, its own chance to stay, which keeps f in expectation (algorithm, default), or by 1 - p_r of
-        the example r that left, and decays once more (program: the one behind the tables of 2024).
+        Example i is removed with probability p_i = 1 - (B - 1) |alpha_i| / sum_j |alpha_j|. Then every other weight is
+        divided by 1 - p_i, its own probability of staying, which preserves f in expectation (algorithm, default); or by
+        1 - p_r of the removed example r, and decays once more (program: the program behind the tables of 2024).
 
     Notes
     -----
-    O(B d) a round. Where one weight is larger than all the others together divided by B - 2, its p_i would be negative:
-    then it stays for certain, and the others' probabilities are scaled to add up to 1.
+    O(B d) per round. If one weight is larger than the sum of the others divided by B - 2, its p_i is negative. Then it
+    is set to 0, and the other probabilities are scaled to sum to 1.
 
     References
     ----------
@@ -47,10 +47,14 @@ class BOGDPlusPlus(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(BOGDPlusPlus(budget=1, step=0.5), Linear(), [[1.0], [1.0], [1.0]], [1, 1, 1]).updates
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(BOGDPlusPlus(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (46, 254)
     """
 
     budget: int
@@ -70,8 +74,8 @@ class BOGDPlusPlus(BinaryLearner):
     ) -> None:
         if step * regulariser >= 1:
             raise ValueError(
-                f"step * regulariser must be below 1, or a round leaves nothing of the weights, and is "
-                f"{step * regulariser:g}; with step={step:g} write a regulariser below {1 / step:g}"
+                f"step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got "
+                f"{step * regulariser:g}; with step={step:g} use a regulariser below {1 / step:g}"
             )
         self.budget = budget
         self.step = step
@@ -94,16 +98,16 @@ class BOGDPlusPlus(BinaryLearner):
             self.replace(f, y * self.step)
 
     def replace(self, f: Decaying, weight: float) -> None:
-        """Let the new example take the place of one that leaves, and mend the weights of the others."""
+        """Replace a random support example by the new one, and correct the weights of the others."""
         sizes = np.abs(f.coef)
         p = np.maximum(1 - (self.budget - 1) / sizes.sum() * sizes, 0)
         p /= p.sum()
-        # The largest index is for a uniform number that is below 1 by less than rounding.
+        # The sum may end just below 1: then a uniform number above it means the last index.
         r = min(int(p.cumsum().searchsorted(self._random.random(), side="right")), self.budget - 1)
         if self.reading == "program":
             sizes *= self.decay / max(1 - p.item(r), _TINY)
         else:
-            # A chance to stay that is 0 but for rounding leaves the largest weight there is.
+            # If the probability of staying is 0 except for rounding, the weight is clipped below.
             sizes /= np.maximum(1 - p, _TINY)
         weights = np.copysign(np.minimum(sizes, self.largest), f.coef)
         weights[r] = weight

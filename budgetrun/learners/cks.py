@@ -1,4 +1,4 @@
-"""The budget Perceptron of Crammer, Kandola and Singer, as the Forgetron paper describes it."""
+"""The budget Perceptron of Crammer, Kandola and Singer, as described in the Forgetron paper."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class CKS(BinaryLearner):
-    """The Perceptron; past the budget, the example leaves that is best classified without itself.
+    """The Perceptron; past the budget, remove the example with the largest margin after its own removal.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     candidates : {"old", "all"}
-        Which examples may leave: those held before the round (default), or the new one as well. The source's
-        description says "each active example" and leaves this open.
+        Which examples can be removed: those held before the round (default), or also the new one. The source says "each
+        active example", which can mean either.
 
     Notes
     -----
-    O(B d + B) a round. Of several candidates with the same margin the oldest leaves. No mistake bound is known.
+    O(B d) per round. Among candidates with the same margin the oldest is removed. No mistake bound is known.
 
     References
     ----------
@@ -34,10 +34,13 @@ class CKS(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(CKS(budget=1), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(CKS(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    58
     """
 
     budget: int

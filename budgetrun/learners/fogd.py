@@ -15,29 +15,28 @@ if TYPE_CHECKING:
 
 
 class FOGD(BinaryLearner):
-    """Gradient descent on the hinge loss, over random features whose products approximate the Gaussian kernel.
+    """Gradient descent on the hinge loss, over random features whose inner products approximate the Gaussian kernel.
 
     Parameters
     ----------
     features : int, >= 1
-        D; what it counts is said by ``counting``.
+        D, the number of frequencies or of features; see ``counting``.
     step : float, > 0
-        eta. A loss moves the weights by eta y z(x).
+        eta. An example with a positive loss adds eta y z(x) to the weights.
     seed : int, >= 0
-        Of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
+        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
     counting : {"frequencies", "features"}
-        D frequencies with a cosine and a sine each, 2 D features (default), or D features of D / 2 frequencies.
+        D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
 
     Attributes
     ----------
     budget : None
-        No examples are held, and the support size is 0: what takes memory are the frequencies, D d numbers, and the
-        weights.
+        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
 
     Notes
     -----
-    O(D d) a round. The Gaussian kernel only: exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies on the
-    same stream compute the features once. Departures from the source: none.
+    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
+    on the same stream compute the features once. Departures from the source: none.
 
     References
     ----------
@@ -46,9 +45,13 @@ class FOGD(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=1.0), [[0.0], [0.0], [0.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    38
     """
 
     name = "fogd"
@@ -64,7 +67,9 @@ class FOGD(BinaryLearner):
         counting: Literal["frequencies", "features"] = "frequencies",
     ) -> None:
         if counting == "features" and features % 2:
-            raise ValueError(f"features must be even with counting=features, a cosine and a sine each, got {features}")
+            raise ValueError(
+                f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
+            )
         self.n_frequencies = features if counting == "frequencies" else features // 2
         self.step = step
         self.seed = seed
@@ -73,7 +78,7 @@ class FOGD(BinaryLearner):
         kernel = pool.kernel
         if not isinstance(kernel, Gaussian):
             raise InputError(
-                f"fogd: its random features are those of the gaussian kernel, got {kernel}: give it that kernel, or "
+                f"fogd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
                 "leave fogd out"
             )
         features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)

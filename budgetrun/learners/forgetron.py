@@ -15,14 +15,14 @@ from budgetrun.params import Budget
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
-# The share of the mistakes that the damage of removals may add up to, in eqs. (41)-(52).
+# The damage of removals may sum to at most this fraction of the mistakes, in eqs. (41)-(52).
 _ALLOWED = 15 / 32
 
 
 def damage(sigma: float, mu: float) -> float:
     """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15).
 
-    What removing an example costs the mistake bound.
+    This is the cost of removing an example, in the mistake bound.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ def damage(sigma: float, mu: float) -> float:
 
 
 def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
-    """Return log(1 / Phi), eq. (24): what shrinking costs the mistake bound, times ||g||^2 for a competitor g.
+    """Return log(1 / Phi), eq. (24): the cost of shrinking in the mistake bound, divided by ||g||^2.
 
     Parameters
     ----------
     norm : float, >= 0
-        ||f'||, before the shrinking.
+        ||f'||, before shrinking.
     phi : float in (0, 1]
     U : float, > 0
-        The competitors that the bound is for have a norm of at most U. What shrinking does beyond it costs nothing.
+        The bound holds for competitors g with ||g|| <= U. Shrinking a norm above U down to U costs nothing.
     """
     return math.log(min(norm, U) / min(phi * norm, U)) if norm > 0 else 0.0
 
@@ -55,12 +55,12 @@ def weight_and_margin(f: Expansion, r: int) -> tuple[float, float]:
 
 
 def largest_competitor(budget: int, log: Callable[[float], float] = math.log) -> float:
-    """Return U, eq. (26): the most that the norm of a competitor in the mistake bounds may be."""
+    """Return U, eq. (26): the largest norm of a competitor in the mistake bounds."""
     return math.sqrt((budget + 1) / log(budget + 1)) / 4
 
 
 def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
-    """Return the largest phi in (0, 1] with Psi(phi sigma, phi mu) + Q <= 15/32 M: eqs. (42)-(44), every branch.
+    """Return the largest phi in (0, 1] with Psi(phi sigma, phi mu) + Q <= 15/32 M: eqs. (42)-(44), all branches.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     Q : float, <= 15/32 (M - 1)
         The damage of the earlier removals.
     M : int, >= 1
-        The mistakes up to and including this round's.
+        The number of mistakes, including the current round.
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma
     c = Q - _ALLOWED * M
     d = b * b - 4 * a * c
     if a > 0 or (a < 0 and d > 0 and (-b - math.sqrt(d)) / (2 * a) > 1):
-        # (-b + sqrt(d)) / 2a, written without the difference of nearly equal numbers.
+        # (-b + sqrt(d)) / 2a, without subtracting nearly equal numbers.
         return min(1.0, -2 * c / (b + math.sqrt(d)))
     if a == 0 and b > 0:
         return min(1.0, -c / b)
@@ -86,17 +86,17 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
 
 
 class BasicForgetron(BinaryLearner):
-    """Shrink every weight by a fixed factor at every mistake, and drop the oldest example past the budget.
+    """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds. The mistake bound needs B >= 83.
+        B, the most support examples between rounds. The mistake bound needs B >= 83.
     cap : {"every_mistake", "when_full"}
-        When ||f|| is cut to U: at every mistake, as eq. (25) says (default), or only at mistakes that find the budget
-        spent, which Lemmas 7 and 8 allow.
+        When ||f|| is cut to U: on every mistake, as in eq. (25) (default), or only on mistakes when the budget is full,
+        which Lemmas 7 and 8 allow.
     logarithm : {"natural", "base2"}
-        The logarithm in U, eq. (26): natural (default), as the proofs need it, or base 2.
+        The logarithm in U, eq. (26): natural (default), as the proofs require, or base 2.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class BasicForgetron(BinaryLearner):
 
     Notes
     -----
-    O(B d) a round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are
-    readings that fit the source's Table 8.1 better than its text does.
+    O(B d) per round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are
+    readings that agree better with the source's Table 8.1 than its text.
 
     References
     ----------
@@ -114,10 +114,13 @@ class BasicForgetron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(BasicForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(BasicForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    77
     """
 
     budget: int
@@ -158,12 +161,12 @@ class BasicForgetron(BinaryLearner):
 
 
 class SelfTunedForgetron(BinaryLearner):
-    """Past the budget, shrink every weight just enough, then drop the oldest example.
+    """Past the budget, shrink all weights just enough, then remove the oldest example.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds. The mistake bound needs B >= 83.
+        B, the most support examples between rounds. The mistake bound needs B >= 83.
 
     Attributes
     ----------
@@ -176,7 +179,7 @@ class SelfTunedForgetron(BinaryLearner):
 
     Notes
     -----
-    O(B d) a round. Departures from the source: none.
+    O(B d) per round. Departures from the source: none.
 
     References
     ----------
@@ -184,10 +187,13 @@ class SelfTunedForgetron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(SelfTunedForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(SelfTunedForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    52
     """
 
     budget: int
@@ -212,7 +218,7 @@ class SelfTunedForgetron(BinaryLearner):
             self.remove(f, 0)
 
     def remove(self, f: Expansion, r: int) -> None:
-        """Shrink the hypothesis as far as removing its example ``r`` needs, and remove it."""
+        """Shrink the hypothesis as much as the removal of support example ``r`` requires, and remove it."""
         sigma, mu = weight_and_margin(f, r)
         self.phi = gentlest_shrinking(sigma, mu, self.Q, f.mistakes)
         self.Q += damage(self.phi * sigma, self.phi * mu)
@@ -226,15 +232,15 @@ class SelfTunedForgetron(BinaryLearner):
 
 
 class GreedyForgetron(SelfTunedForgetron):
-    """Past the budget, drop the example whose removal does least damage if that is harmless; else as the self-tuned.
+    """Past the budget, remove the example that does least damage, if that is harmless; else act as the self-tuned one.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds. The mistake bound needs B >= 83.
+        B, the most support examples between rounds. The mistake bound needs B >= 83.
     test : {"per_round", "cumulative"}
-        What harmless means for the least damage Psi: Psi <= 15/32, eq. (52) (default), or Psi + Q_t <= 15/32 M_t, which
-        keeps the proof and lets a removal spend what earlier ones left.
+        When the least damage Psi is harmless: Psi <= 15/32, eq. (52) (default); or Psi + Q_t <= 15/32 M_t, which the
+        proof allows and which lets a removal use what earlier ones have saved.
 
     Attributes
     ----------
@@ -245,8 +251,8 @@ class GreedyForgetron(SelfTunedForgetron):
 
     Notes
     -----
-    O(B d + B) a round. Of several examples with the same damage the oldest leaves. Departures from the source: none by
-    default; ``test="cumulative"`` is a reading that fits its Table 8.1 better than its text does.
+    O(B d) per round. Among examples with the same damage the oldest is removed. Departures from the source: none by
+    default; ``test="cumulative"`` is a reading that agrees better with its Table 8.1 than its text.
 
     References
     ----------
@@ -254,10 +260,13 @@ class GreedyForgetron(SelfTunedForgetron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(GreedyForgetron(budget=1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(GreedyForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    42
     """
 
     budget: int

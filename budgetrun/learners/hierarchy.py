@@ -1,4 +1,4 @@
-"""Label hierarchies, written as text: ``(0 6 8) (3 5) 1 2 4 7 9``."""
+"""Label hierarchies, written as text, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 def parse(text: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Return every label with the numbers of the groups it is in, outermost first, in the order of the text.
+    """Return every label with the numbers of its groups, outermost first, in the order of the text.
 
     Raises
     ------
     ValueError
-        Brackets do not match, a label stands twice, or there are fewer than two.
+        Parentheses do not match, a label occurs twice, or there are fewer than two labels.
     """
     labels: list[tuple[str, tuple[int, ...]]] = []
     open_groups: list[int] = []
@@ -24,25 +24,25 @@ def parse(text: str) -> list[tuple[str, tuple[int, ...]]]:
             n_groups += 1
         elif token == ")":
             if not open_groups:
-                raise ValueError(f"must be labels in groups, such as '(0 6 8) (3 5) 1 2'; {text!r} closes one too many")
+                raise ValueError(f"must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; {text!r} has an unmatched ')'")
             open_groups.pop()
         elif token in dict(labels):
             raise ValueError(f"must have each label once; {text!r} has {token} twice")
         else:
             labels.append((token, tuple(open_groups)))
     if open_groups:
-        raise ValueError(f"must be labels in groups, such as '(0 6 8) (3 5) 1 2'; {text!r} leaves one open")
+        raise ValueError(f"must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; {text!r} has an unmatched '('")
     if len(labels) < 2:
-        raise ValueError(f"must have two labels at least; {text!r} has {len(labels)}")
+        raise ValueError(f"must have at least two labels; {text!r} has {len(labels)}")
     return labels
 
 
 def label_kernel(text: str) -> np.ndarray:
-    """Return K(a, b), the share of the path from the root that two labels have in common, shape (m, m).
+    """Return K(a, b), the common fraction of the paths from the root to two labels, shape (m, m).
 
-    A label's path are the groups it is in and itself; K(a, b) is the number of common ones over the geometric mean of
-    the paths' lengths, so that K(a, a) = 1, and 0 if no group holds both. It is positive definite. Labels stand in
-    ascending order, as they do in a data set: numbers by value.
+    The path of a label consists of its groups and the label itself. K(a, b) is the number of common elements divided by
+    the geometric mean of the paths' lengths, so K(a, a) = 1, and K(a, b) = 0 if no group contains both. K is positive
+    definite. Labels are in ascending order, numbers by value, as in a dataset.
     """
     labels = sorted(parse(text), key=_ascending)
     n_groups = 1 + max((g for _, groups in labels for g in groups), default=-1)

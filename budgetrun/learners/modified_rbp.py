@@ -1,4 +1,4 @@
-"""The modified Randomized Budget Perceptron: removal as regularisation, and a ball to stay in."""
+"""The modified Randomized Budget Perceptron: removal as regularisation, and a bound on the norm."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class ModifiedRBP(BinaryLearner):
-    """On a mistake empty one of B slots at random, be it filled or not, add the new example, and project on a ball.
+    """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the slots, and so the most examples held between rounds.
+        B, the number of slots, and so the most support examples between rounds.
     step : float, > 0
-        eta, the weight that an example comes in with, times its label. Theorem 1 is for 1/16.
+        eta: a new example gets the weight eta y. Theorem 1 is for 1/16.
     radius : float, > 0, or None
-        U / 2: ||w|| never exceeds it. None for sqrt(B) / 8, as in Theorem 1.
+        U / 2, the bound on ||w||. None means sqrt(B) / 8, as in Theorem 1.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw a mistake, an index below B. The
-        examples held before the mistake fill the first slots, oldest first; the slots after them are empty.
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per mistake, an index below B. The
+        support examples fill the first slots, oldest first; the other slots are empty.
 
     Notes
     -----
-    O(B d) a round, and B^2 kernel values kept for ||w||. With n examples held a mistake removes one with probability
-    n / B, long before the budget is spent: after m mistakes B (1 - (1 - 1/B)^m) are held on average.
+    O(B d) per round, and memory for B^2 kernel values. With n support examples, a mistake removes one with probability
+    n / B, even before the budget is full: after m mistakes the average support size is B (1 - (1 - 1/B)^m).
 
-    In expectation a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2, if k(x, x) <= 1. So ||w|| is drawn to
-    eta sqrt(B) or less, by default half the radius, and the projection hardly ever acts; while it does not, no
-    prediction depends on eta. Departures from the source: none. Its assumption that examples are distinct is not needed
-    here, as equal ones fill slots of their own, each with a weight of at most eta.
+    In expectation a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2, if k(x, x) <= 1. So ||w|| tends to
+    eta sqrt(B) or less, by default half the radius, and the projection rarely acts; as long as it does not, predictions
+    are independent of eta. Departures from the source: none. The source assumes distinct examples; this is not needed
+    here, because equal examples fill separate slots, each with a weight of at most eta.
 
     References
     ----------
@@ -48,10 +48,13 @@ class ModifiedRBP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ModifiedRBP(budget=2, seed=0), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(ModifiedRBP(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    57
     """
 
     budget: int

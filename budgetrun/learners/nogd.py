@@ -1,4 +1,4 @@
-"""NOGD: gradient descent over the Nystroem features of the first examples with a loss."""
+"""NOGD: gradient descent over the Nystroem features of the first examples with a positive loss."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ if TYPE_CHECKING:
 
 
 class NOGD(BinaryLearner):
-    """Gradient descent on the hinge loss; once B examples are held, over the features that they span best.
+    """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the examples held: the first ones with a loss.
+        B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
-        eta. A loss adds eta y k(x, .), and once B examples are held moves the weights by eta y z(x).
+        eta. A positive loss adds eta y k(x, .) to f, or eta y z(x) to the weights once there are B support examples.
     rank : int in 1..B, or None
-        How many eigenvectors of the B examples' kernel matrix make z(x) = L^-1/2 V^T k(x); None for B / 5, rounded.
+        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B / 5, rounded.
     reading : {"algorithm", "program"}
-        The weights that the features begin with: f projected on them (algorithm, default), or what comes of a matrix of
-        eigenvectors that is transposed (program: the one behind the tables of 2024), which is not f.
+        The initial weights of the features: f projected on them (algorithm, default); or those computed with the
+        eigenvector matrix transposed (program: the program behind the tables of 2024), which give a different function.
 
     Notes
     -----
-    O(B (d + rank)) a round, and once O(B^2 d + B^3). Going over to the features, f is projected on them. Which
-    eigenvectors are taken where eigenvalues are equal is LAPACK's choice; those of eigenvalues that are 0 but for
-    rounding are left out. The program's reading depends on the signs of eigenvectors, here such that their largest
-    component is positive: equal eigenvalues, or float32, leave it undetermined. Departures from the source: none by
-    default.
+    O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
+    left out; among eigenvectors of equal eigenvalues, LAPACK chooses. The program's reading depends on the signs of the
+    eigenvectors; here their largest component is positive. With equal eigenvalues, or in float32, its result is not
+    determined. Departures from the source: none by default.
 
     References
     ----------
@@ -42,10 +41,13 @@ class NOGD(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(NOGD(budget=2, step=0.5), Linear(), [[1.0], [1.0], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(NOGD(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    42
     """
 
     budget: int

@@ -1,4 +1,4 @@
-"""PA-I, the Passive-Aggressive algorithm with bounded steps, for two classes and for several."""
+"""PA-I, the Passive-Aggressive algorithm with bounded steps, binary and multiclass."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class PassiveAggressive(BinaryLearner):
-    """On a loss, change f as little as makes the margin 1, but by no more than C.
+    """If the hinge loss is positive, add the example with the smallest weight that makes its margin 1, but at most C.
 
     Parameters
     ----------
     C : float, > 0
-        The largest step.
+        The largest weight.
 
     Notes
     -----
-    O(n d) a round for n support examples: all that ever had a loss. An example with k(x, x) = 0 cannot be learned; it
-    takes a step of C that changes nothing.
+    O(n d) per round for n support examples. Nothing is removed. An example with k(x, x) = 0 is added with weight C,
+    which changes no prediction.
 
     References
     ----------
@@ -32,10 +32,14 @@ class PassiveAggressive(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(PassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(PassiveAggressive(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (25, 119)
     """
 
     name = "passive_aggressive"
@@ -45,7 +49,7 @@ class PassiveAggressive(BinaryLearner):
         self.C = C
 
     def margins(self, f: Expansion, t: int) -> float:
-        # An update leaves a margin of 1: the same example again must not have a loss through rounding.
+        # After an update the margin is 1: the same example must not have a positive loss again because of rounding.
         return 1 - f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
@@ -53,16 +57,16 @@ class PassiveAggressive(BinaryLearner):
 
 
 class MulticlassPassiveAggressive(MulticlassLearner):
-    """On a loss, change f as little as makes the true class lead its rival by 1, but by no more than C.
+    """If the true class leads its rival by less than 1, make it lead by 1, with a weight of at most C.
 
     Parameters
     ----------
     C : float, > 0
-        The largest step.
+        The largest weight.
 
     Notes
     -----
-    O(n (d + m)) a round for n support examples: all that ever had a loss.
+    O(n (d + m)) per round for n support examples. Nothing is removed.
 
     References
     ----------
@@ -70,10 +74,13 @@ class MulticlassPassiveAggressive(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassPassiveAggressive(), Linear(), [[0.5], [0.5], [1.0]], [1, 1, 1], n_classes=3).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassPassiveAggressive(), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.margin_updates
+    (26, 276)
     """
 
     name = "passive_aggressive"
@@ -86,7 +93,7 @@ class MulticlassPassiveAggressive(MulticlassLearner):
         return 1 - f.rounding
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
-        # The example enters two functions, so its share of the change has twice the squared norm.
+        # The example is added to two functions, so the squared norm of the change is doubled.
         f.add(y, rival, step(1 - lead, 2 * f.square, self.C))
 
 

@@ -1,4 +1,4 @@
-"""The Perceptron in its kernel form, for two classes and for several."""
+"""The kernel Perceptron, binary and multiclass."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 
 
 class Perceptron(BinaryLearner):
-    """Add every example that was misclassified, with its label as weight.
+    """Add every misclassified example, with its label as weight.
 
     Attributes
     ----------
     budget : None
-        The support set grows by one with every mistake.
+        Every mistake adds a support example.
 
     Notes
     -----
-    O(M_t d) a round. M <= ||g||^2 + 2 sum of g's hinge losses, for any g, if k(x, x) <= 1 (Theorem 1 of the source).
+    O(M_t d) per round. M <= ||g||^2 + 2 sum of the hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of the
+    source).
 
     References
     ----------
@@ -24,10 +25,13 @@ class Perceptron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Perceptron(), Linear(), [[1.0], [2.0], [-1.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(Perceptron(), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    37
     """
 
     name = "perceptron"
@@ -46,7 +50,7 @@ class MulticlassPerceptron(MulticlassLearner):
 
     Notes
     -----
-    O((M_t + m) d) a round.
+    O((M_t + m) d) per round.
 
     References
     ----------
@@ -54,10 +58,12 @@ class MulticlassPerceptron(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassPerceptron(), Linear(), [[1.0], [1.0], [-1.0]], [2, 2, 0], n_classes=3).mistakes
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> run(MulticlassPerceptron(), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    53
     """
 
     name = "perceptron"

@@ -1,4 +1,4 @@
-"""POMDR: optimistic mirror descent, which leans on the last examples and halves its support set."""
+"""POMDR: optimistic mirror descent, which predicts with a hint from the last examples and halves its support set."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from budgetrun.params import Count, EvenBudget, Positive
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
-# The rounds that the hint is the mean of.
+# The number of rounds that the hint averages.
 _WINDOW = 15
-# What a step is multiplied by once the support set has been halved.
+# The factor of the step after the first halving.
 _SMALLER = 0.1
 
 
 class POMDR(BinaryLearner):
-    """Learn every loss with f plus a guess of the example; past the budget the younger half moves into the older one.
+    """Gradient descent with a hint; when the budget is full, give the weights of the younger half to the older half.
 
     Parameters
     ----------
     budget : int, even, >= 2
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     first_budget : int in 1..B
-        B_0: until so many examples are held, one that the support set nearly spans is projected on it. In the authors'
-        runs 10 ln T, rounded, for T rounds.
+        B_0: with fewer support examples than this, an example that nearly lies in their span is projected. The authors
+        used 10 ln T, rounded, for T rounds.
     eta : float, > 0
-        The most that such a projection may lose: ||delta|| <= eta. In the authors' runs T^(-1/2).
+        The largest distance ||delta|| of a projected example from the span. The authors used T^(-1/2).
     U : float, > 0
-        The radius of the ball that f stays in.
+        The bound on ||f||.
 
     Attributes
     ----------
     A : float
-        The sum of ||g - h||^2 - ||h||^2 over the losses since the last halving, where it is positive, for the example
-        g = y k(x, .), projected if it was, and the hint h.
+        The sum of the positive values of ||g - h||^2 - ||h||^2 over the updates since the last halving, where h is the
+        hint and g = y k(x, .), or its projection if the example was projected.
 
     Notes
     -----
-    O(B d) a round, O(B_0^2) with a projection, and O(B^2 d) for each halving. The hint h, the mean of y_j k(x_j, .)
-    over the last 15 rounds, takes those 15 examples beside the budget. A round predicts with f + s h, for the step
-    s = U / sqrt(3 + A), a tenth of that after the first halving. This is the rule as run for the tables of 2024; the
-    halving comes before the new example, which enters with the first step of the new A.
+    O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j, .) over
+    the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h, with the
+    step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables of 2024:
+    halving happens before the new example is added, with the first step of the new A.
 
     References
     ----------
@@ -55,10 +55,13 @@ class POMDR(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(POMDR(budget=4, first_budget=2, eta=0.1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(POMDR(budget=20, first_budget=10, eta=0.1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    41
     """
 
     budget: int
@@ -99,14 +102,14 @@ class POMDR(BinaryLearner):
             f.add(weight)
         self.A += max(0.0, gain)
         into_ball(f, self.U)
-        f.lean(self.step)
+        f.set_hint_weight(self.step)
 
     def halve(self, f: Optimistic) -> None:
-        """Give the weights of the younger half to the nearest ones of the older half, scale f to norm U, begin anew."""
+        """Give each weight of the younger half to the nearest example of the older half, scale f to norm U, reset A."""
         half = f.size // 2
         K = f.gram()[:half]
         among = K[:, half:]
-        # Of several that are nearest but for rounding, the oldest.
+        # If several are nearest, except for rounding, take the oldest.
         nearest = (among >= among.max(axis=0) - f.rounding).argmax(axis=0)
         weights = f.coef[:half].copy()
         np.add.at(weights, nearest, f.coef[half:])

@@ -16,37 +16,37 @@ if TYPE_CHECKING:
 
 
 class ProjectedAlma(Alma):
-    """ALMA_2, but an update that the support set nearly spans is projected on it.
+    """ALMA_2, except that an update that nearly lies in the span of the support set is projected on it.
 
     Parameters
     ----------
     eta : float, >= 0
-        The most that a projection may lose of an update.
+        The largest distance ||delta|| of a projected update from the span.
     alpha : float in [0, 1]
-        1 - alpha is the share of the largest margin that is aimed at; 1 learns from mistakes only.
+        The learner aims at a fraction 1 - alpha of the largest possible margin; with 1 it learns from mistakes only.
     B : float, > 0
-        The k-th update is made when the margin is at most (1 - alpha) B / sqrt(k).
+        The k-th update happens at a margin of at most (1 - alpha) B / sqrt(k).
     C : float, > 0, or None
-        Its step is C / sqrt(k). The mistake bound asks for C^2 + 2 (1 - alpha) B C = 1, and so does this learner; None
-        solves it.
+        The step of the k-th update is C / sqrt(k). C^2 + 2 (1 - alpha) B C must be 1, as in the mistake bound; None
+        solves for C.
     threshold : {"distance", "squared_distance"}
-        What eta is compared with: ||delta||, as the text has it (default), or ||delta||^2.
+        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2.
     delta : {"hypothesis", "example"}
-        What a projection loses: of the hypothesis, the step C / sqrt(k) included, as the text defines it (default), or
-        of the normalised example.
+        delta is the change of the hypothesis by projecting, including the step C / sqrt(k), as in the text (default);
+        or the change of the normalised example.
 
     Attributes
     ----------
     k : int
-        1 + the updates so far.
+        1 + the number of updates so far.
     lost : float
-        The most that a projection has lost of a normalised example.
+        The largest distance from the span of any projected normalised example.
 
     Notes
     -----
-    O(n^2) a round for n support examples, and as much memory. The proof of the mistake bound needs ``delta="example"``:
-    as steps get smaller, the text's test lets through whatever is projected, in the end examples of which nothing
-    remains. Departures from the source: none by default.
+    O(n^2) time per round and O(n^2) memory for n support examples. The proof of the mistake bound needs
+    ``delta="example"``: because the steps decrease, the text's test eventually projects every example, even one whose
+    projection is 0. Departures from the source: none by default.
 
     References
     ----------
@@ -54,10 +54,14 @@ class ProjectedAlma(Alma):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ProjectedAlma(eta=0.1, alpha=0.5), Linear(), [[2.0], [1.0], [1.0]], [1, 1, 1]).max_support
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(ProjectedAlma(eta=0.1, alpha=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (32, 20)
     """
 
     name = "projected_alma"
@@ -77,8 +81,8 @@ class ProjectedAlma(Alma):
         solved = math.hypot(slack, 1) - slack
         if C is not None and abs(C * C + 2 * slack * C - 1) > 1e-6:
             raise ValueError(
-                f"C^2 + 2 (1 - alpha) B C must be 1, and is {C * C + 2 * slack * C:.6g}; "
-                f"with alpha={alpha:g} and B={B:g} leave C out, or write {solved:.9g}"
+                f"C^2 + 2 (1 - alpha) B C must be 1, got {C * C + 2 * slack * C:.6g}; "
+                f"with alpha={alpha:g} and B={B:g} leave C out, or use C={solved:.9g}"
             )
         super().__init__(alpha=alpha, B=B, C=solved if C is None else C)
         self.eta = eta

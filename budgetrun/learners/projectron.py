@@ -1,4 +1,4 @@
-"""The Projectron: examples that the support set nearly spans are projected on it instead of added."""
+"""The Projectron: examples that nearly lie in the span of the support set are projected on it instead of added."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Threshold = Literal["distance", "squared_distance"]
 
 
 class Projectron(BinaryLearner):
-    """The Perceptron, but a misclassified example that the support set nearly spans is projected on it.
+    """The Perceptron, except that an example that nearly lies in the span of the support set is projected on it.
 
     Parameters
     ----------
     eta : float, >= 0
-        The most that a projection may lose of an example. 0 projects what is of the span, which loses nothing: then
-        this is the Perceptron with a linearly independent support set.
+        The largest distance ||delta|| of a projected example from the span. With 0, only examples that lie in the span
+        are projected: this is the Perceptron with a linearly independent support set.
     threshold : {"distance", "squared_distance"}
-        What eta is compared with: ||delta||, as the text has it (default), or ||delta||^2, as in the authors' toolbox.
+        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
 
     Notes
     -----
-    O(n^2) a round for n support examples, and as much memory. The support set is finite for any stream of a compact
-    set (Theorem 1). Departures from the source: none by default.
+    O(n^2) time per round and O(n^2) memory for n support examples. The support set is finite for any stream from a
+    compact set (Theorem 1). Departures from the source: none by default.
 
     References
     ----------
@@ -38,10 +38,14 @@ class Projectron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(Projectron(eta=0.1), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).max_support
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(Projectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (43, 35)
     """
 
     name = "projectron"
@@ -60,19 +64,19 @@ class Projectron(BinaryLearner):
 
 
 class MulticlassProjectron(MulticlassLearner):
-    """The multiclass Perceptron, but a misclassified example that the two classes nearly span is projected on them.
+    """The multiclass Perceptron, except that an example that nearly lies in the span of the two classes is projected.
 
     Parameters
     ----------
     eta : float, >= 0
-        The most that a projection may lose, of the true class's and the rival's function together.
+        The largest distance ||delta|| of a projected update, of the true class and the rival together, from the span.
     threshold : {"distance", "squared_distance"}
-        What eta is compared with: ||delta||, as the text has it (default), or ||delta||^2, as in the authors' toolbox.
+        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
 
     Notes
     -----
-    A span a class: O(n_y^2 + n_r^2) a round for n_c support examples of class c, and the sum of n_c^2 memory. A class
-    whose span holds the example already does not get it again.
+    Each class has its own span: O(n_y^2 + n_r^2) time per round, and memory for sum of n_c^2 numbers, with n_c support
+    examples of class c. An example is not added to a class whose span it already lies in.
 
     References
     ----------
@@ -80,10 +84,13 @@ class MulticlassProjectron(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassProjectron(eta=0.1), Linear(), [[1.0], [2.0], [-1.0]], [2, 1, 0], n_classes=3).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassProjectron(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.max_support
+    (63, 31)
     """
 
     name = "projectron"

@@ -1,4 +1,4 @@
-"""What the comparison of 2024 calls Projectron++: every loss is learned, by projection or else by adding."""
+"""The "Projectron++" of the comparison of 2024: it updates on every positive loss, by projecting or by adding."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class AlwaysAddingProjectron(Projectron):
-    """The Projectron, but on every hinge loss: what the support set does not nearly span is added, no matter why.
+    """The Projectron, updated on every positive hinge loss, not only on mistakes.
 
     Parameters
     ----------
     eta : float, >= 0
-        The most that a projection may lose of an example: it is projected if ||delta|| <= eta.
+        An example is projected if its distance from the span, ||delta||, is at most eta; otherwise it is added.
 
     Notes
     -----
-    O(n^2) a round for n support examples, and as much memory. The Projectron++ of 2009 (``projectron++``) takes smaller
-    steps on margin errors, and never adds them: it has other errors and other support sizes than the table prints.
-    The rule is that of the authors' runs; the paper itself does not spell it out.
+    O(n^2) time per round and O(n^2) memory for n support examples. The Projectron++ of 2009 (``projectron++``) takes
+    smaller steps on margin errors and never adds them; its errors and support sizes differ from the published table.
+    This is the rule of the authors' runs; the paper does not state it.
 
     References
     ----------
@@ -32,10 +32,14 @@ class AlwaysAddingProjectron(Projectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(AlwaysAddingProjectron(eta=0.1), Linear(), [[0.5, 0.0], [0.5, 0.5], [2.0, 0.0]], [1, 1, 1]).max_support
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(AlwaysAddingProjectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (23, 74)
     """
 
     name = "projectron++_2024"
@@ -44,5 +48,5 @@ class AlwaysAddingProjectron(Projectron):
         super().__init__(eta=eta)
 
     def margins(self, f: Projected, t: int) -> float:
-        # An update may leave a margin of 1: the same example again must not have a loss through rounding.
+        # After an update the margin can be 1: the same example must not have a positive loss again because of rounding.
         return 1 - f.rounding

@@ -1,4 +1,4 @@
-"""Projectron++: margin errors are learned too, where projecting them pays."""
+"""The Projectron++: the Projectron, which also projects margin errors where that improves the mistake bound."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ Hierarchy = Annotated[str, AfterValidator(_checked)]
 
 
 class ProjectronPlusPlus(Projectron):
-    """The Projectron, which also projects examples inside the margin, if their loss outweighs what projecting loses.
+    """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
 
     Parameters
     ----------
     eta : float, > 0
-        The most that the projection of a misclassified example may lose; a margin error is projected if its loss
+        The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
         exceeds distance / eta.
     threshold : {"distance", "squared_distance"}
-        What eta is compared with, in both places: ||delta||, as the text has it (default), or ||delta||^2, as in the
+        What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
         authors' toolbox.
 
     Attributes
     ----------
     gain : float
-        B of Theorem 4: what the margin updates so far take off the mistake bound.
+        B of Theorem 4: the reduction of the mistake bound by the margin updates so far.
 
     Notes
     -----
-    O(n^2) a round for n support examples, and as much memory. Departures from the source: none by default.
+    O(n^2) time per round and O(n^2) memory for n support examples. Departures from the source: none by default.
 
     References
     ----------
@@ -53,10 +53,14 @@ class ProjectronPlusPlus(Projectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ProjectronPlusPlus(eta=0.1), Linear(), [[0.5], [0.5], [0.5]], [1, 1, 1]).margin_updates
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(ProjectronPlusPlus(eta=0.8), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.margin_updates
+    (32, 22)
     """
 
     name = "projectron++"
@@ -68,7 +72,7 @@ class ProjectronPlusPlus(Projectron):
     def margins(self, f: Projected, t: int) -> np.ndarray:
         lost = f.residuals(t)
         margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
-        # What the support set has nothing of has no projection to learn.
+        # An example whose projection is 0 cannot be learned by projecting.
         margins[lost == f.squares_from(t)] = 0
         return margins
 
@@ -86,32 +90,32 @@ class ProjectronPlusPlus(Projectron):
 
 
 class MulticlassProjectronPlusPlus(MulticlassProjectron):
-    """The multiclass Projectron, which also projects examples that lead by less than 1, where that pays.
+    """The multiclass Projectron, which also projects an example with a lead below 1 if that improves the mistake bound.
 
     Parameters
     ----------
     eta : float, > 0
-        The most that the projection of a misclassified example may lose, of the true class's and the rival's function
-        together; a margin error is projected if its loss exceeds distance / eta.
+        The largest distance of a projected misclassified example, of the true class and the rival together, from the
+        span; a margin error is projected if its loss exceeds distance / eta.
     threshold : {"distance", "squared_distance"}
-        What eta is compared with, in both places: ||delta||, as the text has it (default), or ||delta||^2, as in the
+        What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
         authors' toolbox.
     hierarchy : str or None
-        Groups of labels that have to do with one another, such as ``(0 6 8) (3 5) 1 2 4 7 9``; groups may hold groups.
-        Then the kernel of (x, y) and (x', y') is k(x, x') K(y, y'), with K(y, y') the common share of the paths from
-        the root, and the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None
-        keeps the classes apart: K is the Kronecker delta.
+        Groups of related labels, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``; groups can contain groups. The kernel between (x, y)
+        and (x', y') is then k(x, x') K(y, y'), where K(y, y') is the common fraction of the paths from the root, and
+        the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None means unrelated
+        classes: K is the Kronecker delta.
 
     Attributes
     ----------
     gain : float
-        B of Theorem 6: what the margin updates so far take off the mistake bound.
+        B of Theorem 6: the reduction of the mistake bound by the margin updates so far.
 
     Notes
     -----
-    O(n^2) a round for the n pairs of example and label held in the group, and as much memory. `of` takes any label
-    kernel and any costs. Departures from the source: none by default; it mentions costs without going into them, and
-    of several labels the one that violates its margin most is the rival of a margin error.
+    O(n^2) time per round and O(n^2) memory for n pairs of example and label in a group. `of` accepts any label kernel
+    and any costs. Departures from the source: none by default. The source only mentions costs; here the rival of a
+    margin error is the label that violates its margin most.
 
     References
     ----------
@@ -119,11 +123,13 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> learner = MulticlassProjectronPlusPlus(eta=0.1)
-    >>> run(learner, Linear(), [[0.5], [0.5], [-0.5]], [1, 1, 0], n_classes=2).margin_updates
-    1
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassProjectronPlusPlus(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.margin_updates
+    (50, 25)
     """
 
     name = "projectron++"
@@ -141,14 +147,14 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
     def of(
         cls, label_kernel: np.ndarray, costs: np.ndarray | None = None, *, eta: float, threshold: Threshold = "distance"
     ) -> MulticlassProjectronPlusPlus:
-        """Return a learner of any label structure.
+        """Return a learner for any label kernel and costs.
 
         Parameters
         ----------
         label_kernel : array_like, shape (m, m)
             K(y, y'), symmetric and positive semidefinite.
         costs : array_like, shape (m, m), >= 0, or None
-            The margin asked for between the row's class, the true one, and the column's; None for 1.
+            The required margin between the row's class, the true one, and the column's; None means 1.
         eta, threshold
             As in the class.
         """
@@ -162,14 +168,14 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
         if costs is not None:
             learner.costs = np.asarray(costs, dtype=np.float64)
             if learner.costs.shape != K.shape or (learner.costs < 0).any():
-                raise ValueError(f"costs must be a matrix of shape {K.shape}, with no entry below 0")
+                raise ValueError(f"costs must be a matrix of shape {K.shape} with no negative entries")
         return learner
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassProjected:
         K = self.label_kernel if self.label_kernel is not None else np.eye(n_classes)
         if len(K) != n_classes:
             raise InputError(
-                f"projectron++: hierarchy has {len(K)} labels, the data {n_classes}: name every label of the data once"
+                f"projectron++: hierarchy has {len(K)} labels, the data {n_classes}: write every label of the data once"
             )
         return MulticlassProjected(pool, K)
 
@@ -193,7 +199,7 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
 
 
 def costs_of_projecting(residuals: Any, eta: float, threshold: Threshold) -> Any:
-    """Return what a projection costs of a margin error's gain: distance / eta.
+    """Return the cost of projecting a margin error: distance / eta.
 
     ``residuals`` is ||delta||^2 of one example or of several, and the costs have its shape.
     """
@@ -206,14 +212,14 @@ def step(loss: float, cost: float, projected_square: float) -> float:
 
 
 def gain(tau: float, loss: float, projected_square: float, lost: float) -> float:
-    """Return beta, what a margin update adds to B of Theorems 4 and 6, below the definition of tau there.
+    """Return beta, the contribution of a margin update to B of Theorems 4 and 6; see below the definition of tau.
 
     Parameters
     ----------
     tau, loss, projected_square : float
         As for `step`.
     lost : float >= 0
-        ||delta|| in units of the most that the projection of a misclassified example may lose. That is eta, unless
-        eta is compared with squared distances; then the proof needs sqrt(eta) in its place, and beta may be negative.
+        ||delta|| in units of its largest value for a projected misclassified example: eta, or sqrt(eta) if eta is
+        compared with squared distances; then beta can be negative.
     """
     return tau * (2 * loss - tau * projected_square - 2 * lost)

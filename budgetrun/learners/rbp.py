@@ -1,4 +1,4 @@
-"""The Randomized Budget Perceptron, which the Forgetron paper calls CG."""
+"""The Randomized Budget Perceptron, called CG in the Forgetron paper."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from budgetrun.params import Budget, Seed
 
 
 class RBP(BinaryLearner):
-    """The Perceptron; when a mistake finds the budget spent, a random example leaves before the new one enters.
+    """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw an eviction, an index into the
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
 
     Notes
     -----
-    O(B d) a round. The mistake bound holds in expectation over the draws.
+    O(B d) per round. The mistake bound holds in expectation over the draws.
 
     References
     ----------
@@ -31,10 +31,13 @@ class RBP(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(RBP(budget=2, seed=0), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(RBP(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    57
     """
 
     budget: int
@@ -54,19 +57,19 @@ class RBP(BinaryLearner):
 
 
 class MulticlassRBP(MulticlassLearner):
-    """The multiclass Perceptron; when a mistake finds the budget spent, a random example leaves all classes first.
+    """The multiclass Perceptron; on a mistake with a full budget, first remove a random example from all classes.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
     seed : int, >= 0
-        Of the learner's own generator, ``numpy.random.default_rng(seed)``; one draw an eviction, an index into the
+        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
 
     Notes
     -----
-    O(B (d + m)) a round.
+    O(B (d + m)) per round.
 
     References
     ----------
@@ -74,10 +77,12 @@ class MulticlassRBP(MulticlassLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(MulticlassRBP(budget=2), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1], n_classes=3).mistakes
-    2
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> run(MulticlassRBP(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    178
     """
 
     budget: int

@@ -8,16 +8,16 @@ from budgetrun.params import Budget
 
 
 class RemoveOldest(BinaryLearner):
-    """The Perceptron; past the budget, the oldest example leaves.
+    """The Perceptron; past the budget, remove the oldest example.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds.
+        B, the most support examples between rounds.
 
     Notes
     -----
-    O(B d) a round. It has no mistake bound (Corollary 1 of the source depends on the run).
+    O(B d) per round. There is no mistake bound (Corollary 1 of the source depends on the run).
 
     References
     ----------
@@ -25,10 +25,13 @@ class RemoveOldest(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(RemoveOldest(budget=1), Linear(), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(RemoveOldest(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    52
     """
 
     budget: int

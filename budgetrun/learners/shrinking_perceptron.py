@@ -26,13 +26,13 @@ Phi = Annotated[float, Field(gt=0, le=1)] | Annotated[str, AfterValidator(_formu
 
 
 class ShrinkingPerceptron(BinaryLearner):
-    """The Perceptron, whose whole hypothesis is multiplied by phi_t after each update.
+    """The Perceptron, with the hypothesis multiplied by phi_t after each update.
 
     Parameters
     ----------
     phi : float in (0, 1], or str
-        The shrinking coefficient: a constant, or a formula of m, the mistakes up to and including this round's, and
-        norm, which is ||f'_t||; e.g. ``"(m / (m + 1)) ** 0.1"`` or ``"min(0.99, 5 / norm)"``. Values are cut to (0, 1].
+        The shrinking coefficient: a constant, or a formula in m, the number of mistakes including the current one, and
+        norm, which is ||f'_t||; e.g. ``"(m / (m + 1)) ** 0.1"`` or ``"min(0.99, 5 / norm)"``, clipped to (0, 1].
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ShrinkingPerceptron(BinaryLearner):
 
     Notes
     -----
-    O(M_t d) a round. M <= ||g||^2 (1 - log prod Phi_t) + 2 sum of g's hinge losses, for ||g|| <= U (section 4).
+    O(M_t d) per round. M <= ||g||^2 (1 - log prod Phi_t) + 2 sum of the hinge losses of g, for ||g|| <= U (section 4).
 
     References
     ----------
@@ -49,10 +49,13 @@ class ShrinkingPerceptron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(ShrinkingPerceptron(phi=0.5), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(ShrinkingPerceptron(phi=0.95), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    43
     """
 
     name = "shrinking_perceptron"

@@ -1,4 +1,4 @@
-"""The simplified Forgetron: one shrinking coefficient for all mistakes, and a ball to stay in."""
+"""The simplified Forgetron: one shrinking coefficient for all mistakes, and a bound on the norm."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 class SimplifiedForgetron(BinaryLearner):
-    """On a mistake drop the oldest example if the budget is spent, shrink the others, add the new, project on a ball.
+    """On a mistake, remove the oldest example if the budget is full, shrink the others, add the new one, project f.
 
     Parameters
     ----------
     budget : int, >= 1
-        B, the most examples held between rounds. Theorem 2 needs B >= 500.
+        B, the most support examples between rounds. Theorem 2 needs B >= 500.
     step : float, > 0
-        eta, the weight that an example comes in with, times its label. Theorem 2 is for 1/32.
+        eta: a new example gets the weight eta y. Theorem 2 is for 1/32.
     radius : float, > 0, or None
-        U / 2: ||w|| never exceeds it. None for U^2 = B / (32 log2(8 B)), as in Theorem 2.
+        U / 2, the bound on ||w||. None means U^2 = B / (32 log2(8 B)), as in Theorem 2.
     regulariser : float, >= 0, below 1 / step, or None
-        lambda: a mistake multiplies the weights before it by 1 - eta lambda. None for 1 / U^2, as in Theorem 2; with
+        lambda: a mistake multiplies the earlier weights by 1 - eta lambda. None means 1 / U^2, as in Theorem 2; with
         the other defaults eta lambda is then log2(8 B) / B, which is below 1 for B >= 6.
 
     Notes
     -----
-    O(B d) a round. The reading: what Algorithm 2 shrinks is what its removal has left, and not the new example. That is
-    eq. (10), where the oldest example shrinks as well and the error E_i then takes it away. The paper writes the weight
-    that E_i = c_i phi(x_old) takes as c_i / eta; it must be eta c_i, for which |c_i| <= (1 - eta lambda)^B holds as
-    stated. The smallest weight is the oldest example's, which has shrunk most often; if lambda is 0 all may be equal,
-    and the oldest leaves all the same.
+    O(B d) per round. Algorithm 2 can be read in several ways; here it shrinks the examples that are left after the
+    removal, but not the new one. This agrees with eq. (10), where the oldest example is shrunk, too, before the error
+    E_i removes it. The paper writes the weight of E_i = c_i phi(x_old) as c_i / eta; it must be eta c_i, for which
+    |c_i| <= (1 - eta lambda)^B holds as stated. The smallest weight is that of the oldest example, which has been
+    shrunk most often; if lambda is 0, all weights can be equal, and the oldest is removed.
 
-    If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2): with the defaults
-    below (U / 2)^2 / 6 for every B, so that the projection never acts. While it does not, predictions depend on B and
-    eta lambda alone.
+    If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2). With the defaults
+    this is below (U / 2)^2 / 6 for every B, so the projection never acts. As long as it does not, predictions depend
+    only on B and eta lambda.
 
     References
     ----------
@@ -48,10 +48,13 @@ class SimplifiedForgetron(BinaryLearner):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
-    >>> run(SimplifiedForgetron(budget=6), Linear(), [[1.0], [-1.0], [1.0]], [1, 1, 1]).mistakes
-    3
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(SimplifiedForgetron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    90
     """
 
     budget: int
@@ -75,8 +78,8 @@ class SimplifiedForgetron(BinaryLearner):
         if self.factor <= 0:
             larger = f"a larger {'budget' if radius is None else 'radius'} or " if regulariser is None else ""
             raise ValueError(
-                f"step * regulariser must be below 1, or a mistake leaves nothing of the weights before it, and is "
-                f"{step * self.regulariser:g}; with budget={budget} and step={step:g} write {larger}a regulariser "
+                f"step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
+                f"got {step * self.regulariser:g}; with budget={budget} and step={step:g} use {larger}a regulariser "
                 f"below {1 / step:g}"
             )
 

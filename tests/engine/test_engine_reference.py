@@ -1,4 +1,4 @@
-"""The engine and the transliterations agree, round by round."""
+"""The engine agrees with the reference implementations, round by round."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,14 @@ KERNELS = {
 
 
 class Recorder:
-    """A group fed block by block, and what each of its learners did."""
+    """A group that is fed block by block, and the trace of each of its learners."""
 
     def __init__(self, kernel, learners, block_size, **options):
         self.group = Group(kernel, learners, watch=self.watch, **options)
         self.block_size = block_size
         self.changes = [{} for _ in learners]
         self.scores = []
-        # Where weights come out of a linear system, the two programs solve it differently.
+        # The two programs solve linear systems for weights differently.
         solved = [a.form.averages or a.form in (Nystroem, Optimistic) or a.name == "ahpatron" for a in learners]
         self.weights = [{"rtol": 1e-6, "atol": 1e-7} if s else {"rtol": 1e-9, "atol": 1e-12} for s in solved]
         self.tolerances = [{"rtol": 1e-9, "atol": 1e-8 if s else 1e-10} for s in solved]
@@ -51,7 +51,7 @@ class Recorder:
         active, alpha = [], np.empty(0)
         count, learner = self.group.members[i].count, self.group.members[i].learner
         for t in range(len(y)):
-            # Some weights change on rounds on which the learner does not act.
+            # Some weights also change on rounds on which the learner does not act.
             active, alpha = self.changes[i].get(t, (active, alpha * getattr(learner, "decay", 1.0)))
             assert active == trace.active[t], f"support sets differ after round {t}"
             assert_close(alpha, np.array(trace.alpha[t]), **self.weights[i])
@@ -112,7 +112,7 @@ def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
     recorder = Recorder(KERNELS["gaussian"][0], [find(name, variant)(**parameters)], 64).feed(X, y[None])
     trace = traces(case_id, "random", "gaussian")
     alpha = dict(zip(trace.active[-1], trace.alpha[-1], strict=True))
-    # What is more than a kernel expansion over the support set says so.
+    # A hypothesis that is not a kernel expansion over its support set has its own `final`.
     final = getattr(trace, "final", None) or (lambda x: kernel_expansion.value(alpha, X, x, KERNELS["gaussian"][1]))
     points = np.random.default_rng(5).normal(size=(7, 2))
     f = recorder.group.members[0].hypothesis
@@ -123,7 +123,7 @@ def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
 def test_random_features_are_those_of_the_gaussian_kernel(name):
     learner = find(name)(features=10, step=0.1)
     with pytest.raises(
-        InputError, match=r"fogd: .* gaussian kernel, got linear: give it that kernel, or leave fogd out"
+        InputError, match=r"fogd: .* gaussian kernel, got linear: use the gaussian kernel, or leave fogd out"
     ):
         Group(kernels.Linear(), [learner])
 

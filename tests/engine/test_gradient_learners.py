@@ -1,4 +1,4 @@
-"""What holds of the gradient learners and POMDR beyond their references."""
+"""Properties of the gradient learners and POMDR that their references do not cover."""
 
 import pickle
 import re
@@ -23,13 +23,13 @@ KERNEL = Gaussian(gamma=0.5)
         (
             "bogd++",
             {"budget": 5, "step": 2.0, "regulariser": 0.5},
-            "step * regulariser must be below 1, or a round leaves nothing of the weights, and is 1; "
-            "with step=2 write a regulariser below 0.5",
+            "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
+            "with step=2 use a regulariser below 0.5",
         ),
         (
             "fogd",
             {"features": 7, "step": 1.0, "counting": "features"},
-            "features must be even with counting=features, a cosine and a sine each, got 7",
+            "features must be even with counting=features (a cosine and a sine per frequency), got 7",
         ),
         ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),
         ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
@@ -70,7 +70,7 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
 
 @pytest.mark.parametrize("block_size", [1, 7, 256])
 def test_nogd_as_the_program_of_2024_reads_it(block_size):
-    """No eigenvalues are equal on this stream: else their eigenvectors, and so this reading, would be anybody's."""
+    """No two eigenvalues are equal on this stream; otherwise the eigenvectors would not be determined."""
     X, y = random_stream(T=300)
     learner = find("nogd")(budget=40, step=0.4, reading="program")
     group = Group(KERNEL, [learner])
@@ -116,7 +116,7 @@ def test_nystroem_features_of_full_rank_lose_nothing():
         group.feed(X[t : t + 1], y[None, t : t + 1])
         if group.members[0].hypothesis.size == 30:
             break
-    # Gradient descent without a removal so far, beside the one that has just gone over to features.
+    # Compare gradient descent before any removal with the learner that has just switched to features.
     one, other = (member.hypothesis for member in group.members)
     assert one.approximated
     np.testing.assert_allclose(one.score(X), other.score(X), atol=1e-6)

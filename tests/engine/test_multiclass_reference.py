@@ -1,4 +1,4 @@
-"""The engine and the transliterations agree, round by round, on several classes."""
+"""The engine agrees with the multiclass reference implementations, round by round."""
 
 import numpy as np
 import pytest
@@ -131,7 +131,7 @@ def test_the_kronecker_delta_is_the_multiclass_case(name):
     group = Group(kernel, learners, n_classes=N_CLASSES)
     scores = group.feed(X, codes[None])
     for member, row in zip(group.members[1:], scores[1:], strict=True):
-        # Summation in another order is all that differs.
+        # Only the order of summation differs.
         np.testing.assert_allclose(row, scores[0], rtol=1e-12, atol=1e-14)
         assert member.count.mistakes == group.members[0].count.mistakes
         assert member.count.updates == group.members[0].count.updates

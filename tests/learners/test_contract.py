@@ -1,4 +1,4 @@
-"""What every learner promises, whatever it does."""
+"""The contract of every learner."""
 
 import pickle
 
@@ -45,7 +45,7 @@ def play(learner, X, y, block_size=40, **options):
 
 
 def tolerance(learner):
-    # Weights on a support set that is nearly dependent come out of a linear system.
+    # Weights on a nearly dependent support set are the solution of a linear system.
     return {"rtol": 1e-7, "atol": 1e-8} if learner.form.averages else {"rtol": 1e-9, "atol": 1e-12}
 
 
@@ -101,7 +101,7 @@ def test_watched_when_it_acts_and_only_then(case_id):
         lead = y * scores
     assert watched == sorted(set(watched))
     mistakes = {t for t, m in zip(watched, mistaken, strict=True) if m}
-    # A lead within rounding of 0 is the engine's to judge.
+    # The engine decides about a lead within rounding of 0.
     assert mistakes >= set(np.flatnonzero(lead < -1e-9).tolist())
     assert mistakes <= set(np.flatnonzero(lead < 1e-9).tolist())
     count = group.members[0].count
@@ -184,7 +184,7 @@ def test_with_room_enough_it_is_the_perceptron(case_id):
 def test_float32_follows_float64(case_id):
     X, y = random_stream()
     if CASES[case_id][0]:
-        # Close enough together that which class is the rival is not a matter of kernel values below 1e-4.
+        # So close together that the choice of the rival does not depend on kernel values below 1e-4.
         y = stream_of(True)[1]
 
     def held_after_each_act(dtype):
@@ -201,10 +201,10 @@ def test_float32_follows_float64(case_id):
         assert other.count.mistakes == one.count.mistakes
         np.testing.assert_allclose(single, scores, atol=2e-4)
         return
-    # What float32 knows of ||delta||^2 ends at 1e-4 of k(x, x). An example that is that near to the threshold may be
-    # projected in one run and added in the other, and from there on they are two runs. Up to there they are one.
+    # In float32, ||delta||^2 is known up to 1e-4 of k(x, x). An example that is so near to the threshold may be
+    # projected in one run and added in the other. Up to that round, the two runs must agree.
     until = next((t for t in range(len(y)) if held.get(t) != held_by_other.get(t)), len(y)) + 1
-    # With several classes, which is the rival may hang on a difference that float32 does not see, too.
+    # With several classes, the rival can also depend on a difference below the precision of float32.
     if not CASES[case_id][0]:
         np.testing.assert_allclose(single[..., :until], scores[..., :until], atol=2e-4)
     assert abs(other.count.mistakes - one.count.mistakes) <= 0.03 * len(y)

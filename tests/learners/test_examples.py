@@ -1,4 +1,4 @@
-"""The examples on the learners' pages print what they say."""
+"""The examples in the learners' docstrings give the output shown."""
 
 import doctest
 import importlib

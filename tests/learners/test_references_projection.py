@@ -1,4 +1,4 @@
-"""The transliterations of the projecting learners, held against linear algebra and against each other."""
+"""The references of the projecting learners, compared with linear algebra and with each other."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_recursive_inverse_is_the_inverse(stream, kernel):
             exact = np.linalg.solve(K[np.ix_(S.members, S.members)], k_t)
             np.testing.assert_allclose(d, exact, rtol=1e-6, atol=1e-6)
             assert square == pytest.approx(k_t @ exact, rel=1e-8, abs=1e-10)
-        # Never below zero but by rounding, before it is clipped.
+        # Before clipping, it is below zero by rounding at most.
         assert k_tt - square >= -1e-9 * max(1, k_tt)
         if residual > 1e-3 * k_tt:
             S.add(t, k_t, k_tt)
@@ -69,7 +69,7 @@ def test_projectron_without_a_threshold_is_the_perceptron(stream, kernel, thresh
     full = perceptron(X, y, k)
     short = projectron(X, y, k, eta=0.0, threshold=threshold)
     assert short.mistakes == full.mistakes
-    # What counts as dependent may be 1e-9 away in squares, and each such step moves f(x) by that distance at most.
+    # Examples within 1e-9 (squared) of the span count as dependent; each such step changes f(x) by at most that.
     moved = 0.0
     for t, x in enumerate(X):
         assert abs(short.scores[t] - full.scores[t]) <= 1e-8 + moved * math.sqrt(k(x, x))
@@ -112,7 +112,7 @@ def test_multiclass_projectron_without_a_threshold_is_the_perceptron(stream, ker
     full = multiclass_perceptron(X, codes, KERNELS[kernel], N_CLASSES)
     short = multiclass_projectron(X, codes, KERNELS[kernel], N_CLASSES, eta=0.0)
     if stream == "random" and kernel == "gaussian":
-        np.testing.assert_allclose(short.scores, full.scores, atol=1e-4)  # as above: some are dependent but for 1e-9
+        np.testing.assert_allclose(short.scores, full.scores, atol=1e-4)  # as above: some are within 1e-9 of the span
     else:
         np.testing.assert_allclose(short.scores, full.scores, atol=1e-8)
     assert short.mistakes == full.mistakes
@@ -142,7 +142,7 @@ def test_structured_with_orthogonal_labels_is_the_multiclass_one(stream, kernel,
 
 
 def test_label_kernel_shares_what_is_learnt():
-    """Labels that are one to the label kernel have one score, which is a mistake for either."""
+    """Labels that the label kernel does not distinguish have equal scores, which is a mistake for both."""
     X, codes = classes_of("random")
     alike = np.eye(N_CLASSES)
     alike[:2, :2] = 1
@@ -165,7 +165,7 @@ def test_a_large_eta_keeps_the_support_small():
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] < 30
     assert sizes[2] <= 6
-    # All of k(x, .) may be projected away, onto nothing.
+    # The projection of k(x, .) may be 0.
     assert sizes[3] == 0
     X, codes = classes_of("random")
     sizes = [len(multiclass_projectron_pp(X, codes, KERNELS["gaussian"], N_CLASSES, e).active[-1]) for e in (0.1, 1.0)]

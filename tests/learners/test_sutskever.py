@@ -1,4 +1,4 @@
-"""Beyond the common tests: the two algorithms of Sutskever (2009) on long streams, and what the paper says of them."""
+"""The two algorithms of Sutskever (2009) on long streams, and the statements of the paper about them."""
 
 import math
 import os
@@ -145,7 +145,7 @@ def test_the_projection_lands_on_the_sphere():
 
 @pytest.mark.parametrize("budget", [20, 100])
 def test_modified_rbp_is_drawn_to_half_its_radius(budget):
-    """What a mistake adds to ||w||^2 on average: at most 2 eta^2 - 2 ||w||^2 / B."""
+    """On average a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2."""
     X, y = random_stream(T=3000, seed=8)
     learner, limit = ModifiedRBP(budget=budget, seed=3), budget / 16**2
     squares = np.array([norm**2 for _, norm, _ in looked_at(learner, X, y)])
@@ -180,7 +180,7 @@ def test_simplified_forgetron_stays_below_that_norm(budget):
     assert max(norms) <= largest_norm(budget)[0]
 
 
-# -- what leaves -----------------------------------------------------------------------------------------------------
+# -- removals --------------------------------------------------------------------------------------------------------
 
 
 def held_on_orthogonal_examples(learner, T):
@@ -302,18 +302,18 @@ def test_without_a_regulariser_and_a_ball_it_removes_the_oldest():
     [
         (
             {"budget": 5},
-            "is 1.06439; with budget=5 and step=0.03125 write a larger budget or a regulariser below 32",
+            "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32",
         ),
         (
             {"budget": 100, "radius": 0.05},
-            "is 3.125; with budget=100 and step=0.03125 write a larger radius or a regulariser below 32",
+            "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32",
         ),
-        ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "is 1; with budget=100 and step=0.5 write a regulariser "),
-        ({"budget": 100, "radius": 1e-200}, "is inf; with budget=100"),
+        ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "got 1; with budget=100 and step=0.5 use a regulariser "),
+        ({"budget": 100, "radius": 1e-200}, "got inf; with budget=100"),
     ],
 )
 def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
-    begins = "step * regulariser must be below 1, or a mistake leaves nothing of the weights before it, and "
+    begins = "step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
     with pytest.raises(ValueError, match=f"^{re.escape(begins + sentence)}"):
         SimplifiedForgetron(**given)
 
@@ -321,5 +321,5 @@ def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
 def test_six_is_the_least_budget_with_the_defaults():
     assert 0 < SimplifiedForgetron(budget=6).factor < 0.1
     for budget in range(1, 6):
-        with pytest.raises(ValueError, match="write a larger budget"):
+        with pytest.raises(ValueError, match="use a larger budget"):
             SimplifiedForgetron(budget=budget)

@@ -1,4 +1,4 @@
-"""What the Forgetron paper proves, on runs; rounding is all that is allowed for."""
+"""The theorems of the Forgetron paper, checked on runs up to rounding."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the Ahpatron paper proves of AVP and Ahpatron, on runs; rounding is all that is allowed for.
+"""The theorems of the Ahpatron paper about AVP and Ahpatron, checked on runs up to rounding.
 
 Numbers of theorems are those of Liao, Li, Liao, Hu & Dang (2024), AAAI.
 """
@@ -39,7 +39,7 @@ def watch(learner, X, y, look, **options):
 
 
 def trajectory(learner, X, y, **options):
-    """Return the member, the rounds of its updates, and its weights on the stream after each, a row an update."""
+    """Return the member, the rounds of its updates, and its weights on the stream after each, one row per update."""
     rounds, weights = [], []
 
     def look(f, t):
@@ -98,7 +98,7 @@ def test_halving_keeps_the_largest_half_and_the_norm(stream, given):
         after = np.zeros(len(rounds))
         after[stayed] = f.coef
         assert math.sqrt(after @ here @ after) == pytest.approx(wanted)
-        # As near as eq. (7) has it: the direction of f_2 plus the ridge projection of f_1.
+        # Eq. (7): the direction of f_2 plus the ridge projection of f_1.
         K_2 = here[np.ix_(stayed, stayed)] + learner.eta * np.eye(half)
         wished = before[stayed] + np.linalg.solve(K_2, here[np.ix_(stayed, ~stayed)] @ before[~stayed])
         np.testing.assert_allclose(f.coef / np.linalg.norm(f.coef), wished / np.linalg.norm(wished), atol=1e-7)
@@ -118,7 +118,7 @@ def test_halving_keeps_the_largest_half_and_the_norm(stream, given):
 @pytest.mark.parametrize("stream", ALL_STREAMS)
 @pytest.mark.parametrize("tie", ["mistake", "positive"])
 def test_within_the_budget_ahpatron_is_avp(stream, tie):
-    """With steps of 1 and a ball that is never left, as AVP without a ball has them."""
+    """With steps of 1 and a ball so large that it never matters."""
     X, y = ALL_STREAMS[stream]()
     budget = len(y) + len(y) % 2
     both = [find("avp")(epsilon=0.6), find("ahpatron")(budget=budget, epsilon=0.6, U=1e6, step=1.0)]
@@ -193,7 +193,7 @@ SHRUNK = [given for given in AHPATRONS if given.get("norm") == "shrunk"]
 @pytest.mark.parametrize("tie", ["mistake", "positive"])
 @pytest.mark.parametrize("given", SHRUNK, ids=str)
 def test_theorem_4(stream, tie, given):
-    """By its own terms, not by `budgetrun.theory`: both cases of its proof, before they are put together."""
+    """Computed from its terms, without `budgetrun.theory`: both cases of the proof separately."""
     X, y = ALL_STREAMS[stream]()
     K, B, epsilon = GAUSSIAN.between(X, X), given["budget"], given["epsilon"]
     learner = find("ahpatron")(**given)

@@ -1,4 +1,4 @@
-"""What the Projectron paper proves, on runs, against competitors found in hindsight, allowing for rounding only.
+"""The theorems of the Projectron paper, checked on runs against competitors found in hindsight, up to rounding.
 
 Theorem numbers are those of Orabona, Keshet & Caputo (2009), JMLR 10.
 """
@@ -32,7 +32,7 @@ real = pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_
 
 @dataclass
 class Update:
-    """A round on which the learner acted, as it found it."""
+    """A round on which the learner acted, before its update."""
 
     t: int
     mistaken: bool
@@ -187,7 +187,7 @@ def test_projectron_theorem_3(streams, name, eta, threshold):
         for values, norm in scaled(binary_competitors(K, y, perceptron.members), largest)
     ]
     assert member.count.mistakes <= min(bounds) + 1e-6
-    # The bound says something: less than that every round may be a mistake.
+    # The bound is not trivial: it is below the number of rounds.
     if name in ("two moons", "a9a", "phishing") and eta <= 0.1 and threshold == "distance":
         assert min(bounds) < len(y)
 
@@ -302,7 +302,7 @@ def test_projected_alma_theorem_7(streams, name, eta, delta, given):
                     bounds[published].append(theorem_7(loss, gamma, lost, learner.C, published=published))
     assert member.count.mistakes <= min(bounds[False]) + 1e-6
     assert min(bounds[False]) <= min(bounds[True])
-    # Nothing is lost that the text does not allow.
+    # No projection exceeds what the text allows.
     assert all(u.residual * learner.C**2 / k <= eta**2 + 1e-8 for k, u in enumerate(updates, 1) if not u.added)
 
 
@@ -324,7 +324,7 @@ def test_theorem_7_is_not_for_a_distance_that_includes_the_step():
 
 @pytest.mark.parametrize("name", ["projectron", "projectron++"])
 def test_support_set_is_no_larger_than_a_packing(name):
-    """Theorem 1, where a packing number can be had: points in a square, so far apart that discs are disjoint."""
+    """Theorem 1, where a packing number is known: points in a square, so far apart that discs are disjoint."""
     eta, gamma = 0.4, 3.0
     rng = np.random.default_rng(0)
     X, y = rng.random((6000, 2)), rng.choice([-1, 1], 6000)
@@ -373,13 +373,13 @@ def test_every_pair_of_several_classes_was_far_enough(name):
     assert all(u.residual <= 0.09 + 1e-9 for u in updates if u.mistaken and not u.added)
     f = member.hypothesis
     for weights in f.coef:
-        # Of a class's own examples none is of the span of those before it.
+        # No example of a class lies in the span of the earlier ones.
         assert min(lost_by_definition(GAUSSIAN, X, f.rounds[weights != 0])) > 1e-9
 
 
 @pytest.fixture(scope="module")
 def near_duplicates():
-    """A long stream of few points, again and again, exactly or with jitter of every size that is hard."""
+    """A long stream that repeats few points, exactly or with jitter of every difficult size."""
     rng = np.random.default_rng(0)
     T, points = 300_000, rng.uniform(-1, 1, size=(40, 2))
     at = rng.integers(40, size=T)
@@ -403,18 +403,18 @@ def test_long_stream_of_near_duplicates(near_duplicates, monkeypatch, name):
         group.feed(X[start : start + 256], y[None, start : start + 256])
     f = group.members[0].hypothesis
     assert 40 < f.size < 200
-    # What is called 0 is 1e-9 at most; nothing is further below it.
+    # Values up to 1e-9 count as 0; none is below -1e-9.
     assert min(lowest) > -2e-9
     alpha, S = f.coef, X[f.rounds]
     assert f.norm_sq == pytest.approx(alpha @ kernel.between(S, S) @ alpha, rel=1e-6)
     points = np.random.default_rng(1).uniform(-1, 1, size=(200, 2))
     direct = np.array([sum(alpha * np.exp(-4.0 * ((S - x) ** 2).sum(axis=1))) for x in points])
     np.testing.assert_allclose(f.score(points), direct, atol=1e-6 * np.abs(direct).max())
-    # The scores that it predicts with, too: they come from coordinates, not from weights.
+    # Its predictions, too: they are computed from coordinates, not from weights.
     np.testing.assert_allclose(group.feed(points[:1], np.array([[1]]))[0], direct[:1], atol=1e-6 * np.abs(direct).max())
 
 
-# -- the same by other means -----------------------------------------------------------------------------------------
+# -- other ways to compute the same ----------------------------------------------------------------------------------
 
 
 def norm_sq(f, K):
@@ -460,7 +460,7 @@ def test_without_a_threshold_it_is_the_perceptron(stream, kernel, several):
     full, short = group.feed(X, y[None])
     perceptron, projectron = group.members
     if stream == "far":
-        # There scores differ from 0 by less than what the projected one takes for 0: up to the first such round.
+        # Some scores are so small that the projected learner takes them for 0: compare up to the first such round.
         tiny = np.abs(full).max(axis=0) if several else np.abs(full)
         until = next((t for t in range(1, len(y)) if tiny[t] < 1e-8), len(y))
         np.testing.assert_allclose(short[..., :until], full[..., :until], atol=1e-8)
@@ -507,7 +507,7 @@ def test_averaged_hypothesis_is_the_mean_of_those_that_predicted(case_id):
         np.testing.assert_allclose(f.score(points), now + np.zeros_like(total), rtol=1e-8, atol=1e-9)
 
 
-# -- what cannot be projected ----------------------------------------------------------------------------------------
+# -- kernels without projections -------------------------------------------------------------------------------------
 
 
 class Indefinite(Kernel):

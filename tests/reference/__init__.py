@@ -1,1 +1,1 @@
-"""Each algorithm, line by line from its paper: slow, plain, and independent of the engine."""
+"""Each algorithm, line by line from its paper: slow, simple, and independent of the engine."""

@@ -24,7 +24,7 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
         score = rounded_value(alpha, X, x_t, k)
         update = y_t * score < 1 - epsilon
         if update and len(alpha) == budget:
-            # S_2: the half of largest weight, of equal weights the older; S_1: the rest
+            # S_2: the half with the largest weights, the older among equal ones; S_1: the rest
             largest = max(map(abs, alpha.values()))
             # (weights that differ by rounding only are equal)
             ranked = sorted(alpha, key=lambda i: (-round(abs(alpha[i]) / largest, 9), i))

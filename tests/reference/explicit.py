@@ -1,4 +1,4 @@
-"""What the transliterations over explicit features share."""
+"""Functions that the references with explicit features share."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from reference.projection import TOLERANCE, ProjectionTrace
 
 @dataclass
 class ExplicitTrace(ProjectionTrace):
-    """With ``final``, the function x -> f(x) that the last round leaves; alpha alone may not tell it."""
+    """With ``final``, the function x -> f(x) after the last round, which alpha may not determine."""
 
     final: Callable | None = None
 
@@ -21,5 +21,5 @@ def dot(a, b):
 
 
 def settled(score, unit):
-    """A score that differs from 0 by rounding only is 0; ``unit`` is what an update may change it by."""
+    """The score, or 0 if it differs from 0 only by rounding; ``unit`` is the size of an update."""
     return 0.0 if abs(score) <= TOLERANCE * unit else score

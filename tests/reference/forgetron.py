@@ -47,7 +47,7 @@ def basic(X, y, k, budget, tie="mistake", cap="every_mistake", logarithm="natura
                 sigma[i] *= phi
             trace.phi.append(phi)
             trace.Phi.append(Phi_of(norm, phi, U))
-            # (3) the oldest leaves past the budget
+            # (3) past the budget the oldest is removed
             if len(sigma) > B:
                 r = min(sigma)
                 Q += psi(sigma[r], phi * y[r] * value(f, X, X[r], k))
@@ -58,7 +58,7 @@ def basic(X, y, k, budget, tie="mistake", cap="every_mistake", logarithm="natura
 
 
 def phi_of(sigma_r, mu, Q, M):
-    """Eqs. (43)-(44), as printed."""
+    """Eqs. (43)-(44), as published."""
     a = sigma_r**2 - 2 * sigma_r * mu
     b = 2 * sigma_r
     c = Q - 15 / 32 * M
@@ -110,7 +110,7 @@ def greedy(X, y, k, budget, tie="mistake", test="per_round"):
         damage = [psi(sigma[i], y[i] * value(f, X, X[i], k)) for i in I_t]
         j = first_smallest(damage)
         allowed = 15 / 32 if test == "per_round" else 15 / 32 * M - Q
-        # An exactly tight constraint leaves damages of exactly 15/32 behind: rounding must not decide.
+        # A tight constraint gives damages of exactly 15/32: rounding must not decide.
         return I_t[j] if damage[j] <= allowed + 1e-9 else min(I_t)
 
     return self_tuned(X, y, k, budget, tie, choose)

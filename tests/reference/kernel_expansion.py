@@ -1,4 +1,4 @@
-"""What the transliterations share: kernel values by their definition, and f(x) = sum_i alpha_i k(x_i, x)."""
+"""Functions that the references share: kernel values by definition, and f(x) = sum_i alpha_i k(x_i, x)."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Known:
-    """A kernel k, with the values for short streams of short examples computed once: most of a trace's time is theirs."""
+    """A kernel k, whose values for short streams of short examples are computed once."""
 
     def __init__(self, k):
         self.k = k
@@ -75,13 +75,13 @@ class Trace:
 
 
 def value(alpha, X, x, k):
-    """f(x), for alpha = {i: weight}; summed exactly, so that what cancels on paper cancels here."""
+    """f(x), for alpha = {i: weight}; an exact sum, so that terms that cancel on paper cancel here."""
     column = k.column(X, x)
     return math.fsum([a * column[i] for i, a in alpha.items()])
 
 
 def rounded_value(alpha, X, x, k):
-    """f(x) for weights that are not exact: a sum whose terms cancel but for rounding is 0."""
+    """f(x) for weights that are not exact: a sum whose terms cancel except for rounding is 0."""
     column = k.column(X, x)
     terms = [a * column[i] for i, a in alpha.items()]
     total = math.fsum(terms)
@@ -95,7 +95,7 @@ def is_mistake(y, score, tie):
 
 
 def first_smallest(values):
-    """The first index of the least value; values that differ by rounding only count as equal."""
+    """The first index of the smallest value; values that differ only by rounding count as equal."""
     least = min(values)
     return next(i for i, v in enumerate(values) if v <= least + 1e-9)
 

@@ -1,4 +1,4 @@
-"""What the transliterations of several classes share: weights alpha = {i: one weight a class}."""
+"""Functions that the multiclass references share: weights alpha = {i: one weight per class}."""
 
 import math
 
@@ -20,7 +20,7 @@ def values(alpha, X, x, k, n_classes):
 
 
 def best_rival(scores, y, handicap=None, tolerance=TOLERANCE):
-    """The class other than y of the largest score, the lowest of equal ones, and f_y minus that largest score.
+    """The class other than y with the largest score (the lowest if several tie), and f_y minus that score.
 
     ``handicap`` is added to each class's score. What differs by at most ``tolerance`` is equal.
     """

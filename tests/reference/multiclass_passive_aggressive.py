@@ -15,12 +15,12 @@ def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
     k_size = Known(lambda a, b: abs(k(a, b)))
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
-        # The weights are not exact: what differs by rounding only, beside the terms summed, is equal.
+        # The weights are not exact: scores that differ only by rounding are equal.
         sizes = {i: [abs(a) for a in row] for i, row in alpha.items()}
         largest = max(values(sizes, X, x_t, k_size, n_classes))
         rival, lead = best_rival(scores, y_t, tolerance=TOLERANCE * largest)
         loss = max(0.0, 1 - lead)
-        # A step that is not cut short leaves a margin of exactly 1: a repeated example must not enter by rounding.
+        # A step below C gives a margin of exactly 1: a repeated example must not be added because of rounding.
         changed = loss > TOLERANCE
         if changed:
             # tau = min(C, loss / (2 k(x, x))); an example that is zero everywhere enters with C, and changes no score

@@ -38,7 +38,7 @@ def step_on_mistake(alpha, bases, X, t, k, y, rival, eta, threshold, n_classes):
 def multiclass_projectron(X, codes, k, n_classes, eta, threshold="distance"):
     trace = ProjectionTrace()
     alpha = {}
-    bases = [Basis() for _ in range(n_classes)]  # an inverse Gram matrix a class
+    bases = [Basis() for _ in range(n_classes)]  # one inverse Gram matrix per class
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
         rival, lead = best_rival(scores, y_t, tolerance=negligible_lead(alpha, X, x_t, k, n_classes))

@@ -27,7 +27,7 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
             if len(alpha) == budget:
                 S = list(alpha)
                 L, V = np.linalg.eigh(K[np.ix_(S, S)])  # K_S = V L V^T
-                # top r eigenpairs; what is 0 but for rounding is no eigenvalue
+                # top r eigenpairs, without eigenvalues that are 0 except for rounding
                 top = [i for i in np.argsort(-L)[:rank] if L[i] > TOLERANCE * L.max()]
                 L_r, V_r = L[top], V[:, top]
                 weights = np.array(list(alpha.values()))

@@ -12,7 +12,7 @@ def passive_aggressive(X, y, k, C=1.0, tie="mistake"):
     for t, x_t, y_t in stream(X, y):
         score = rounded_value(alpha, X, x_t, k)
         loss = max(0.0, 1 - y_t * score)  # the hinge loss
-        # A step that is not cut short leaves a margin of exactly 1: a repeated example must not enter by rounding.
+        # A step below C gives a margin of exactly 1: a repeated example must not be added because of rounding.
         changed = loss > TOLERANCE
         if changed:
             # tau = min(C, loss / k(x, x)); an example that is zero everywhere enters with C, and changes no score

@@ -1,4 +1,4 @@
-"""What the projecting transliterations share: Orabona, Keshet & Caputo (2009), section 3.2, and the tolerances."""
+"""Functions that the projecting references share: Orabona, Keshet & Caputo (2009), section 3.2; tolerances."""
 
 import math
 from dataclasses import dataclass, field
@@ -58,7 +58,7 @@ class Basis:
 
 
 def projected_value(alpha, X, x, k):
-    """f(x) for weights that solve linear systems: a sum whose terms cancel, or do not add up to rounding, is 0."""
+    """f(x) for weights that solve linear systems: a sum that is 0 except for rounding is 0."""
     column = k.column(X, x)
     terms = [a * column[i] for i, a in alpha.items()]
     total = math.fsum(terms)
@@ -66,7 +66,7 @@ def projected_value(alpha, X, x, k):
 
 
 def negligible(terms):
-    """What a sum of these terms may be off by."""
+    """The possible rounding error of a sum of these terms."""
     return TOLERANCE * math.fsum(map(abs, terms)) + 1e-3 * TOLERANCE
 
 

@@ -203,8 +203,9 @@ def test_numbers_that_a_learner_does_not_take_are_told(tmp_path):
             "got -0.0033333333333333335",
             "'fogd' on dataset 'small': step: '(1 - T) ** 0.5' with T = 100 is not a real number",
             "'fogd' on dataset 'small': step: 'sqrt((1 - T) ** 0.5)' with T = 100 is not a real number",
-            "'bogd++' on dataset 'small': with T = 100, step = T ** 2 = 10000: step * regulariser must be below 1, or "
-            "a round leaves nothing of the weights, and is 10000; with step=10000 write a regulariser below 0.0001",
+            "'bogd++' on dataset 'small': with T = 100, step = T ** 2 = 10000: step * regulariser must be below 1, "
+            "because a round multiplies all weights by 1 minus that, got 10000; with step=10000 use a regulariser "
+            "below 0.0001",
             "'pomdr' on dataset 'large': first_budget: '5 * log(T)' with T = 400: must be an integer >= 1, "
             "got 29.957322735539908; write round(5 * log(T))",
             "'pomdr' on dataset 'large': with T = 400, first_budget = round(5 * log(T)) = 30, eta = T ** -0.5 = 0.05: "
@@ -213,8 +214,9 @@ def test_numbers_that_a_learner_does_not_take_are_told(tmp_path):
             "'fogd' on dataset 'large': step: '1 / (T - 400)' with T = 400 is not a real number",
             "'fogd' on dataset 'large': step: '(1 - T) ** 0.5' with T = 400 is not a real number",
             "'fogd' on dataset 'large': step: 'sqrt((1 - T) ** 0.5)' with T = 400 is not a real number",
-            "'bogd++' on dataset 'large': with T = 400, step = T ** 2 = 160000: step * regulariser must be below 1, or "
-            "a round leaves nothing of the weights, and is 160000; with step=160000 write a regulariser below 6.25e-06",
+            "'bogd++' on dataset 'large': with T = 400, step = T ** 2 = 160000: step * regulariser must be below 1, "
+            "because a round multiplies all weights by 1 minus that, got 160000; with step=160000 use a regulariser "
+            "below 6.25e-06",
         )
     ]
 

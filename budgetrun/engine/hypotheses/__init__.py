@@ -1,4 +1,4 @@
-"""The forms of hypotheses that learners work on, one file per form."""
+"""The forms of hypotheses, one file per form."""
 
 from budgetrun.engine.hypotheses.base import BinaryHypothesis, Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying

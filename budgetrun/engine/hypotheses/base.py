@@ -1,4 +1,4 @@
-"""What every form of hypothesis has."""
+"""The base classes of hypotheses."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Act = tuple[int, bool, tuple[Any, ...]]
 class Hypothesis(ABC):
     """A function f that a learner changes by verbs, and its scores on the rest of the current block.
 
-    Verbs can be called in any order: each one updates the scores of the rounds to come, `current`, and everything that
-    the form tracks.
+    Verbs can be called in any order: each one updates the scores of later rounds, `current`, and all that the form
+    tracks.
 
     Attributes
     ----------
     form : str
         The name of this form in run ids.
     revision : int, >= 1
-        Raised whenever the form's outcomes change; part of every run id (`budgetrun.runner.identity`).
+        Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     averages : bool
-        Whether `score` can give the mean of the hypotheses of all rounds, whatever the learner did.
+        Whether `score` can always give the mean of the hypotheses of all rounds.
     upkeep : int
-        How many rows of kernel values an update reads or writes, for estimates of running time.
+        The number of rows of kernel values that an update reads or writes, for estimates of running time.
     scores : ndarray, shape (b,), or (n_classes, b)
-        f(x_t) of the rounds to come in the block; of past rounds as they were predicted.
+        f(x_t) for the later rounds of the block; for earlier rounds, the scores at prediction time.
     mistakes : int
         M_t, the mistakes so far, including the current round.
     mistaken : bool
@@ -54,17 +54,17 @@ class Hypothesis(ABC):
         self._pool = pool
         self._round = 0
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def current(self) -> Any:
-        """f(x_t) for the example of the current round, as f is now: a float, or shape (n_classes,)."""
+        """f(x_t) for the example of the current round, after the verbs so far: a float, or shape (n_classes,)."""
 
     @property
     @abstractmethod
     def slots(self) -> np.ndarray:
-        """The support examples' places in the pool, oldest first; shape (size,)."""
+        """The slots of the support examples in the pool, oldest first; shape (size,)."""
 
     @property
     def size(self) -> int:
@@ -82,7 +82,7 @@ class Hypothesis(ABC):
         return self._pool.seen - len(self._pool.block_slots) + self._round + 1
 
     def kernel_row(self) -> np.ndarray:
-        """Return k(x_i, x_t) of the support examples with the example of the current round.
+        """Return k(x_i, x_t) between the support examples and the example of the current round.
 
         Returns
         -------
@@ -96,10 +96,10 @@ class Hypothesis(ABC):
 
     @property
     def rounding(self) -> float:
-        """Two values that a rule compares count as equal if they differ by less than this."""
+        """The tolerance of rules: values that differ by less than this count as equal."""
         return 1e-9 if self._pool.dtype == np.float64 else 1e-4
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     @property
     def rounds(self) -> np.ndarray:
@@ -118,11 +118,11 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the sums of weighted kernel values that the scores of a block begin with, as (slots, weights)."""
+        """Return the weighted sums of kernel values that a block's scores start from, as (slots, weights)."""
 
     @abstractmethod
     def begin_block(self, sums: np.ndarray) -> None:
-        """Go to a new block; ``sums``, shape (terms, b), holds the values of `terms` on it, and is updated in place."""
+        """Begin a block; ``sums``, shape (terms, b), holds the values of `terms` on it and may be changed in place."""
 
     @abstractmethod
     def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
@@ -143,7 +143,7 @@ class Hypothesis(ABC):
         """
 
     def end_block(self) -> None:  # noqa: B027 (most forms have nothing to do here)
-        """Leave the block."""
+        """End the block."""
 
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -153,7 +153,7 @@ class Hypothesis(ABC):
         ----------
         X : ndarray or csr_array, shape (n, d)
         averaged : bool
-            The mean of the hypotheses that predicted in all rounds, instead of the last hypothesis.
+            Use the mean of the hypotheses of all rounds instead of the last hypothesis.
 
         Returns
         -------
@@ -166,25 +166,25 @@ class Hypothesis(ABC):
         """
 
     def memory(self, size: int, block: int) -> float:
-        """Return about how many bytes the form takes beside the pool, for ``size`` support examples.
+        """Estimate the bytes that the form takes in addition to the pool, for ``size`` support examples.
 
         ``block`` is the number of rounds per block.
         """
         return 48 * size
 
     def solving(self, size: int) -> float:
-        """Return about how many multiplications a round takes beside those of its kernel values."""
+        """Estimate the multiplications per round in addition to those for kernel values."""
         return 0.0
 
     def _values_with(self, X: Rows) -> np.ndarray:
-        """Return k(x_i, x) of the support examples with those of ``X``, shape (size, n)."""
+        """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
         return self._pool.kernel.between(self.support_set, X.astype(self._pool.dtype, copy=False))
 
 
 class BinaryHypothesis(Hypothesis):
     """One function f, whose sign predicts."""
 
-    # What verbs have changed f(x_t) by since it was predicted.
+    # The change of f(x_t) by verbs since the prediction.
     _moved = 0.0
 
     @property
@@ -219,8 +219,8 @@ class BinaryHypothesis(Hypothesis):
 
     @abstractmethod
     def doubt(self) -> float:
-        """Return how far rounding may have moved a score."""
+        """Return the possible rounding error of a score."""
 
     @abstractmethod
     def exact_score(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block, as free of rounding as possible."""
+        """Return f(x_t) for round ``t`` of the block, with as little rounding error as possible."""

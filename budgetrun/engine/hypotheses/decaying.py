@@ -1,4 +1,4 @@
-"""Hypotheses whose weights decay from round to round, with a loss or without."""
+"""Hypotheses whose weights decay in every round, with or without a loss."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Decaying(BinaryHypothesis):
-    """f = sum_i coef_i k(x_i, .), of which every round leaves ``decay`` times as much, after its prediction.
+    """f = sum_i coef_i k(x_i, .), multiplied by ``decay`` in every round after the prediction.
 
-    The verbs are `add` and `displace`; both are about f as it is after the decay of the current round. Support examples
-    are counted from 0, by their places: one that is displaced leaves its place to the new one.
+    The verbs are `add` and `displace`, which apply after the decay of the current round. Support examples are in places
+    counted from 0; a new example takes the place of the one that it displaces.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Decaying(BinaryHypothesis):
     Attributes
     ----------
     coef : ndarray of float64, shape (size,)
-        The weights with which the next round predicts, in their places.
+        The weights for the prediction of the next round, by place.
 
     Notes
     -----
-    Nothing is done on rounds without a loss: scores of the block carry the powers of ``decay`` that will have passed by
-    then, and weights are brought up to date when a learner acts, or the block ends.
+    Rounds without a loss cost nothing: the scores of the block include the decay up to their round, and the weights are
+    updated when the learner acts or the block ends.
     """
 
     form = "decaying"
@@ -42,16 +42,16 @@ class Decaying(BinaryHypothesis):
         super().__init__(pool)
         self._decay = decay
         self._slots = np.empty(16, dtype=np.intp)
-        # As they are before the block's round number `_since`.
+        # The weights before round `_since` of the block.
         self._weights = np.empty(16)
         self._size = 0
         self._since = 0
         self._mass = 0.0
-        # Of the block: powers of `decay`, and the kernel values of what is held, shape (capacity, b).
+        # For the block: powers of `decay`, and the kernel values of the support examples, shape (capacity, b).
         self._powers = np.empty(0)
         self._values = np.empty((0, 0), dtype=pool.dtype)
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -59,17 +59,17 @@ class Decaying(BinaryHypothesis):
 
     @property
     def slots(self) -> np.ndarray:
-        """Where the support examples are in the pool, in their places; shape (size,)."""
+        """The slots of the support examples in the pool, by place; shape (size,)."""
         return self._slots[: self._size]
 
     @property
     def coef(self) -> np.ndarray:
         return self._weights[: self._size]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the round in hand, in a place of its own."""
+        """f += weight k(x_t, .), for the example x_t of the current round, in a new place."""
         n = self._size
         if n == len(self._slots):
             self._slots = np.concatenate([self._slots, np.empty_like(self._slots)])
@@ -84,13 +84,13 @@ class Decaying(BinaryHypothesis):
         self.scores[t:] += weight * self._powers[: len(values) - t] * values[t:]
 
     def displace(self, i: int, weights: np.ndarray) -> None:
-        """Give the place of support example ``i`` to the example of the current round, and set all weights.
+        """Replace support example ``i`` by the example of the current round, and set all weights.
 
         Parameters
         ----------
         i : int
         weights : ndarray, shape (size,)
-            The new weights of all examples, that of the new one in place ``i``.
+            The new weights of all examples, with the new example in place ``i``.
         """
         self._hold(i)
         self.coef[:] = weights
@@ -103,13 +103,13 @@ class Decaying(BinaryHypothesis):
             scores *= self._powers[: len(scores)]
 
     def _hold(self, place: int) -> np.ndarray:
-        """Put the example of the round in hand in a place; return its kernel values with the block."""
+        """Put the example of the current round in a place; return its kernel values with the block."""
         slot = self._pool.block_slots.item(self._round)
         self._slots[place] = slot
         self._values[place] = self._pool.block[slot]
         return self._values[place]
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def at(self, t: int, mistaken: bool) -> None:
         super().at(t, mistaken)
@@ -145,16 +145,16 @@ class Decaying(BinaryHypothesis):
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
-            raise NotImplementedError("the mean of all hypotheses needs the examples that are gone")
+            raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores: np.ndarray = self.coef @ self._values_with(X) if self.size else np.zeros(X.shape[0])
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        """Leave the current block out of pickles: it is not needed between blocks."""
         return self.__dict__ | {"_values": np.empty((0, 0), dtype=self._pool.dtype), "_powers": np.empty(0)}
 
     def _pass(self, t: int) -> None:
-        """Let the weights decay until they are those that predict in round ``t`` of the block."""
+        """Apply the decay to the weights up to the prediction of round ``t`` of the block."""
         if self._decay < 1:
             self._weights[: self._size] *= self._decay ** (t - self._since)
         self._since = t

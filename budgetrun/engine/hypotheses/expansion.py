@@ -30,7 +30,7 @@ class Expansion(BinaryHypothesis):
         Track f(x_i) of the oldest support example, or of all of them (`score_of`, `self_scores`). Values that are not
         tracked are computed when they are read, in O(size d).
     capacity : int, >= 1, or None
-        The most examples that are ever held at a time, to bound memory with ``track="all"``.
+        The largest possible support set, to bound memory with ``track="all"``.
 
     Attributes
     ----------
@@ -47,10 +47,10 @@ class Expansion(BinaryHypothesis):
 
     Notes
     -----
-    Evicting the oldest example needs no kernel value outside the block. Row 1 of `_held` has for each example what it
-    and the younger ones contribute to its own score; once it is the oldest, that is its score. Evicting any other
-    example needs the kernel values between support examples. They were in a block when the younger of the two was
-    added, and ``track="all"`` keeps them in `_pairs`: row of the younger, column of the older.
+    Evicting the oldest example needs no kernel values from outside the block: row 1 of `_held` has, for each example,
+    the part of f(x_i) that is due to itself and younger examples; for the oldest one, that is all of f(x_i). Evicting
+    any other example needs the kernel values between support examples. They are part of the block in which the younger
+    of the two is added, and ``track="all"`` keeps them in `_pairs`: row of the younger, column of the older.
     """
 
     form = "expansion"
@@ -68,7 +68,7 @@ class Expansion(BinaryHypothesis):
         self.upkeep = {None: 1, "oldest": 2, "all": 4}[track]
         self._head = self._tail = 0
         self._slots = np.empty(16, dtype=np.intp)
-        # Row 0: the weights. Row 1, if tracked: the examples' own scores, so that one product scales both.
+        # Row 0: the weights. Row 1, if tracked: the examples' own scores. One multiplication scales both.
         self._held = np.empty((1 if track is None else 2, 16))
         self._norm_sq: float | None = 0.0 if norm else None
         self._mass = 0.0
@@ -82,7 +82,7 @@ class Expansion(BinaryHypothesis):
         if track == "all":
             self._pairs = np.empty((0, 0), dtype=pool.dtype)
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -120,17 +120,17 @@ class Expansion(BinaryHypothesis):
         return float(self.coef @ self._row(i))
 
     def gram(self) -> np.ndarray:
-        """Return k(x_i, x_j) over the support set, oldest first, shape (size, size), float64; computed anew."""
+        """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
         return self._pool.matrix(self.slots).astype(np.float64, copy=False)
 
     def smallest(self, values: np.ndarray) -> int:
-        """Return the first index of the least value; values that are equal except for rounding count as equal."""
+        """Return the first index of the smallest value; values that differ only by rounding count as equal."""
         return int((values <= values.min() + self.rounding).argmax())
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the current round, which must not be held already."""
+        """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
         pool, t = self._pool, self._round
         slot = pool.block_slots.item(t)
         square = pool.squares.item(slot)
@@ -139,13 +139,13 @@ class Expansion(BinaryHypothesis):
         self._moved += weight * square
 
     def replace(self, i: int, point: Rows, weight: float) -> None:
-        """Evict support example ``i``, and add a point z that need not be in the stream: f += weight k(z, .).
+        """Evict support example ``i`` and add a point z, not necessarily of the stream: f += weight k(z, .).
 
         Parameters
         ----------
         i : int
         point : ndarray or csr_array, shape (1, d)
-            z, which becomes the youngest support example; like the stream, dense or sparse.
+            z, which becomes the youngest support example; dense or sparse, like the stream.
         weight : float
         """
         self.evict(i)
@@ -168,7 +168,7 @@ class Expansion(BinaryHypothesis):
             self._norm_sq *= phi * phi
 
     def evict(self, i: int) -> None:
-        """f -= coef_i k(x_i, .), and support example ``i`` is forgotten."""
+        """f -= coef_i k(x_i, .), and drop support example ``i``."""
         at = self._head + i
         self._change(i, -self._held.item(0, at), own=i)
         if self.track == "all":
@@ -189,12 +189,12 @@ class Expansion(BinaryHypothesis):
         self._mass += abs(delta)
 
     def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
-        """f = sum of ``weights`` times k(x_i, .) over the ``chosen`` support examples; the others are forgotten.
+        """f = sum of ``weights`` times k(x_i, .) over the ``chosen`` support examples; drop the others.
 
         Parameters
         ----------
         chosen : ndarray of int, ascending
-            The support examples that stay, counted from 0, oldest first.
+            The support examples to keep, counted from 0, oldest first.
         weights : ndarray, of the same shape
             Their new weights.
         norm_sq : float or None
@@ -211,12 +211,12 @@ class Expansion(BinaryHypothesis):
         self._mass = float(np.abs(weights).sum())
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
-        """Take over another expansion in the middle of a block, and begin to track what this one tracks.
+        """Copy another expansion in the middle of a block, and compute what this one tracks in addition.
 
-        ``matrix`` gives the kernel values between the support examples, shape (size, size), if they are needed.
+        ``matrix`` returns the kernel values between the support examples, shape (size, size).
         """
         n = other.size
         self.mistakes, self.mistaken, self._moved = other.mistakes, other.mistaken, other._moved
@@ -235,8 +235,8 @@ class Expansion(BinaryHypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        # An example that was added in round r, counted from 0, with the weight that it still has, is part of the
-        # hypotheses of the rounds after r.
+        # An example that was added in round r (from 0) and kept its weight is part of the hypotheses of all later
+        # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
         scores: np.ndarray = (share * self.coef) @ self._values_with(X)
         return scores
@@ -252,10 +252,10 @@ class Expansion(BinaryHypothesis):
         return self._mass * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
-        # Independent of the order of summation; 0 if the terms cancel.
+        # fsum does not depend on the order of the terms; 0 if they cancel.
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         score = math.fsum(terms.tolist())
-        # Weights that are not whole numbers carry rounding errors of their own.
+        # Weights other than whole numbers have rounding errors of their own.
         return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
 
     def memory(self, size: int, block: int) -> float:
@@ -263,22 +263,22 @@ class Expansion(BinaryHypothesis):
         # The pairs are copied as they grow.
         return super().memory(size, block) + 1.5 * pairs**2 * self._pool.dtype.itemsize
 
-    # -- what is tracked -----------------------------------------------------------------------------------------
+    # -- tracking ------------------------------------------------------------------------------------------------
 
     def _append(
         self, slot: int, weight: float, square: float, score: float, values: np.ndarray | None, moved: float = 0.0
     ) -> None:
-        """f += weight k(x, .), for a stored example that becomes the youngest.
+        """f += weight k(x, .), for an example in the pool, which becomes the youngest.
 
         Parameters
         ----------
         slot : int
-            Where the example is in the pool.
+            The example's slot in the pool.
         weight : float
         square, score : float
             k(x, x), and f(x) before the change, less ``moved``.
         values : ndarray, shape (size,)
-            k(x_i, x) of the support examples, if they are tracked.
+            k(x_i, x) for the support examples, if needed for tracking.
         """
         if self._tail == len(self._slots):
             self._make_room()
@@ -301,9 +301,9 @@ class Expansion(BinaryHypothesis):
         _add(weight, self._pool.block[slot, t:], self.scores[t:])
 
     def _change(self, i: int, delta: float, own: int) -> None:
-        """Update all that depends on f, but not the weight itself, for coef_i += delta.
+        """Update everything that depends on f, except the weight itself, for coef_i += delta.
 
-        With ``track="oldest"``, the first ``own`` examples' own scores change.
+        With ``track="oldest"``, this changes row 1 of `_held` for the first ``own`` examples.
         """
         pool, t, at = self._pool, self._round, self._head + i
         slot = self._slots.item(at)
@@ -318,7 +318,7 @@ class Expansion(BinaryHypothesis):
         rest += delta * pool.block[slot, t + 1 :]
 
     def _retrack(self, matrix: Callable[[], np.ndarray], norm_sq: float | None) -> None:
-        """Compute what is tracked anew; ``matrix`` gives the kernel values between the support examples."""
+        """Recompute everything tracked; ``matrix`` returns the kernel values between the support examples."""
         if self._norm_sq is not None:
             self._norm_sq = float(matrix() @ self.coef @ self.coef) if norm_sq is None else norm_sq
         if self.track is not None and self.size:
@@ -347,7 +347,7 @@ class Expansion(BinaryHypothesis):
         return values
 
     def _remember(self, values: np.ndarray) -> None:
-        """Keep the new example's kernel values with the older ones, in a free row of `_pairs`."""
+        """Store the new example's kernel values with the older ones in a free row of `_pairs`."""
         assert self._pairs is not None
         head, tail = self._head, self._tail
         if not self._free_places:
@@ -357,7 +357,7 @@ class Expansion(BinaryHypothesis):
         self._pairs[place, self._place[head:tail]] = values
 
     def _grow_pairs(self, wanted: int) -> None:
-        """Make room for ``wanted`` examples in `_pairs`, but for no more than are ever held."""
+        """Enlarge `_pairs` for ``wanted`` examples, within the capacity."""
         assert self._pairs is not None
         old = len(self._pairs)
         room = max(old + 1, wanted if self._capacity is None else min(wanted, self._capacity))
@@ -367,7 +367,7 @@ class Expansion(BinaryHypothesis):
         self._free_places += range(room - 1, old - 1, -1)
 
     def _make_room(self) -> None:
-        """Move the examples to the front of their arrays, which get twice the room if they are more than half full."""
+        """Move the examples to the front of their arrays; double the arrays if they are more than half full."""
         head, tail, size = self._head, self._tail, self.size
         length = len(self._slots) if size <= len(self._slots) // 2 else 2 * len(self._slots)
 
@@ -383,7 +383,7 @@ class Expansion(BinaryHypothesis):
 
 
 def _add(weight: float, values: np.ndarray, to: np.ndarray) -> None:
-    """to += weight * values; most weights are labels, which need no product."""
+    """to += weight * values. Most weights are labels, which need no multiplication."""
     if weight == 1:
         to += values
     elif weight == -1:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BlockFeatures:
-    """The features of a block's examples, and their inner products once many of them are asked for.
+    """The features of a block's examples, and their inner products.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class BlockFeatures:
 
 
 class ExplicitFunction:
-    """f = w . z, which moves by multiples of the features of the block's examples.
+    """f = w . z, where w changes by multiples of the features of the block's examples.
 
-    Within a block these are noted, and enter w when it is asked for, at the latest when the block ends.
+    Within a block these multiples are recorded, and added to w when w is needed, at the latest at the end of the block.
     """
 
     def __init__(self, w: np.ndarray) -> None:
@@ -57,14 +57,14 @@ class ExplicitFunction:
         return self._w if self._features is None else self._w + self._steps @ self._features.Z
 
     def begin_block(self, features: BlockFeatures) -> np.ndarray:
-        """Go to a block with these features; return f of its examples, shape (b,)."""
+        """Begin a block with these features; return f(x) of its examples, shape (b,)."""
         self._features = features
         self._steps = np.zeros(len(features.Z))
         scores: np.ndarray = features.Z @ self._w
         return scores
 
     def step(self, t: int, weight: float) -> np.ndarray:
-        """w += weight z_t; return what that changes f of the later examples of the block by, shape (b - t - 1,)."""
+        """w += weight z_t; return the change of f(x) on the later examples of the block, shape (b - t - 1,)."""
         assert self._features is not None
         self._steps[t] += weight
         return weight * self._features.products(t)
@@ -76,13 +76,13 @@ class ExplicitFunction:
         return float(z @ z)
 
     def end_block(self) -> None:
-        """Leave the block."""
+        """End the block."""
         self._w = self.w
         self._features, self._steps = None, np.empty(0)
 
 
 class RandomFeatures:
-    """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose products approximate exp(-rate ||a - b||^2).
+    """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class RandomFeatures:
         self._n = n_frequencies
         self._seed = seed
         self._frequencies: np.ndarray | None = None
-        # The features of the last block, and how many rounds had been seen with it.
+        # The features of the last block, and the number of rounds up to its end.
         self._block: tuple[int, BlockFeatures] | None = None
 
     def of_block(self, pool: Pool) -> BlockFeatures:
-        """Return the features of the block in hand; learners that share this map compute them once."""
+        """Return the features of the current block; learners that share this map compute them once."""
         if self._block is None or self._block[0] != pool.seen:
             self._block = pool.seen, BlockFeatures(self.of(pool.examples(pool.block_slots)))
         return self._block[1]
@@ -114,8 +114,8 @@ class RandomFeatures:
         angles = X.astype(np.float64) @ self._frequencies
         Z = np.empty((len(angles), 2 * self._n))
         cosines, sines = Z[:, : self._n], Z[:, self._n :]
-        # By the tangent of half the angle, tan: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy has vector
-        # instructions for the tangent and none for the other two, which take ten times as long.
+        # With tan, the tangent of half the angle: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy's tangent is
+        # vectorised; its cosine and sine are not, and take ten times as long.
         unit = 1 / math.sqrt(self._n)
         angles *= 0.5
         tan = np.tan(angles, out=angles)
@@ -127,7 +127,7 @@ class RandomFeatures:
         return Z
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the block in hand out of pickles: between blocks it has no meaning."""
+        """Leave the current block out of pickles: it is not needed between blocks."""
         return self.__dict__ | {"_block": None}
 
 
@@ -138,7 +138,7 @@ def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> R
 
 
 class ExplicitFeatures(BinaryHypothesis):
-    """f = w . z(x) over random features. No examples are held: its size is 0.
+    """f = w . z(x) over random features. The support set is empty.
 
     The verb is `step`.
 
@@ -149,7 +149,7 @@ class ExplicitFeatures(BinaryHypothesis):
     n_features : int
         D, the length of z.
     unit : float, > 0
-        What a score is measured by: the learner's step. One up to ``unit`` times `rounding` counts as 0.
+        The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
     """
 
     form = "features"
@@ -166,7 +166,7 @@ class ExplicitFeatures(BinaryHypothesis):
 
     @property
     def coef(self) -> np.ndarray:
-        """The weights of the support examples, of which there are none; shape (0,)."""
+        """The weights of the support examples: none; shape (0,)."""
         return np.empty(0)
 
     @property
@@ -175,7 +175,7 @@ class ExplicitFeatures(BinaryHypothesis):
         return self._f.w
 
     def step(self, weight: float) -> None:
-        """w += weight z(x_t), for the example x_t of the round in hand."""
+        """w += weight z(x_t), for the example x_t of the current round."""
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
         self._moved += weight * self._f.square(self._round)
 
@@ -203,7 +203,7 @@ class ExplicitFeatures(BinaryHypothesis):
 
 
 _SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()
-# All products of a block at once take as long as those of so large a share of its rounds one by one.
+# All products of a block at once take as long as the products of this fraction of its rounds one by one.
 _ONE_BY_ONE = 0.25
-# With more rounds a block than this, they are never computed all at once.
+# Above this many rounds per block, they are always computed one by one.
 _MOST_PRODUCTS = 4096

@@ -1,4 +1,4 @@
-"""Hypotheses of several classes: a function a class, the largest predicts."""
+"""Multiclass hypotheses: one function per class; the class of the largest score is predicted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class MulticlassHypothesis(Hypothesis):
-    """Functions f_0, ..., f_{m-1} whose scores on the rounds to come are rows of `scores`.
+    """Functions f_0, ..., f_{m-1}, whose scores are the rows of `scores`.
 
-    The rival of a round is the class other than the true one with the largest score, of several the lowest; the lead
-    is f_y - f_rival. The round is a mistake unless the lead is positive.
+    The rival of a round is the class with the largest score apart from the true class y (the lowest such class, if
+    several tie); the lead is f_y - f_rival. The round is a mistake unless the lead is positive.
     """
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
@@ -80,15 +80,15 @@ class MulticlassHypothesis(Hypothesis):
 
     @abstractmethod
     def doubt(self) -> float:
-        """Return how far a score may be off through rounding."""
+        """Return the possible rounding error of a lead."""
 
     @abstractmethod
     def settled(self, t: int, y: int) -> tuple[int, float]:
-        """Return the rival and the lead of round ``t`` of the block, free of rounding as far as can be."""
+        """Return the rival and the lead of round ``t`` of the block, with as little rounding error as possible."""
 
 
 class MulticlassExpansion(MulticlassHypothesis):
-    """f_c = sum_i coef[c, i] k(x_i, .), one support set for all classes.
+    """f_c = sum_i coef[c, i] k(x_i, .), with one support set for all classes.
 
     The verbs are `add` and `evict`.
 
@@ -119,10 +119,10 @@ class MulticlassExpansion(MulticlassHypothesis):
     def coef(self) -> np.ndarray:
         return self._coef[:, : self._size]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, y: int, rival: int, weight: float) -> None:
-        """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the round in hand."""
+        """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the current round."""
         pool, t, n = self._pool, self._round, self._size
         if n == len(self._slots):
             self._slots = np.concatenate([self._slots, np.empty_like(self._slots)])
@@ -140,7 +140,7 @@ class MulticlassExpansion(MulticlassHypothesis):
         self._moved[rival] -= weight * self.square
 
     def evict(self, i: int) -> None:
-        """Forget support example ``i``, counted from 0, oldest first, in all classes."""
+        """Drop support example ``i``, counted from 0, oldest first, from all classes."""
         pool, t, n = self._pool, self._round + 1, self._size
         rest = self.scores[:, t:]
         rest -= self._coef[:, i, None] * pool.block[self._slots[i], t:]
@@ -149,7 +149,7 @@ class MulticlassExpansion(MulticlassHypothesis):
         self._coef[:, i : n - 1] = self._coef[:, i + 1 : n]
         self._size = n - 1
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         held = [np.flatnonzero(row) for row in self.coef]
@@ -162,7 +162,7 @@ class MulticlassExpansion(MulticlassHypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros((self.n_classes, X.shape[0]))
-        # What came in at round r, counted from 0, and stayed as it was is part of the hypotheses of the rounds after.
+        # An example that was added in round r (from 0) and kept its weights is part of all later hypotheses.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
         scores: np.ndarray = (share * self.coef) @ self._values_with(X)
         return scores
@@ -178,7 +178,7 @@ class MulticlassExpansion(MulticlassHypothesis):
         terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
         scores = np.array([math.fsum(row) for row in terms.tolist()])
         self.scores[:, t] = scores
-        # Weights that are not whole numbers carry rounding of their own.
+        # Weights other than whole numbers have rounding errors of their own.
         least = CANCELLED * np.abs(terms).sum(axis=1).max()
         own = scores[y]
         scores[y] = -np.inf
@@ -187,5 +187,5 @@ class MulticlassExpansion(MulticlassHypothesis):
 
 
 def _at(values: float | np.ndarray, k: int) -> float:
-    """Return the value of a round, where there is one for each round or one for all."""
+    """Return the value of round ``k``, from one value per round or one for all."""
     return values if isinstance(values, float) else values.item(k)

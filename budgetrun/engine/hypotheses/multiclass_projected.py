@@ -1,4 +1,4 @@
-"""Hypotheses over pairs of example and label, projected on the span of their own support set."""
+"""Hypotheses over pairs of example and label, with projections on the span of the support set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Part:
-    """The labels that have to do with one another, and the pairs held of them.
+    """A connected set of labels, with its support pairs (x_i, y_i).
 
     Attributes
     ----------
@@ -27,13 +27,13 @@ class Part:
     kernel : ndarray, shape (q, q)
         The label kernel between them.
     subspace : Subspace
-        The span of the pairs. The functions of a block are numbered round by round, and within a round by label.
+        The span of the pairs. The functions of a block are numbered by round, then by label.
     function : SpannedFunction
         f on these labels.
     slots, of : ndarray of int, shape (size,)
-        The examples of the pairs, in the pool, and their labels' positions in ``labels``.
+        The slots of the pairs' examples in the pool, and the positions of their labels in ``labels``.
     gaps : ndarray, shape (b, q, q)
-        <delta_c, delta_e> of the block's rounds, delta_c = phi_c - P phi_c for phi_c = k((x_t, c), .).
+        <delta_c, delta_e> for the rounds of the block, with delta_c = phi_c - P phi_c and phi_c = k((x_t, c), .).
     """
 
     labels: np.ndarray
@@ -55,9 +55,8 @@ class Part:
 class MulticlassProjected(MulticlassHypothesis):
     """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
 
-    The verbs are `add` and `project`. Labels that K does not connect have nothing to do with one
-    another: their pairs span orthogonal spaces, kept apart as `Part`. With the Kronecker delta that is a prototype a
-    class.
+    The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
+    `Part`. If K is the Kronecker delta, there is one space per class.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ class MulticlassProjected(MulticlassHypothesis):
         self._slots = np.empty(0, dtype=np.intp)
         self._gaps = np.empty((0, self.n_classes))
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -98,15 +97,15 @@ class MulticlassProjected(MulticlassHypothesis):
         return self._weights(None)
 
     def residual(self, y: int, rival: int) -> float:
-        """Return ||delta||^2 of k((x_t, y), .) - k((x_t, rival), .), for the example of the round in hand."""
+        """Return ||delta||^2 of k((x_t, y), .) - k((x_t, rival), .), for the example of the current round."""
         return self.residuals(self._round, np.array([y]), np.array([rival])).item(0)
 
     def projected_square(self, y: int, rival: int) -> float:
-        """Return the squared norm of the projection of the same."""
+        """Return ||P (k((x_t, y), .) - k((x_t, rival), .))||^2, for the example of the current round."""
         return float(self.square * self._between(y, rival)) - self.residual(y, rival)
 
     def residuals(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels; of their shape."""
+        """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels, in their shape."""
         at = np.arange(t, t + len(true))
         lost = self._gaps[at, true] + self._gaps[at, rivals]
         for p, part in enumerate(self.parts):
@@ -118,18 +117,18 @@ class MulticlassProjected(MulticlassHypothesis):
         return lost
 
     def squares_of(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return the squared norms of the functions that `residuals` is about."""
+        """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 of the same rounds and pairs of labels."""
         return self.squares_from(t)[: len(true)] * self._between(true, rivals)
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def project(self, y: int, rival: int, weight: float) -> None:
-        """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the round in hand."""
+        """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the current round."""
         self._project(y, weight)
         self._project(rival, -weight)
 
     def add(self, y: int, rival: int) -> None:
-        """f += k((x_t, y), .) - k((x_t, rival), .); of the two, what is as good as of the span is projected on it."""
+        """f += k((x_t, y), .) - k((x_t, rival), .), but a function that nearly lies in the span is projected."""
         held = False
         for c, weight in ((y, 1.0), (rival, -1.0)):
             if self._gaps[self._round, c] > _LEAST * self.square * self._label_kernel.item(c, c):
@@ -140,7 +139,7 @@ class MulticlassProjected(MulticlassHypothesis):
         if held:
             self._slots = np.append(self._slots, self._pool.block_slots[self._round])
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return []
@@ -184,7 +183,7 @@ class MulticlassProjected(MulticlassHypothesis):
         return self.rounding
 
     def settled(self, t: int, y: int) -> tuple[int, float]:
-        # The weights are not exact, so exact sums would not help; but what is equal but for rounding is equal.
+        # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
         least = max(
             negligible(part.function.products(t * part.q + i), self.rounding)
             for part in self.parts
@@ -204,7 +203,7 @@ class MulticlassProjected(MulticlassHypothesis):
         return weights
 
     def _between(self, y: int | np.ndarray, rival: int | np.ndarray) -> float | np.ndarray:
-        """Return the squared distance of labels under the label kernel."""
+        """Return the squared distance between labels under the label kernel."""
         K = self._label_kernel
         return K[y, y] + K[rival, rival] - 2 * K[y, rival]
 
@@ -218,11 +217,11 @@ class MulticlassProjected(MulticlassHypothesis):
         self._move(part, weight, products)
 
     def _add(self, c: int, weight: float) -> None:
-        """f += weight k((x_t, c), .), which must not be of the span."""
+        """f += weight k((x_t, c), .), which must not lie in the span."""
         part, i = self._at(c)
         pool, t, q = self._pool, self._round, part.q
         slot = pool.block_slots.item(t)
-        # The round's own labels are still to come too: the rival's turn is next.
+        # Include the current round, because the rival is processed after the true class.
         values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
         self._moved[part.labels] += weight * values[:q]
         self._move(part, weight, values[q:])
@@ -234,7 +233,7 @@ class MulticlassProjected(MulticlassHypothesis):
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
 
     def _move(self, part: Part, weight: float, values: np.ndarray) -> None:
-        """Add to the scores of the rounds to come."""
+        """Add to the scores of later rounds."""
         change = weight * values.reshape(-1, part.q).T
         if part.q == 1:
             self.scores[part.labels[0], self._round + 1 :] += change[0]
@@ -242,7 +241,7 @@ class MulticlassProjected(MulticlassHypothesis):
             self.scores[part.labels, self._round + 1 :] += change
 
     def _settle(self, part: Part, t: int) -> None:
-        """Take for 0 what is 0 but for rounding among what projections from round ``t`` on would lose."""
+        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
         i = np.arange(part.q)
         left = part.gaps[t:, i, i]
         settle(left, self.squares_from(t)[:, None] * part.kernel[i, i], self.rounding, str(self._pool.kernel))
@@ -253,6 +252,6 @@ class MulticlassProjected(MulticlassHypothesis):
         return self.parts[self._part_of[c]], int(self._position[c])
 
 
-# In units of the function's squared norm: one of which less than this remains does not become part of a span, whose
-# coordinates it would make ill-conditioned.
+# In units of the function's squared norm: a function with a smaller residual is not added to a span, because
+# coordinates computed from such a tiny residual are mostly rounding error.
 _LEAST = 1e-6

@@ -1,4 +1,4 @@
-"""Hypotheses that begin as a kernel expansion, and go on over the Nystroem features of its support set."""
+"""Hypotheses that are kernel expansions first, then functions of the Nystroem features of the support set."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Nystroem(Expansion):
-    """f = sum_i coef_i k(x_i, .), until `approximate` makes it w . z(x), and the support set stays as it is.
+    """f = sum_i coef_i k(x_i, .), until `approximate` replaces it by w . z(x) and fixes the support set.
 
-    From then on the verb a learner uses is `step` instead of `add`.
+    The verb is `add` before that, and `step` after it.
 
     Parameters
     ----------
     pool : Pool
     unit : float, > 0
-        What a score w . z(x) is measured by: the learner's step. One up to ``unit`` ||k(x, .)|| times `rounding`
+        The scale of scores w . z(x): the learner's step. A score of at most ``unit`` ||k(x, .)|| times `rounding`
         counts as 0.
     """
 
@@ -35,7 +35,7 @@ class Nystroem(Expansion):
         # z(x) = _map^T k(x), shape (size, rank).
         self._map: np.ndarray | None = None
         self._f = ExplicitFunction(np.empty(0))
-        # ||k(x, .)|| of the block's examples.
+        # ||k(x, .)|| for the block's examples.
         self._lengths = np.empty(0)
 
     @property
@@ -48,17 +48,17 @@ class Nystroem(Expansion):
         return super().coef if self._map is None else self._map @ self._f.w
 
     def approximate(self, rank: int, transposed: bool = False) -> None:
-        """Go over to z(x) = L^-1/2 V^T k(x), for the ``rank`` largest eigenvalues L of the kernel matrix, V L V^T.
+        """Switch to z(x) = L^-1/2 V^T k(x), for the ``rank`` largest eigenvalues L of the kernel matrix V L V^T.
 
-        f loses what the other eigenvectors have of it. Eigenvalues that are 0 but for rounding are left out.
-        ``transposed`` maps the weights with V in the place of V^T, all eigenvectors in V: to another function than f.
+        This projects f on these eigenvectors. Eigenvalues that are 0 except for rounding are left out. ``transposed``
+        computes w with V, the matrix of all eigenvectors, in place of V^T, which gives a different function.
         """
         K = self._pool.matrix(self.slots).astype(np.float64, copy=False)
         values, every = (array[..., ::-1] for array in np.linalg.eigh(K))
         kept = np.flatnonzero(values[:rank] > self.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
         if transposed:
-            # Unlike f's projection, this depends on the eigenvectors' signs: their largest component is made positive.
+            # This depends on the eigenvectors' signs: make their largest component positive.
             largest = np.abs(every).argmax(axis=0)
             mapped = (every * np.sign(every[largest, np.arange(len(K))]))[kept]
         else:
@@ -71,7 +71,7 @@ class Nystroem(Expansion):
         self.scores[t:] = scores[t:]
 
     def step(self, weight: float) -> None:
-        """w += weight z(x_t), for the example x_t of the round in hand."""
+        """w += weight z(x_t), for the example x_t of the current round."""
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
         self._moved += weight * self._f.square(self._round)
 
@@ -103,7 +103,7 @@ class Nystroem(Expansion):
         return super().score(X)
 
     def _features(self) -> BlockFeatures:
-        """Return the features of the block in hand."""
+        """Return the features of the current block."""
         assert self._map is not None
         self._lengths = np.sqrt(self.squares_from(0))
         return BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)

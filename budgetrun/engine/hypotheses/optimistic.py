@@ -1,4 +1,4 @@
-"""Hypotheses that lean on a guess of the next example: the mean of the last ones."""
+"""Hypotheses that predict with a hint: the mean of the last examples, times a weight, is added to f."""
 
 from __future__ import annotations
 
@@ -18,53 +18,54 @@ if TYPE_CHECKING:
 
 
 class Optimistic(Expansion):
-    """f = sum_i coef_i k(x_i, .); what predicts is f plus a multiple of the hint.
+    """f = sum_i coef_i k(x_i, .); the prediction is that of f + hint_weight * hint.
 
-    The hint is the mean of y_j k(x_j, .) over the last rounds j, whether they are support examples or not. Beside the
-    support set it takes the examples of so many rounds. The further verbs are `lean` and `project`; with P the
-    projection on the span of the support set, k(x, .) - P k(x, .) is what a projection loses of an example.
+    The hint is the mean of y_j k(x_j, .) over the last ``window`` rounds j; their examples are stored in addition to
+    the support set. The additional verbs are `set_hint_weight` and `project`. P is the projection on the span of the
+    support set.
 
     Parameters
     ----------
     pool : Pool
     window : int, >= 1
-        How many rounds the hint is the mean of; at the start of the stream of those there are.
-    leaning : float
-        By what the hint is multiplied at first.
+        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
+    hint_weight : float
+        The initial factor of the hint.
 
     Attributes
     ----------
     hint : float
-        The hint's value on the example of the round in hand.
+        The hint's value on the example of the current round.
     residual : float, >= 0
-        ||k(x, .) - P k(x, .)||^2 of that example.
+        ||k(x, .) - P k(x, .)||^2 for that example: the squared error of projecting it.
     projected_square, projected_hint : float
         ||P k(x, .)||^2, and the inner product of P k(x, .) with the hint.
 
     Notes
     -----
-    Between acts, `scores` are the predictions. While the learner acts they are f's own, which the verbs change.
+    `scores` are predictions, except while the learner acts: then they are the scores of f without the hint, which the
+    verbs change.
     """
 
     form = "optimistic"
 
-    def __init__(self, pool: Pool, window: int, leaning: float) -> None:
+    def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
         super().__init__(pool, norm=True)
         self._window = window
-        self._leaning = leaning
+        self._hint_weight = hint_weight
         # The examples of the last rounds before the block, oldest first.
         self._recent: Rows | None = None
         self._recent_labels = np.empty(0)
-        # Of the block: f's own scores and the predictions; once the labels are known, the hint's values, and the labels
-        # of the recent rounds and the block's.
+        # For the block: the scores of f and the predictions; once the labels are known, the hint's values, and the
+        # labels of the recent rounds followed by the block's.
         self._own = self._predictions = self.scores
         self._hints: np.ndarray | None = None
         self._labels = np.empty(0)
-        # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .), if they are known.
+        # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .); None if not computed.
         self._factor: Any = None
         self._shares: np.ndarray | None = None
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def hint(self) -> float:
@@ -93,11 +94,11 @@ class Optimistic(Expansion):
         values = self._projection() @ np.concatenate(parts, axis=1)
         return float(values @ self._labels[first:last]) / (last - first)
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def lean(self, leaning: float) -> None:
-        """Predict with f plus this multiple of the hint from the next round on."""
-        self._leaning = leaning
+    def set_hint_weight(self, hint_weight: float) -> None:
+        """From the next round on, predict with f + hint_weight * hint."""
+        self._hint_weight = hint_weight
 
     def add(self, weight: float) -> None:
         super().add(weight)
@@ -117,12 +118,12 @@ class Optimistic(Expansion):
         super().keep(chosen, weights, norm_sq)
 
     def project(self, weight: float) -> None:
-        """f += weight P k(x_t, .), for the example x_t of the round in hand; the support set must be independent."""
-        # f is of the span, so that <f, P k(x, .)> = f(x).
+        """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
+        # f lies in the span, so <f, P k(x, .)> = f(x).
         norm_sq = self.norm_sq + weight * (2 * self.current + weight * self.projected_square)
         self.keep(np.arange(self.size), self.coef + weight * self._projection(), norm_sq)
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self, sums: np.ndarray) -> None:
         super().begin_block(sums)
@@ -132,7 +133,7 @@ class Optimistic(Expansion):
     def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
         if self._hints is None:
             self._hints = self._hints_of(y)
-        self._predictions[t:] = self._own[t:] + self._leaning * self._hints[t:]
+        self._predictions[t:] = self._own[t:] + self._hint_weight * self._hints[t:]
         self.scores = self._predictions
         return super().next_act(y, t, learner, tie)
 
@@ -149,7 +150,7 @@ class Optimistic(Expansion):
         self._shares = None
 
     def doubt(self) -> float:
-        return super().doubt() + abs(self._leaning) * self._pool.resolution
+        return super().doubt() + abs(self._hint_weight) * self._pool.resolution
 
     def exact_score(self, t: int) -> float:
         pool, n = self._pool, len(self._recent_labels)
@@ -158,29 +159,29 @@ class Optimistic(Expansion):
         if first < last:
             rows = self._stacked(first, n, pool.block_slots[max(0, first - n) : last - n])
             values = pool.kernel.row(rows, pool.examples(np.array([slot])))
-            terms = np.append(terms, self._leaning / (last - first) * self._labels[first:last] * values)
+            terms = np.append(terms, self._hint_weight / (last - first) * self._labels[first:last] * values)
         score = math.fsum(terms.tolist())
         return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
-            raise NotImplementedError("the mean of all hypotheses needs the examples that are gone")
+            raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores = super().score(X)
         if self._recent is not None and len(self._recent_labels):
             X = X.astype(self._pool.dtype, copy=False)
-            weights = self._leaning / len(self._recent_labels) * self._recent_labels
+            weights = self._hint_weight / len(self._recent_labels) * self._recent_labels
             scores = scores + weights @ self._pool.kernel.between(self._recent, X)
         return scores
 
     # -- hints and projections -----------------------------------------------------------------------------------
 
     def _span_of_hint(self, t: int) -> tuple[int, int]:
-        """Return which examples the hint of round ``t`` of the block is the mean of: a range of `_labels`."""
+        """Return the range of `_labels` that the hint of round ``t`` of the block averages."""
         last = len(self._recent_labels) + t
         return max(0, last - self._window), last
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
-        """Return the hint's value on every example of the block, which has the labels ``y``."""
+        """Return the hint's value on every example of the block, whose labels are ``y``."""
         pool, n, b = self._pool, len(self._recent_labels), len(y)
         self._labels = np.append(self._recent_labels, y).astype(np.float64)
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
@@ -196,7 +197,7 @@ class Optimistic(Expansion):
         return totals / np.maximum(counts, 1)
 
     def _stacked(self, first: int, n: int, slots: np.ndarray) -> Rows:
-        """Return the examples kept from ``first`` on, of ``n``, followed by those in ``slots``."""
+        """Return the recent examples from ``first`` to ``n``, followed by those in ``slots``."""
         inside = self._pool.examples(slots)
         if self._recent is None or first >= n:
             return inside

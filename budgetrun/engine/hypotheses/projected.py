@@ -1,4 +1,4 @@
-"""Hypotheses that are projected on the span of their own support set."""
+"""Hypotheses with projections on the span of the support set."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 class Projected(BinaryHypothesis):
     """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
 
-    The verbs are `add`, `project` and `scale`. With P the projection on the span, delta = k(x, .) -
-    P k(x, .) is what a projection loses of an example.
+    The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
+    error of projecting an example.
 
     Attributes
     ----------
     residual : float, >= 0
-        ||delta||^2, for the example of the round in hand; exactly 0 if it is of the span but for rounding.
+        ||delta||^2 for the example of the current round; exactly 0 if it lies in the span except for rounding.
     projected_square : float
-        ||P k(x, .)||^2, the same example's.
+        ||P k(x, .)||^2 for the same example.
     norm_sq : float
         ||f||^2.
     coef : ndarray of float64, shape (size,)
-        The weights of f on the support examples, oldest first. They take O(size^2) to compute.
+        The weights of f on the support examples, oldest first; computed in O(size^2).
 
     Notes
     -----
-    A score whose terms cancel but for `rounding` counts as 0: an example seen twice with both labels is to be a tie,
-    and exact sums cannot help, since the weights are not exact.
+    A score whose terms cancel except for `rounding` counts as 0, so that an example seen twice with opposite labels is
+    a tie. Exact sums would not help, because the weights are not exact.
 
-    An example that is added although next to nothing of it is new, which takes a tiny eta, would make the coordinates
-    ill-conditioned. It is held beside the span, with a weight of its own, and later examples are projected as if it
-    were not there. One that equals it is added to its weight.
+    With a tiny eta, an example can be added although it nearly lies in the span. It would make the coordinates
+    ill-conditioned, so it is held beside the span, with a weight of its own: later examples are projected on the span
+    without it, and a later copy of it is added to its weight.
     """
 
     form = "projected"
@@ -52,12 +52,12 @@ class Projected(BinaryHypothesis):
         self._slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
-        # Which support examples are beside the span; their weights, and these weights' changes as `SpannedFunction`
-        # has them.
+        # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
+        # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))
 
-    # -- what a learner reads ------------------------------------------------------------------------------------
+    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -80,13 +80,13 @@ class Projected(BinaryHypothesis):
         return self._coef(None)
 
     def residuals(self, t: int) -> np.ndarray:
-        """Return ||delta||^2 of the rounds from ``t`` of the block on, shape (b - t,)."""
+        """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
         return self._residuals[t:]
 
-    # -- what a learner does -------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the round in hand, which must not be of the span."""
+        """f += weight k(x_t, .), for the example x_t of the current round, which must not lie in the span."""
         slot = self._pool.block_slots.item(self._round)
         values = self._values(slot)
         self._step(weight, values, self.square)
@@ -104,7 +104,7 @@ class Projected(BinaryHypothesis):
         self._slots, self._beside = np.append(self._slots, slot), np.append(self._beside, beside)
 
     def project(self, weight: float) -> None:
-        """f += weight P k(x_t, .), for the example x_t of the round in hand."""
+        """f += weight P k(x_t, .), for the example x_t of the current round."""
         twin = self._twin()
         if twin is not None:
             self._step(weight, self._values(self._slots[self._beside].item(twin)), self.square)
@@ -123,7 +123,7 @@ class Projected(BinaryHypothesis):
         self._moved += (phi - 1) * self.current
         self._norm_sq *= phi * phi
 
-    # -- what the engine does ------------------------------------------------------------------------------------
+    # -- called by the engine ------------------------------------------------------------------------------------
 
     def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(self._slots[self._beside], self._weights[0])] if self._beside.any() else []
@@ -141,7 +141,7 @@ class Projected(BinaryHypothesis):
         self._f.end_block()
 
     def memory(self, size: int, block: int) -> float:
-        # The triangular factor of the kernel matrix, and three blocks of coordinates beside it.
+        # The triangular factor of the kernel matrix, and three blocks of coordinates.
         return super().memory(size, block) + 4 * size**2 + 24 * size * block
 
     def solving(self, size: int) -> float:
@@ -174,11 +174,11 @@ class Projected(BinaryHypothesis):
         return coef
 
     def _values(self, slot: int) -> np.ndarray:
-        """Return k(x, .) of a stored example for the rounds to come, float64."""
+        """Return k(x, x_i) between an example in the pool and those of later rounds, float64."""
         return self._pool.block[slot, self._round + 1 :].astype(np.float64, copy=False)
 
     def _twin(self) -> int | None:
-        """Return which of the examples beside the span equals the one of the round in hand, if any."""
+        """Return the index of the example beside the span that equals the current round's, or None."""
         if not self._weights.size or self._residuals[self._round] == 0:
             return None
         pool, t = self._pool, self._round
@@ -188,15 +188,15 @@ class Projected(BinaryHypothesis):
         return int(equal[0]) if len(equal) else None
 
     def _step(self, weight: float, values: np.ndarray, square: float) -> None:
-        """Let f change by weight g, for a function g with these values on the rounds to come and this squared norm."""
+        """f += weight g, for a function g with these values on later rounds and this squared norm."""
         self._norm_sq += weight * (2 * self.current + weight * square)
         self._moved += weight * square
         self.scores[self._round + 1 :] += weight * values
 
     def _settle(self, t: int) -> None:
-        """Take for 0 what is 0 but for rounding among the residuals from round ``t`` on."""
+        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
         settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
 
 
-# In units of k(x, x): an example of which less than this remains is not made part of the span.
+# In units of k(x, x): an example with a smaller residual is held beside the span.
 _LEAST = 1e-6
