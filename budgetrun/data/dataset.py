@@ -71,14 +71,9 @@ def canonical(X: csr_array) -> csr_array:
 
 
 def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return some parts of a card's dataset, one after the other, from files that are found or fetched and verified.
+    """Return some parts of a card's dataset, one after the other, from files found or downloaded.
 
-    Raises
-    ------
-    InputError
-        A file is at fault, or the content of an unverified file is not what the card says.
-    DataMissingError
-        A file is neither on this machine nor can it be downloaded.
+    All content is compared with the card: with its checksums, or where they are not known with its counts.
     """
     stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir, download))
     return _load_card(card.name, parts, stamps)
@@ -89,11 +84,6 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
 
     A suffix that a format claims decides the format, otherwise the content does: text with a colon in its first 64 KB
     is read as LIBSVM text, other text as a table.
-
-    Raises
-    ------
-    InputError
-        The file does not exist or is at fault.
     """
     if not path.is_file():
         raise InputError(f"{where}: {key}: no file {path}; give a path from the config's folder, or an absolute one")

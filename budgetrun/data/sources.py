@@ -121,13 +121,7 @@ class Source:
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
-    """Return where the stream of a spec and its test set, if it has one, come from.
-
-    Raises
-    ------
-    InputError
-        The card is unknown, or keys of the spec do not go together.
-    """
+    """Return where the stream of a spec and its test set, if any, come from; refuse keys that do not go together."""
     known = card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"

@@ -194,8 +194,7 @@ def stream_info(
     where = source.where
     facts = source.facts(data_dir, download, verify)
     signs = _signs(spec, source, list(facts.counts))
-    n_read = sum(facts.counts.values())
-    n_examples = n_read
+    n_examples = n_read = sum(facts.counts.values())
     if spec.balanced:
         sides = _binary(signs, where)
         sizes = np.array(list(facts.counts.values()))
