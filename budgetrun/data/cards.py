@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from budgetrun.config import yaml
-from budgetrun.data.formats import LabelColumn, all_formats
+from budgetrun.data.formats import LabelColumn, all_formats, revision
 from budgetrun.errors import InputError
 from budgetrun.paths import own_folder
 
@@ -28,8 +28,6 @@ class CardFile(BaseModel):
     file : str
         Its name under a data folder, e.g. ``libsvm/a9a.xz``. The same file may also be there uncompressed, or
         compressed with another of .gz, .bz2 and .xz.
-    folder : bool
-        Whether it is a folder of files; its name may then be in any case.
     urls : list of str
         Public addresses of the file, in the order in which they are tried; empty if there is none.
     sha256 : str or None
@@ -42,7 +40,6 @@ class CardFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: str
-    folder: bool = False
     urls: list[str] = []
     sha256: Sha256 | None
     sha256_stored: Sha256 | None = None
@@ -63,7 +60,7 @@ class Card(BaseModel):
         Empty for a generated dataset.
     n_examples : dict of part to int
     labels : dict of part to (dict of label to count)
-        Both may lack parts whose files have no known checksum.
+        May lack parts whose files have no known checksum.
     nnz : dict of part to int
         Non-zero values, for datasets that are read as sparse matrices.
     default_parts : list of str
@@ -113,16 +110,22 @@ class Card(BaseModel):
         if self.format not in (known := all_formats()):
             raise ValueError(f"format: unknown {self.format!r}; known: {' '.join(known)} generated")
         parts = set(self.files)
-        if not parts or not set(self.n_examples) | set(self.labels) | set(self.nnz) <= parts:
-            raise ValueError("files, n_examples and labels must name the same parts")
+        if not parts or set(self.n_examples) != parts or not set(self.labels) | set(self.nnz) <= parts:
+            raise ValueError("n_examples must name the parts of files, and labels and nnz no others")
         if not self.default_parts or not set(self.default_parts) <= parts:
             raise ValueError("default_parts must be parts of files")
         for part in parts:
-            if self.has_checksums((part,)) and not (part in self.n_examples and part in self.labels):
-                raise ValueError(f"part {part} has checksums, so n_examples and labels must name it")
-            if part in self.labels and sum(self.labels[part].values()) != self.n_examples.get(part):
-                raise ValueError(f"the label counts of part {part} do not add up to its n_examples")
+            if part in self.labels:
+                if sum(self.labels[part].values()) != self.n_examples[part]:
+                    raise ValueError(f"the label counts of part {part} do not add up to its n_examples")
+            elif self.has_checksums((part,)):
+                raise ValueError(f"part {part} has checksums, so labels must name it")
         return self
+
+    @property
+    def reader(self) -> str:
+        """The format with its revision, such as ``libsvm 1``, or the generator with its version."""
+        return f"{self.name} {self.version}" if self.format == "generated" else revision(self.format)
 
     def has_checksums(self, parts: tuple[str, ...]) -> bool:
         """Return whether the checksums of all files of some parts are known."""
@@ -170,18 +173,18 @@ def card(name: str) -> Card:
     InputError
         There is no such card (the message has the nearest names), or the card is at fault.
     """
-    path = _folder() / f"{name}.yaml"
-    names = [path.stem for path in sorted(_folder().glob("*.yaml"))]
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=3)
-        guess = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else f"known: {' '.join(names)}"
+    paths = {path.stem: path for path in sorted(_folder().glob("*.yaml"))}
+    if name not in paths:
+        near = difflib.get_close_matches(name, paths, n=3)
+        guess = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else f"known: {' '.join(paths)}"
         raise InputError(f"unknown dataset '{name}'; {guess}  (budgetrun list datasets; your own file needs 'path')")
-    return _read_card(path)
+    return _read_card(paths[name])
 
 
-def combined_sha256(hashes: list[str]) -> str:
+def combined_sha256(hashes: Iterable[str]) -> str:
     """Return one hash for several files: the hash of their hashes in order; for a single file, its own."""
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    first, *others = hashes
+    return hashlib.sha256("\n".join([first, *others]).encode()).hexdigest() if others else first
 
 
 def _folder() -> Path:

@@ -18,14 +18,7 @@ _BROKEN = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
 class Stamp(NamedTuple):
-    """The state of a file at one time; a cache with this key notices when the file changes.
-
-    Attributes
-    ----------
-    path : Path
-    size : int, bytes
-    mtime_ns : int, nanoseconds
-    """
+    """The state of a file at one time; a cache with this key notices when the file changes."""
 
     path: Path
     size: int

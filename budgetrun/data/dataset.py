@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, bare_name, read_content
 from budgetrun.data.formats import Content, Examples, Layout, Matrix
+from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,11 +63,6 @@ class Dataset:
         return dict(zip(self.classes, np.bincount(self.codes).tolist(), strict=True))
 
 
-def generated(card: Card) -> str:
-    """Return a generator with the version on its card, such as ``noisy_gaussians 1``."""
-    return f"{card.name} {card.version}"
-
-
 def canonical(X: csr_array) -> csr_array:
     """Return a sparse matrix, changed in place, with sorted int32 indices."""
     X.sort_indices()
@@ -75,24 +71,12 @@ def canonical(X: csr_array) -> csr_array:
 
 
 def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return some parts of a card's dataset, one after the other, from files that are found or fetched and verified.
+    """Return some parts of a card's dataset, one after the other, from files found or downloaded.
 
-    Raises
-    ------
-    InputError
-        A file is at fault, or the content of an unverified file is not what the card says.
-    DataMissingError
-        A file is neither on this machine nor can it be downloaded.
+    All content is compared with the card: with its checksums, or where they are not known with its counts.
     """
-    paths = iter(files.locate(card, parts, data_dir, download))
-    module: Any = formats.all_formats()[card.format]
-    members = []
-    for part in parts:
-        for file in card.files[part]:
-            path = next(paths)
-            inside = module.members(path, part) if file.folder else {file.file: path}
-            members.append(tuple((name, Stamp.of(member)) for name, member in inside.items()))
-    return _load_card(card.name, parts, tuple(members))
+    stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir, download))
+    return _load_card(card.name, parts, stamps)
 
 
 def load_own(path: Path, where: str, key: str = "path") -> Dataset:
@@ -100,11 +84,6 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
 
     A suffix that a format claims decides the format, otherwise the content does: text with a colon in its first 64 KB
     is read as LIBSVM text, other text as a table.
-
-    Raises
-    ------
-    InputError
-        The file does not exist or is at fault.
     """
     if not path.is_file():
         raise InputError(f"{where}: {key}: no file {path}; give a path from the config's folder, or an absolute one")
@@ -112,26 +91,20 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
 
 
 @lru_cache(maxsize=2)
-def _load_card(name: str, parts: tuple[str, ...], members: tuple[tuple[tuple[str, Stamp], ...], ...]) -> Dataset:
-    """Return parts of a card, read from the members of its files: a folder has several, any other file is its own."""
+def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
-    for file, inside in zip(card.files_of(parts), members, strict=True):
+    for file, (path, _, _) in zip(card.files_of(parts), stamps, strict=True):
         # The very bytes that are hashed here are parsed below.
-        read = [Content(read_content(path), str(path) if file.folder else file.file) for _, (path, _, _) in inside]
-        hashes = [hashlib.sha256(content).hexdigest() for content, _ in read]
-        if file.folder:
-            lines = sorted(f"{name} {sha256}\n" for (name, _), sha256 in zip(inside, hashes, strict=True))
-            sha256s[file.file] = hashlib.sha256("".join(lines).encode()).hexdigest()
-        else:
-            sha256s[file.file] = hashes[0]
-            files.check_sha256(card, file, inside[0][1].path, hashes[0])
-        contents += read
+        content = read_content(path)
+        sha256s[file.file] = hashlib.sha256(content).hexdigest()
+        files.check_sha256(card, file, path, sha256s[file.file])
+        contents.append(Content(content, file.file))
     examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column))
-    dataset = Dataset.of(examples, sha256s, formats.revision(card.format))
+    dataset = Dataset.of(examples, sha256s, card.reader)
     if not card.has_checksums(parts):
-        _check_counts(card, parts, dataset, " and ".join(str(inside[0][1].path) for inside in members))
+        _check_counts(card, parts, dataset, " and ".join(str(stamp.path) for stamp in stamps))
     return dataset
 
 
@@ -146,20 +119,18 @@ def _load_own(stamp: Stamp) -> Dataset:
 
 def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:
     """Refuse unverified files whose content differs from what their card says."""
-    found, expected = "", ""
-    if set(parts) <= set(card.labels) and dataset.counts != card.label_counts(parts):
+    n_examples = sum(card.n_examples[part] for part in parts)
+    if len(dataset.codes) != n_examples:
+        found, expected = f"{len(dataset.codes):,} examples", f"{n_examples:,}"
+    elif set(parts) <= set(card.labels) and dataset.counts != card.label_counts(parts):
         found, expected = f"labels {_shown(dataset.counts)}", _shown(card.label_counts(parts))
-    if set(parts) <= set(card.n_examples):
-        n_examples = sum(card.n_examples[part] for part in parts)
-        if len(dataset.codes) != n_examples:
-            found, expected = f"{len(dataset.codes):,} examples", f"{n_examples:,}"
-    if found:
-        raise InputError(
-            f"{where}: {found} where the card of dataset '{card.name}' says {expected}; this is another file, or an "
-            "incomplete one: replace it with the original"
-        )
+    else:
+        return
+    raise InputError(
+        f"{where}: {found} where the card of dataset '{card.name}' says {expected}; this is another file, or an "
+        "incomplete one: replace it with the original"
+    )
 
 
 def _shown(counts: dict[Label, int]) -> str:
-    shown = [f"{label}:{count:,}" for label, count in counts.items()]
-    return " ".join(shown[:20]) + (" ..." if len(shown) > 20 else "")
+    return listed([f"{label}:{count:,}" for label, count in counts.items()])

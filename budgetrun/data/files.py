@@ -53,32 +53,14 @@ def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
     """Return the path of a card's file on this machine, or None.
 
     In each folder, the name is tried with and without its subfolder: first as in the card, then plain and with the
-    suffixes .gz, .bz2 and .xz. The first file found is used, even if its checksum turns out to be wrong. The name of a
-    folder may be in any case, and may be repeated (``timit/TIMIT/TRAIN``), as some archives unpack.
+    suffixes .gz, .bz2 and .xz. The first file found is used, even if its checksum turns out to be wrong.
     """
     for folder in search_folders(data_dir):
-        if file.folder:
-            name = Path(file.file)
-            found = _in_any_case(folder, name) or _in_any_case(folder, Path(name.parts[0], name))
-            if found is not None:
-                return found
-            continue
         for tried in (file.file, Path(file.file).name):
             for candidate in (tried, bare_name(tried), *(bare_name(tried) + suffix for suffix in DECOMPRESS)):
                 if (folder / candidate).is_file():
                     return folder / candidate
     return None
-
-
-def _in_any_case(folder: Path, name: Path) -> Path | None:
-    """Return the folder with a name, in any case, below another folder, or None."""
-    for part in name.parts:
-        listed = sorted(folder.iterdir()) if folder.is_dir() else []
-        same = [path for path in listed if path.name.lower() == part.lower() and path.is_dir()]
-        if not same:
-            return None
-        folder = same[0]
-    return folder
 
 
 def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
@@ -125,26 +107,26 @@ def fetch(
 def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> list[Path]:
     """Return the paths of the files of some parts, as `fetch` does, but without verifying those found here."""
     files = card.files_of(parts)
-    paths = {file.file: find(file, data_dir) for file in files}
-    missing: dict[str, _Failure] = {}
-    for file in files:
-        if paths[file.file] is None and file.sha256 is None:
-            missing[file.file] = _Failure(card.obtain or "files without a known checksum are never downloaded")
-        elif download and paths[file.file] is None and not any(reason.offline for reason in missing.values()):
+    paths = [find(file, data_dir) for file in files]
+    failures: list[_Failure] = []
+    for at, file in enumerate(files):
+        if paths[at] is None and file.sha256 is None:
+            failures.append(_Failure(card.obtain or "files without a known checksum are never downloaded"))
+        elif paths[at] is None and download and not any(failure.offline for failure in failures):
             outcome = _download(card, file)
             if isinstance(outcome, Path):
-                paths[file.file] = outcome
+                paths[at] = outcome
             else:
-                missing[file.file] = outcome
-    absent = [file for file in files if paths[file.file] is None]
+                failures.append(outcome)
+    absent = [file for file, path in zip(files, paths, strict=True) if path is None]
     if absent:
-        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values())) or "nothing was downloaded"
+        reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
         places = "".join(f"\n  put {_description(file)} at {cache_folder() / file.file}" for file in absent)
         raise DataMissingError(
             f"dataset '{card.name}': {len(absent)} of {len(files)} files are missing, and {reasons}{places}\n"
             f"  or name a folder that has them with --data or ${ENVIRONMENT}"
         )
-    return [path for path in paths.values() if path is not None]
+    return [path for path in paths if path is not None]
 
 
 def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
@@ -153,23 +135,20 @@ def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Pat
     The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or, for a file whose checksum the card does
     not know, ``unverified``.
     """
-    states: list[tuple[CardFile, Path | None, str]] = []
-    for file in card.files_of(tuple(card.files)):
-        path = find(file, data_dir)
-        if path is None:
-            states.append((file, None, "missing"))
-            continue
-        if file.folder:
-            states.append((file, path, "unverified"))
-            continue
-        try:
-            found = content_sha256(Stamp.of(path))
-        except InputError:
-            states.append((file, path, "unreadable"))
-        else:
-            checked = "ok" if found == file.sha256 else "wrong checksum"
-            states.append((file, path, "unverified" if file.sha256 is None else checked))
-    return states
+    found = [(file, find(file, data_dir)) for file in card.files_of(tuple(card.files))]
+    return [(file, path, _state(file, path)) for file, path in found]
+
+
+def _state(file: CardFile, path: Path | None) -> str:
+    if path is None:
+        return "missing"
+    try:
+        found = content_sha256(Stamp.of(path))
+    except InputError:
+        return "unreadable"
+    if file.sha256 is None:
+        return "unverified"
+    return "ok" if found == file.sha256 else "wrong checksum"
 
 
 @dataclass(frozen=True)
@@ -182,8 +161,7 @@ class _Failure:
 
 def _description(file: CardFile) -> str:
     """Return how messages name a file that users must get themselves."""
-    source = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
-    return f"{'the folder ' if file.folder else ''}{file.file}{source}"
+    return file.file + (f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else "")
 
 
 def _download(card: Card, file: CardFile) -> Path | _Failure:
@@ -193,32 +171,25 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
     """
     import requests
 
-    if not file.urls:
-        return _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")
-    failure = _Failure("")
+    failure = _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")
+    target = cache_folder() / file.file
     for url in file.urls:
-        target = cache_folder() / Path(file.file).parent
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as partial:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as partial:
             try:
                 arrived = _retrieve(url, Path(partial))
+                found = hashlib.sha256(read_content(arrived)).hexdigest()
             except requests.exceptions.RequestException as error:
                 offline = isinstance(error, requests.exceptions.ConnectionError)
                 failure = _Failure(f"the download of {url} failed ({_short(error)})", offline)
-                continue
-            try:
-                found = hashlib.sha256(read_content(arrived)).hexdigest()
             except InputError:
                 failure = _Failure(f"{url} sent a damaged file, which was discarded")
-                continue
-            if found != file.sha256:
+            else:
+                if found == file.sha256:
+                    return arrived.replace(target.with_name(bare_name(target.name) + compression(arrived.name)))
                 failure = _Failure(
                     f"{url} sent another file, which was discarded: sha256 {found}, expected {file.sha256}"
                 )
-                continue
-            final = target / (bare_name(Path(file.file).name) + compression(arrived.name))
-            os.replace(arrived, final)
-        return final
     return failure
 
 

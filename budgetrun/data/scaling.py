@@ -105,13 +105,11 @@ def _minmax_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
     span = _finite(most - least, "minmax", where)
     if test is not None:
         _refuse_moved_zeros((least != 0) & ~_without_zeros(test), "it has none in the stream", f"{where}: test set")
-        test.data -= least[test.indices]
-        test.data /= _nonzero(span)[test.indices]
-        test.data[(span == 0)[test.indices]] = 0.0
-        test.eliminate_zeros()
-    X.data -= least[X.indices]
-    X.data /= _nonzero(span)[X.indices]
-    X.eliminate_zeros()
+    for matrix in (X,) if test is None else (X, test):
+        matrix.data -= least[matrix.indices]
+        matrix.data /= _nonzero(span)[matrix.indices]
+        matrix.data[(span == 0)[matrix.indices]] = 0.0
+        matrix.eliminate_zeros()
 
 
 def _without_zeros(X: csr_array) -> NDArray[np.bool_]:

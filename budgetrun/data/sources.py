@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import files, formats
+from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, card, combined_sha256
-from budgetrun.data.dataset import Dataset, generated, load_card, load_own
+from budgetrun.data.dataset import Dataset, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a source without its examples.
+    """What is known of a source without its examples; ``reader`` and ``open_ended`` as in `Dataset`.
 
     Attributes
     ----------
@@ -37,10 +37,8 @@ class Facts:
     sha256 : str
         Of all files together, or of a generator's name, version and options.
     reader : str
-        The format with its revision, such as ``libsvm 1``, or a generator with its version.
     notes : list of str
     open_ended : bool
-        Whether further features may exist that are zero in every example.
     """
 
     counts: dict[Label, int]
@@ -55,11 +53,9 @@ class Facts:
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
         """Return what is known of data in memory."""
-        nnz = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz)
-        hashes = dataset.sha256s
-        sha256 = combined_sha256(list(hashes.values()))
-        n_features = int(dataset.X.shape[1])
-        return cls(dataset.counts, n_features, nnz, hashes, sha256, dataset.reader, list(notes), dataset.open_ended)
+        nnz, d = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz), int(dataset.X.shape[1])
+        hashes, sha256 = dataset.sha256s, combined_sha256(dataset.sha256s.values())
+        return cls(dataset.counts, d, nnz, hashes, sha256, dataset.reader, list(notes), dataset.open_ended)
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ class Source:
         if self.card is None:
             return load_own(self.path, self.where, self.key)
         if self.card.format == "generated":
-            return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, generated(self.card))
+            return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, self.card.reader)
         return load_card(self.card, self.parts, data_dir)
 
     def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
@@ -110,39 +106,24 @@ class Source:
             options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
             sha256 = hashlib.sha256(f"{known.name} version={known.version} {options}".encode()).hexdigest()
             counts = generator(known.name).counts(**self.options)
-            return Facts(counts, known.n_features, None, {}, sha256, generated(known), known.notes)
+            return Facts(counts, known.n_features, None, {}, sha256, known.reader, known.notes)
         if not known.has_checksums(parts):
             dataset = load_card(known, parts, data_dir, download)
-            told = [
-                f"Unverified: the checksum of {file.file} is not known; that of the one used is "
-                f"{dataset.sha256s[file.file]}."
-                for file in known.files_of(parts)
-                if file.sha256 is None
-            ]
-            return Facts.of(dataset, [*known.notes, *told])
+            names = [file.file for file in known.files_of(parts) if file.sha256 is None]
+            told = "Unverified: the checksum of {} is not known; that of the one used is {}."
+            return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
         if verify:
             files.fetch(known, data_dir, parts, download)
         nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-        sha256, reader = combined_sha256(list(hashes.values())), formats.revision(known.format)
-        return Facts(known.label_counts(parts), known.n_features, nnz, hashes, sha256, reader, known.notes)
-
-
-def where_of(spec: DatasetSpec) -> str:
-    """Return what messages call a dataset."""
-    return f"dataset '{spec.label}'"
+        counts, sha256 = known.label_counts(parts), combined_sha256(hashes.values())
+        return Facts(counts, known.n_features, nnz, hashes, sha256, known.reader, known.notes)
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
-    """Return where the stream of a spec and its test set, if it has one, come from.
-
-    Raises
-    ------
-    InputError
-        The card is unknown, or keys of the spec do not go together.
-    """
+    """Return where the stream of a spec and its test set, if any, come from; refuse keys that do not go together."""
     known = card(spec.name) if spec.path is None else None
-    where = where_of(spec)
+    where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
     for key, parts in (("parts", spec.parts), ("test", spec.test)):
         if parts is not None and known is None:

@@ -16,7 +16,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
 from budgetrun.data.formats import Matrix
 from budgetrun.data.scaling import scale_in_place
-from budgetrun.data.sources import Source, sources_of, where_of
+from budgetrun.data.sources import Source, sources_of
 from budgetrun.data.tasks import task_signs
 from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.errors import InputError
@@ -137,8 +137,8 @@ def open_stream(
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
-    where = where_of(spec)
     source, test_source = sources_of(spec)
+    where = source.where
     rng = _generators(spec.name, seed, repetition)
     dataset = source.load(data_dir, rng(POINTS))
     signs = _signs(spec, source, dataset.classes)
@@ -190,12 +190,11 @@ def stream_info(
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
-    where = where_of(spec)
     source, test_source = sources_of(spec)
+    where = source.where
     facts = source.facts(data_dir, download, verify)
     signs = _signs(spec, source, list(facts.counts))
-    n_read = sum(facts.counts.values())
-    n_examples = n_read
+    n_examples = n_read = sum(facts.counts.values())
     if spec.balanced:
         sides = _binary(signs, where)
         sizes = np.array(list(facts.counts.values()))
@@ -230,7 +229,7 @@ def stream_info(
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:
     default_positive = None if source.card is None else source.card.positive
-    return task_signs(classes, spec.task, spec.positive, default_positive, where_of(spec))
+    return task_signs(classes, spec.task, spec.positive, default_positive, source.where)
 
 
 def _generators(name: str, seed: int, repetition: int) -> Callable[[int], np.random.Generator]:

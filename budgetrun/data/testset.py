@@ -39,13 +39,7 @@ class TestSet:
 
 
 def check_test(where: str, stream: Facts, test: Facts) -> None:
-    """Refuse a test set that does not fit its stream.
-
-    Raises
-    ------
-    InputError
-        The test set is the stream's own data, or has other features or unknown labels.
-    """
+    """Raise an InputError if a test set is the stream's own data, or has other features or unknown labels."""
     if stream.sha256 == test.sha256:
         raise InputError(
             f"{where}: test_path: the same data as the stream's; a test set has examples that are not learned"
@@ -75,11 +69,6 @@ def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Matrix, NDArray[
         caller's own copy.
     codes : ndarray, shape (n,), int
         Each example's position in the classes of the stream.
-
-    Raises
-    ------
-    InputError
-        The test set does not fit the stream.
     """
     check_test(where, Facts.of(stream), Facts.of(test))
     positions = np.array([stream.classes.index(label) for label in test.classes])

@@ -13,7 +13,7 @@ from made_files import CONTENT, SHA256, small_card
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, fetch, files, stream_info, verify
-from budgetrun.errors import DataMissingError
+from budgetrun.errors import DataMissingError, InputError
 
 # The search
 
@@ -268,13 +268,18 @@ def test_a_file_without_checksum_may_have_no_feature_beyond_the_cards(made):
     assert message(stream_info, DatasetSpec(name="unknown"), made.data) == told
 
 
-def test_a_card_without_counts_takes_what_is_there(made):
-    unknown_card(made, labels={}, n_examples={})
+def test_a_card_without_labels_takes_what_is_there(made):
+    unknown_card(made, labels={}, n_examples={"all": 3})
     (made.data / "small").write_bytes(b"4 1:2\n-1 3:3\n2\n")
     info = stream_info(DatasetSpec(name="unknown", task="multiclass"), made.data)
     assert (info.n_examples, info.classes, info.n_classes) == (3, [-1, 2, 4], 3)
 
 
-def test_counts_may_only_be_unknown_where_the_checksum_is(made):
+def test_labels_may_only_be_unknown_where_the_checksum_is(made):
     made.write({**small_card(made).model_dump(), "name": "other", "labels": {}})
-    assert "part all has checksums, so n_examples and labels must name it" in message(card, "other")
+    assert "part all has checksums, so labels must name it" in message(card, "other")
+
+
+def test_the_number_of_examples_is_always_known(made):
+    with pytest.raises(InputError, match="n_examples must name the parts of files, and labels and nnz no others"):
+        unknown_card(made, labels={}, n_examples={})

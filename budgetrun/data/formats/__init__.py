@@ -1,10 +1,7 @@
 """File formats: one module each, found by its name, that turns the contents of files into examples and labels.
 
-A module defines ``REVISION``, ``SUFFIXES`` and ``read`` as described in `Format`. It may also define
-
-- ``sniff(head)``: whether a user's own file whose suffix no format claims looks like this format, judged by the first
-  64 KB of its content;
-- ``members(folder, part)``: for datasets that are folders, the files that are read from one, by name and in order.
+A module defines ``REVISION``, ``SUFFIXES`` and ``read`` as described in `Format`. It may also define ``sniff(head)``:
+whether a user's own file whose suffix no format claims looks like this format, by the first 64 KB of its content.
 """
 
 from __future__ import annotations

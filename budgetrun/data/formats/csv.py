@@ -67,8 +67,7 @@ def parse_table(
     if table.shape[1] < 2:
         raise InputError(f"{where}: only one column; a row is a label and at least one feature")
     at = 0 if label == "first" else -1
-    features = table[:, 1:] if label == "first" else table[:, :-1]
-    return np.ascontiguousarray(features), table[:, at].copy()
+    return np.delete(table, at, axis=1), table[:, at].copy()
 
 
 def _separator(line: bytes) -> str:

@@ -127,8 +127,7 @@ def _parse(
 
 def _first_fault(content: bytes, where: str, n_features: int | None) -> str:
     for number, line in enumerate(content[:-1].split(b"\n"), start=1):
-        fault = _line_fault(line.decode("utf-8", errors="replace"), n_features)
-        if fault:
+        if fault := _line_fault(line.decode("utf-8", errors="replace"), n_features):
             return f"{where}:{number}: {fault}"
     raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 

@@ -77,11 +77,9 @@ def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, wher
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
     from scipy.sparse import csr_array
 
-    kind = arrays.get("format")
-    if kind is not None and kind.item() not in (b"csr", "csr"):
-        raise InputError(
-            f"{where}: a sparse matrix of format {kind.item()!r}; convert it with .tocsr() before saving it"
-        )
+    kind = arrays["format"].item() if "format" in arrays else "csr"
+    if kind not in (b"csr", "csr"):
+        raise InputError(f"{where}: a sparse matrix of format {kind!r}; convert it with .tocsr() before saving it")
     data = _numbers(arrays, "data", 1, where)
     indices, indptr, shape = (arrays[piece] for piece in _PIECES[1:])
     try:

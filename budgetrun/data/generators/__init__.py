@@ -1,7 +1,8 @@
 """Generated data: one module per card, found by the card's name.
 
-A module has `check`, which completes and checks the options of a config, `counts`, which returns the number of examples
-with each label, and `draw`, which returns the examples. A change to what is drawn changes the ``version`` on the card.
+A module has `check`, which completes the options of a config and raises an InputError for unknown or wrong ones,
+`counts`, which returns the number of examples with each label, and `draw`, which returns the examples. A change to what
+is drawn changes the ``version`` on the card.
 """
 
 from __future__ import annotations

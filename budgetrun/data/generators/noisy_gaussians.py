@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.data.generators.options import check_integer, completed
+from budgetrun.data.generators.options import check_number, completed
 from budgetrun.errors import InputError
 
 SPREADS = ("variance", "standard_deviation")
@@ -14,15 +14,9 @@ _AXES = np.array([0.2, 2.0])
 
 
 def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed by their defaults: n_per_class (int, >= 1) and spread (one of `SPREADS`).
-
-    Raises
-    ------
-    InputError
-        An unknown option, or a value out of range.
-    """
+    """Return the options completed by their defaults: n_per_class (int, >= 1) and spread (one of `SPREADS`)."""
     chosen = completed(options, defaults, where)
-    check_integer("n_per_class", chosen["n_per_class"], 1, where)
+    check_number("n_per_class", chosen["n_per_class"], 1, where, int)
     if chosen["spread"] not in SPREADS:
         raise InputError(f"{where}: options.spread: must be one of {' '.join(SPREADS)}, got {chosen['spread']!r}")
     return chosen

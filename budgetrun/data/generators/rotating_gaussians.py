@@ -6,22 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.data.generators.options import check_integer, check_number, completed
+from budgetrun.data.generators.options import check_number, completed
 from budgetrun.errors import InputError
 
 
 def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed by their defaults.
-
-    They are n_examples (int, even, >= 2), turns (number, >= 0) and deviation (number, > 0).
-
-    Raises
-    ------
-    InputError
-        An unknown option, or a value out of range.
-    """
+    """Return the options completed: n_examples (int, even, >= 2), turns (number, >= 0) and deviation (number, > 0)."""
     chosen = completed(options, defaults, where)
-    check_integer("n_examples", chosen["n_examples"], 2, where)
+    check_number("n_examples", chosen["n_examples"], 2, where, int)
     check_number("turns", chosen["turns"], 0, where)
     check_number("deviation", chosen["deviation"], 1e-6, where)
     if chosen["n_examples"] % 2:

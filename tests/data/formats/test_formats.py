@@ -1,7 +1,6 @@
 """The formats as a whole: adding one is adding a file."""
 
 import gzip
-import subprocess
 import sys
 
 import pytest
@@ -67,23 +66,15 @@ def test_a_card_in_an_unknown_format(made):
     made.add("new", {"train": {"a": b"7=2\n"}}, {"train": {2: 1}}, format="pairs", n_features=1)
     assert message(card, "new") == (
         f"{made.cards / 'new.yaml'}: not a dataset card: format: unknown 'pairs'; "
-        "known: census_income csv idx libsvm npz timit zip_digits generated"
+        "known: census_income csv idx libsvm npz zip_digits generated"
     )
 
 
 def test_every_format_has_its_revision():
-    names = ["census_income", "csv", "idx", "libsvm", "npz", "timit", "zip_digits"]
+    names = ["census_income", "csv", "idx", "libsvm", "npz", "zip_digits"]
     assert [formats.revision(name) for name in formats.all_formats()] == [f"{name} 1" for name in names]
 
 
 def test_no_two_formats_claim_one_suffix():
     claimed = [suffix for module in formats.all_formats().values() for suffix in module.SUFFIXES]
     assert sorted(claimed) == [".csv", ".libsvm", ".npz", ".svm", ".tsv"]
-
-
-def test_what_reads_speech_is_imported_only_when_timit_is_read():
-    code = (
-        "import sys; from budgetrun.data import list_cards; list_cards(); print('budgetrun.data.timit' in sys.modules)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"

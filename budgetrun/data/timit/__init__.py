@@ -1,1 +1,0 @@
-"""Speech: sound files and cepstral features, imported only when TIMIT is read."""
