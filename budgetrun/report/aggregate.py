@@ -62,36 +62,25 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """The runs of one place, averaged; errors in percent.
+    """The runs of one place, averaged; errors in percent."""
 
-    Attributes
-    ----------
-    mean : float
-        Mean over the streams (task x repetition) of the mean over seeds.
-    sd : float
-        Standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream.
-    sd_over_seeds : float
-        Standard deviation over the seeds within a stream, pooled over the streams; NaN where no stream has two seeds.
-    minimum, maximum : float
-        Over single runs.
-    seed_low, seed_high : float
-        Over the seeds, each averaged over the streams.
-    n_runs, n_streams, n_seeds, n_failed : int
-    budget, support_size : float
-        Means over the runs; `budget` is NaN for an algorithm without one.
-    """
-
+    # Mean over the streams (task x repetition) of the mean over seeds.
     mean: float
+    # Standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream.
     sd: float
+    # Standard deviation over the seeds within a stream, pooled over the streams; NaN where no stream has two seeds.
     sd_over_seeds: float
+    # Over single runs.
     minimum: float
     maximum: float
+    # Over the seeds, each averaged over the streams.
     seed_low: float
     seed_high: float
     n_runs: int
     n_streams: int
     n_seeds: int
     n_failed: int
+    # Means over the runs; `budget` is NaN for an algorithm without one.
     budget: float
     support_size: float
 

@@ -45,40 +45,27 @@ class Numbers:
 
 @dataclass
 class Series:
-    """One name of a figure: a line, single points, or a curve for each stream.
+    """One name of a figure: a line, single points, or a curve for each stream."""
 
-    Attributes
-    ----------
-    name : str
-        In the legend; it has one look in all figures.
-    measured : list of Measured
-        The averages behind it.
-    ends : list of str
-        Its first and last value in words.
-    curves : list of (xs, ys)
-        What is drawn; empty for a band alone.
-    band : (xs, low, high) or None
-        What is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
-    bars : dict or None
-        ``xerr`` and ``yerr`` of error bars, None where none has a length.
-    level : float or None
-        The height of a horizontal line.
-    published : list of (x, y)
-        Hollow marks.
-    style : dict
-        Changes its look.
-    """
-
+    # In the legend; it has one look in all figures.
     name: str
+    # The averages behind it.
     measured: list[Measured]
+    # Its first and last value in words.
     ends: list[str]
+    # The xs and ys that are drawn; empty for a band alone.
     curves: list[tuple[Points, Points]] = field(default_factory=list)
+    # The xs, lows and highs of what is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
     band: tuple[Points, Points, Points] | None = None
     band_alpha: float = BAND_ALPHA
     band_label: str = ""
+    # ``xerr`` and ``yerr`` of error bars, None where none has a length.
     bars: dict[str, Any] | None = None
+    # The height of a horizontal line.
     level: float | None = None
+    # The x and y of hollow marks.
     published: list[tuple[float, float]] = field(default_factory=list)
+    # Changes its look.
     style: dict[str, Any] = field(default_factory=dict)
 
     def draw(self, axes: Axes, look: Look) -> None:
