@@ -30,6 +30,13 @@ class Budget(NamedTuple):
     kind: str
     value: float
 
+    @classmethod
+    def asked(cls, fraction: float | None, budget: float | None) -> Budget:
+        """Return the budget that is given as a fraction, as a number, or not at all."""
+        if fraction is not None:
+            return cls("fraction", fraction)
+        return NO_BUDGET if budget is None else cls("budget", budget)
+
     def title(self) -> str:
         """Return the heading of a block: ``B = p/4``, ``B = 100``, or nothing."""
         if self.kind == "none":

@@ -58,7 +58,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name)
     quantity = QUANTITIES[how.quantity] if how.quantity else ONLINE_ERROR
-    numbers = published.read(results, spec.name, quantity, spec.aliases, section="choose_expected")
+    numbers = published.Published(how.published, spec.aliases)
     asked = {ONLINE_ERROR, quantity, *([PREFIX_MISTAKES] if how.by == "prefix" else [])}
     measured = {one: measure(replace(results, runs=runs, failed=failed), one) for one in asked}
 

@@ -38,9 +38,8 @@ class Numbers:
         self.measured = cache(partial(measure, results))
         # Those of the tables.
         self.published: dict[Quantity, list[Published]] = {}
-        for spec in results.report.tables:
-            read = published.read(results, spec.name, quantity_of(spec), spec.aliases)
-            self.published.setdefault(quantity_of(spec), []).append(read)
+        for spec in published.table_specs(results):
+            self.published.setdefault(quantity_of(spec), []).append(published.shown(spec))
 
 
 @dataclass
