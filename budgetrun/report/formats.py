@@ -96,21 +96,23 @@ def _columns(table: Table) -> dict[str, Callable[[Cell], Any]]:
 
 def md(table: Table | Listing) -> str:
     """Return the table in Markdown."""
-    sheet = words.sheet(table)
-    lines = [f"# {_md(sheet.title)}", "", *([_md(sheet.remark), ""] if sheet.remark else [])]
-    lines += [*(f"- {_md(note)}" for note in sheet.notes), ""] if sheet.notes else []
-    for block in sheet.blocks:
+    lines = [f"# {_md(table.title)}", "", *([_md(table.remark), ""] if table.remark else [])]
+    if isinstance(table, Listing):
+        return "\n".join([*lines, *_md_block(words.listing_lines(table), "")])
+    lines += [*(f"- {_md(note)}" for note in table.notes), ""]
+    for block in words.blocks(table):
         lines += _md_block(block, "##")
-    if sheet.relative:
-        lines += [f"## {_md(sheet.relative_title)}", "", _md(sheet.relative_caption), ""]
-        for block in sheet.relative:
+    if table.has_relative:
+        lines += [f"## Relative to {_md(str(table.relative_to))}", "", _md(words.relative_caption(table)), ""]
+        for block in words.ratio_blocks(table):
             lines += _md_block(block, "###")
-    if sheet.outside_title:
-        items = [f"- {_md(text)}. {see or f'*{words.NO_EXPLANATION}*'}" for text, see in sheet.outside]
-        lines += [f"## {sheet.outside_title}", "", *(items or ["None."]), ""]
-    if sheet.explanations:
+    if table.has_published:
+        unexplained = f"*{words.NO_EXPLANATION}*"
+        items = [f"- {_md(text)}. {see or unexplained}" for text, see in words.outside(table)]
+        lines += [f"## {words.outside_title(table)}", "", *(items or ["None."]), ""]
+    if table.explanations:
         lines += [f"{words.EXPLANATIONS}:", ""]
-        lines += [*(f"{i}. {_md(text)}" for i, text in enumerate(sheet.explanations, start=1)), ""]
+        lines += [*(f"{i}. {_md(text)}" for i, text in enumerate(table.explanations, start=1)), ""]
     return "\n".join(lines)
 
 
@@ -135,21 +137,24 @@ def _md(text: str) -> str:
 
 def tex(table: Table | Listing) -> str:
     """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    sheet = words.sheet(table)
     lines = [r"% needs \usepackage{booktabs,graphicx}"]
-    lines += _tex_blocks(
-        sheet.blocks, " ".join(filter(None, [f"{sheet.title}.", sheet.remark, *sheet.notes])), sheet.name
-    )
-    if sheet.relative:
-        lines += ["", *_tex_blocks(sheet.relative, sheet.relative_caption, f"{sheet.name}-relative")]
-    if sheet.outside:
+    if isinstance(table, Listing):
+        return "\n".join([*lines, *_tex_blocks([words.listing_lines(table)], table.caption, table.name), ""])
+    lines += _tex_blocks(words.blocks(table), " ".join([table.caption, *table.notes]), table.name)
+    if table.has_relative:
+        ratios = words.ratio_blocks(table)
+        lines += ["", *_tex_blocks(ratios, words.relative_caption(table), f"{table.name}-relative")]
+    if table.outside:
         unexplained = rf"\emph{{{words.NO_EXPLANATION}}}"
-        items = [rf"  \item {_tex(text)}. {see or unexplained}" for text, see in sheet.outside]
-        lines += ["", rf"\paragraph{{{_tex(sheet.outside_title)}}}", r"\begin{itemize}", *items, r"\end{itemize}"]
-    if sheet.explanations:
-        items = [rf"  \item {_tex(text)}" for text in sheet.explanations]
-        lines += ["", f"{words.EXPLANATIONS}:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
+        items = [f"{_tex(text)}. {see or unexplained}" for text, see in words.outside(table)]
+        lines += ["", rf"\paragraph{{{_tex(words.outside_title(table))}}}", *_tex_list("itemize", items)]
+    if table.explanations:
+        lines += ["", f"{words.EXPLANATIONS}:", *_tex_list("enumerate", map(_tex, table.explanations))]
     return "\n".join([*lines, ""])
+
+
+def _tex_list(kind: str, items: Iterable[str]) -> list[str]:
+    return [rf"\begin{{{kind}}}", *(rf"  \item {item}" for item in items), rf"\end{{{kind}}}"]
 
 
 def _tex_blocks(blocks: list[Lines], caption: str, label: str) -> list[str]:
