@@ -98,12 +98,7 @@ Measurements = dict[Place, Measured]
 def measure(results: Results, quantity: Quantity, divisor: str | None = None) -> Measurements:
     """Average the finished runs of each place that have a number of this quantity.
 
-    Parameters
-    ----------
-    results : Results
-    quantity : Quantity
-    divisor : str or None
-        With ratios of seconds: the label of the algorithm whose seconds the others' are divided by.
+    ``divisor`` goes with ratios of seconds: the label of the algorithm whose seconds the others' are divided by.
     """
     runs = results.runs
     if quantity is SECONDS_RATIO:

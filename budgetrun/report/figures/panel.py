@@ -87,32 +87,16 @@ class Series:
 
 
 class Panel(ABC):
-    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series.
+    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series."""
 
-    Attributes
-    ----------
-    axes : tuple of str
-        The values of a figure's ``x`` that it draws.
-    x_label, against : str
-        At the horizontal axis, and in sentences.
-    log_x : bool or None
-        Whether the horizontal axis is logarithmic; None where that depends on the range.
-    whole_x : bool
-        Whether horizontal positions are whole numbers.
-    lined, banded, pointed : list of str
-        Labels of algorithms, as the config gives them.
-    names : dict of str to list of str
-        What needs a look, under ``lines``, ``band`` and ``point``.
-    missing : list of str
-        Names with nothing to show.
-    problem : str
-        Why the figure cannot be drawn, empty if it can.
-    """
-
+    # The values of a figure's ``x`` that it draws.
     axes: ClassVar[tuple[str, ...]]
+    # At the horizontal axis, and in sentences.
     x_label: str
     against: str
+    # Whether the horizontal axis is logarithmic; None where that depends on the range.
     log_x: bool | None = None
+    # Whether horizontal positions are whole numbers.
     whole_x: bool = True
 
     def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
@@ -121,9 +105,11 @@ class Panel(ABC):
         self.y = QUANTITIES[spec.y]
         if spec.log_x is not None:
             self.log_x = spec.log_x
+        # Labels of algorithms, as the config gives them; then what needs a look.
         self.lined, self.banded, self.pointed = (list(dict.fromkeys(k)) for k in (spec.lines, spec.band, points))
         self.names: dict[str, list[str]] = {"lines": self.lined, "band": self.banded, "point": self.pointed}
         self.measured = {p: m for p, m in numbers.measured(self.y).items() if p.dataset == self.dataset}
+        # Names with nothing to show, and why the figure cannot be drawn.
         self.missing: list[str] = []
         self.problem = ""
         self.series = self.find()
