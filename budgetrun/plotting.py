@@ -84,10 +84,15 @@ def save(figure: Figure, *paths: Path) -> None:
             figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
+def plain_number(value: float, _: float) -> str:
+    """Return the label of a tick: its number without an exponent."""
+    return f"{value:,.10g}"
+
+
 def number_log_axis(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
     """Label the ticks of a logarithmic axis with plain numbers, at ``subs`` times the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_major_formatter(plain_number)

@@ -10,20 +10,13 @@ __all__ = ["Report", "write_bounds"]
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of checking a results folder.
+    """The outcome of checking a results folder."""
 
-    Attributes
-    ----------
-    text : str
-        The table, how many runs were checked, and the files written.
-    violated : list of str
-        A sentence for each bound that is violated.
-    missing : list of str
-        A sentence for each dataset whose data are missing; its runs were not checked.
-    """
-
+    # The table, how many runs were checked, and the files written.
     text: str
+    # A sentence for each bound that is violated.
     violated: list[str]
+    # A sentence for each dataset whose data are missing; its runs were not checked.
     missing: list[str]
 
 

@@ -35,21 +35,7 @@ StreamKey = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Row:
-    """A bound on a run, or on the mean of runs that differ only in their seeds.
-
-    Attributes
-    ----------
-    run_ids : tuple of str
-    dataset, task, label, setting : str
-    repetition : int
-    budget : int or None
-    n_examples : int
-    bound : Bound or None
-        None for a bound on a solver.
-    run : Run or None
-        None for a solver.
-    verdict : Verdict
-    """
+    """A bound on a run, or on the mean of runs that differ only in their seeds."""
 
     run_ids: tuple[str, ...]
     dataset: str
@@ -59,7 +45,9 @@ class Row:
     setting: str
     budget: int | None
     n_examples: int
+    # None for a bound on a solver.
     bound: Bound | None
+    # None for a solver.
     run: Run | None
     verdict: Verdict
 
@@ -80,26 +68,17 @@ class Row:
 
 @dataclass
 class Checked:
-    """The outcome of checking a results folder.
-
-    Attributes
-    ----------
-    rows : list of Row
-    competitors : dict of (str, int, str) to Competitors
-        Those on the first stream of each dataset.
-    n_checked, n_runs : int
-        The runs checked, and all finished runs.
-    without : list of str
-        Labels without any bound.
-    missing : list of str
-        A sentence for each dataset whose data are missing.
-    """
+    """The outcome of checking a results folder."""
 
     rows: list[Row] = field(default_factory=list)
+    # Those on the first stream of each dataset.
     competitors: dict[StreamKey, Competitors] = field(default_factory=dict)
+    # The runs checked, and all finished runs.
     n_checked: int = 0
     n_runs: int = 0
+    # Labels without any bound.
     without: list[str] = field(default_factory=list)
+    # A sentence for each dataset whose data are missing.
     missing: list[str] = field(default_factory=list)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
@@ -28,39 +29,32 @@ if TYPE_CHECKING:
     Algorithm = type[Learner] | type[Solver]
 
 
+@dataclass(frozen=True)
 class AlgorithmReader:
-    """Reads algorithms; what is wrong with them goes to the checker's problems.
+    """Reads algorithms; what is wrong with them goes to the checker's problems."""
 
-    Parameters
-    ----------
-    checker : Checker
-    multiclass, solvers : bool
-        Whether the config's datasets are multiclass, and whether its algorithms are solvers.
-    datasets : list of str or None
-        The labels of the config's datasets; None for a dataset without one.
-    """
-
-    def __init__(self, checker: Checker, *, multiclass: bool, solvers: bool, datasets: list[str | None]) -> None:
-        self._checker = checker
-        self._multiclass = multiclass
-        self._solvers = solvers
-        self._datasets = datasets
+    checker: Checker
+    # Whether the config's datasets are multiclass, and whether its algorithms are solvers.
+    multiclass: bool
+    solvers: bool
+    # The labels of the config's datasets; None for a dataset without one.
+    datasets: list[str | None]
 
     def algorithm(self, data: Any, path: KeyPath, entries: list[Any]) -> AlgorithmSpec | None:
         """Return an algorithm; None if it is wrong. ``entries`` are all algorithms of the config."""
         if not isinstance(data, dict):
-            self._checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
+            self.checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
             return None
         learner = self._learner(data, path)
         if learner is None:
             return None
-        before = len(self._checker.problems)
+        before = len(self.checker.problems)
         common = {
             "name": ValueType(str),
             "variant": ValueType(str | None, required=False),
             "label": ValueType(Text, required=False),
         }
-        if self._solvers:
+        if self.solvers:
             del common["variant"]
         if learner.draws:
             common["seeds"] = ValueType(Seeds, required=False)
@@ -69,22 +63,22 @@ class AlgorithmReader:
             if key in data and key not in common:
                 no_draws = f"{learner.name} draws nothing at random"
                 advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
-                self._checker.add((*path, key), f"cannot be given here; {advice}")
+                self.checker.add((*path, key), f"cannot be given here; {advice}")
         reported = {"seed", "seeds"} - common.keys()
-        if self._solvers and "budget" in data:
+        if self.solvers and "budget" in data:
             text = f"{learner.name} is a solver, and holds all examples: it takes no budget"
-            self._checker.add((*path, "budget"), text)
+            self.checker.add((*path, "budget"), text)
             reported.add("budget")
         for key in data:
             if key not in common and key not in own and key not in reported:
-                self._checker.add((*path, key), unknown_key(key, [*common, *own]))
-        given = self._checker.values({key: data[key] for key in common if key in data}, path, common)
+                self.checker.add((*path, key), unknown_key(key, [*common, *own]))
+        given = self.checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
         for key, wanted in own.items():
             here = (*path, key)
             if key not in data:
                 if wanted.required:
-                    self._checker.add(here, f"missing; must be {wanted.wanted}")
+                    self.checker.add(here, f"missing; must be {wanted.wanted}")
                 swept[key] = (_default(learner, key),)
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
                 swept[key] = self._by_dataset(data[key], here, wanted)
@@ -92,7 +86,7 @@ class AlgorithmReader:
                 swept[key] = self._fraction_budget(data[key], here, entries)
             else:
                 swept[key] = self._sweep(data[key], here, wanted)
-        if len(self._checker.problems) > before:
+        if len(self.checker.problems) > before:
             return None
         budget = swept.pop("budget", None)
         spec = AlgorithmSpec(
@@ -102,7 +96,7 @@ class AlgorithmReader:
             seeds=given.get("seeds", 1),
             budget=None if budget == (None,) else budget,
             parameters=swept,
-            solver=self._solvers,
+            solver=self.solvers,
         )
         self._build_each(spec, learner, path)
         return spec
@@ -111,31 +105,31 @@ class AlgorithmReader:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        of_learners, of_solvers = learners.registry(multiclass=self._multiclass), solvers.registry()
-        known = [*(of_solvers if self._solvers else of_learners)]
+        of_learners, of_solvers = learners.registry(multiclass=self.multiclass), solvers.registry()
+        known = [*(of_solvers if self.solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
         here = (*path, "name")
         if name is None:
-            self._checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
-        elif isinstance(name, str) and name in (of_learners if self._solvers else of_solvers):
+            self.checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+        elif isinstance(name, str) and name in (of_learners if self.solvers else of_solvers):
             # `are_solvers` reports the first such entry.
             pass
-        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self._multiclass):
-            if self._multiclass:
+        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self.multiclass):
+            if self.multiclass:
                 text = f"{name!r} learns two classes only, and the task is multiclass"
             else:
                 text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
-            self._checker.add(here, f"{text}{allowed_names(known)}")
+            self.checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
-            self._checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
-        elif self._solvers:
+            self.checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
+        elif self.solvers:
             return solvers.find(name)
         elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
             advice = allowed_names(variants) or f"; {name} has no variants"
-            self._checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
+            self.checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
         else:
-            return learners.find(name, variant, multiclass=self._multiclass)
+            return learners.find(name, variant, multiclass=self.multiclass)
         return None
 
     def label(self, data: Any) -> str | None:
@@ -149,7 +143,7 @@ class AlgorithmReader:
         if is_solver(data):
             return str(data["name"])
         try:
-            found = learners.find(data.get("name", ""), data.get("variant"), multiclass=self._multiclass)
+            found = learners.find(data.get("name", ""), data.get("variant"), multiclass=self.multiclass)
         except (KeyError, TypeError):
             return None
         return _default_label(found)
@@ -158,19 +152,19 @@ class AlgorithmReader:
         """Return the values for each dataset; a dataset without values is a problem."""
         for key in data:
             if key != "by_dataset":
-                self._checker.add((*path, key), unknown_key(key, ["by_dataset"]))
+                self.checker.add((*path, key), unknown_key(key, ["by_dataset"]))
         here = (*path, "by_dataset")
         if not isinstance(data["by_dataset"], dict):
-            self._checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
+            self.checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
             return ByDataset(by_dataset={})
         given = {str(label): value for label, value in data["by_dataset"].items()}
-        known = [label for label in self._datasets if label is not None]
-        if None not in self._datasets:
+        known = [label for label in self.datasets if label is not None]
+        if None not in self.datasets:
             for label in given:
-                self._checker.labels_exist((*here, label), label, Labels("dataset", known))
+                self.checker.labels_exist((*here, label), label, Labels("dataset", known))
             missing = [label for label in known if label not in given]
             if missing:
-                self._checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
+                self.checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
         return ByDataset(by_dataset={label: self._sweep(own, (*here, label), wanted) for label, own in given.items()})
 
     def _sweep(self, value: Any, path: KeyPath, wanted: ValueType) -> tuple[Any, ...]:
@@ -179,12 +173,12 @@ class AlgorithmReader:
             return tuple(self._checked(value, path, wanted))
         if not value:
             text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
-            self._checker.add(path, text)
+            self.checker.add(path, text)
         found: list[Any] = []
         for i, item in enumerate(value):
             for good in self._checked(item, (*path, i), wanted):
                 if json.dumps(good) in map(json.dumps, found):
-                    self._checker.add((*path, i), f"{quoted(good)} is in this list twice")
+                    self.checker.add((*path, i), f"{quoted(good)} is in this list twice")
                 found.append(good)
         return tuple(found)
 
@@ -193,19 +187,19 @@ class AlgorithmReader:
         if path[2] != "budget" and is_formula(value, wanted):
             wrong = problem(value, wanted)
             if wrong:
-                self._checker.add(path, wrong)
+                self.checker.add(path, wrong)
             return [] if wrong else [value]
         good, problems = wanted.check(value)
         for inner, text in problems.items():
-            self._checker.add((*path, *inner), text)
+            self.checker.add((*path, *inner), text)
         return [] if problems else [good]
 
     def _fraction_budget(self, data: Values, path: KeyPath, entries: list[Any]) -> FractionBudget | None:
-        values = self._checker.values(data, path, value_types(FractionBudget))
+        values = self.checker.values(data, path, value_types(FractionBudget))
         fractions = values.get("fractions", [1.0])
         for i, fraction in enumerate(fractions):
             if fraction in fractions[:i]:
-                self._checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
+                self.checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
         if "of" not in values:
             return None
         of = values["of"]
@@ -215,10 +209,10 @@ class AlgorithmReader:
         allowed = allowed_names(sources)
         if of in labels and of not in sources:
             text = f"{of!r} takes its own budget from another algorithm; name one that does not{allowed}"
-            self._checker.add((*path, "of"), text)
+            self.checker.add((*path, "of"), text)
         elif of not in labels and None not in labels:
             advice = nearest(of, sources) or "; add one, or name another"
-            self._checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
+            self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
     def _build_each(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
@@ -226,7 +220,7 @@ class AlgorithmReader:
 
         Settings that depend on the number of rounds or on a support size are built later, when these are known.
         """
-        labels = [label for label in self._datasets if label is not None] if spec.by_dataset else [""]
+        labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
             own = spec.on(label) if label else spec
             if isinstance(own.budget, FractionBudget):
@@ -237,7 +231,7 @@ class AlgorithmReader:
                 try:
                     run.build(learner)
                 except ValueError as error:
-                    self._checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
+                    self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
 
 def are_solvers(checker: Checker, entries: list[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from budgetrun.paths import own_folder
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
 
+@dataclass(frozen=True)
 class DatasetReader:
     """Reads kernels and datasets; what is wrong with them goes to the checker's problems."""
 
-    def __init__(self, checker: Checker) -> None:
-        self._checker = checker
+    checker: Checker
 
     def kernel(self, data: Any, path: KeyPath) -> KernelSpec | None:
         """Return a kernel; None if there is none or it is wrong."""
@@ -30,20 +31,20 @@ class DatasetReader:
         known = kernels.registry()
         name = data.get("name")
         if name is None:
-            self._checker.add((*path, "name"), f"missing; must be one of {', '.join(known)}")
+            self.checker.add((*path, "name"), f"missing; must be one of {', '.join(known)}")
             return None
         if not isinstance(name, str) or name not in known:
-            self._checker.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
+            self.checker.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
             return None
-        before = len(self._checker.problems)
-        values = self._checker.values(data, path, {"name": ValueType(str), **parameter_types(known[name])})
-        if len(self._checker.problems) > before:
+        before = len(self.checker.problems)
+        values = self.checker.values(data, path, {"name": ValueType(str), **parameter_types(known[name])})
+        if len(self.checker.problems) > before:
             return None
         spec = KernelSpec(name=values.pop("name"), parameters=values)
         try:
             spec.build()
         except ValueError as error:
-            self._checker.add(path, str(error))
+            self.checker.add(path, str(error))
         return spec
 
     def dataset(
@@ -54,8 +55,8 @@ class DatasetReader:
         The config's kernel and repetitions are filled in where the dataset has none of its own. ``with_kernel`` says
         whether the config gives a kernel, be it a wrong one.
         """
-        before = len(self._checker.problems)
-        values = self._checker.values(data, path, {**value_types(DatasetSpec), "kernel": KERNEL})
+        before = len(self.checker.problems)
+        values = self.checker.values(data, path, {**value_types(DatasetSpec), "kernel": KERNEL})
         if not isinstance(data, dict):
             return None
         values["repetitions"] = values.get("repetitions") or repetitions
@@ -64,17 +65,17 @@ class DatasetReader:
         elif "kernel" not in data or data["kernel"] is None:
             values["kernel"] = kernel
             if not with_kernel:
-                self._checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
+                self.checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
         for key in ("path", "test_path"):
             typed = values.get(key)
             if typed is not None:
                 own = Path(typed).expanduser()
-                places = list(dict.fromkeys([self._checker.folder / own, own]))
+                places = list(dict.fromkeys([self.checker.folder / own, own]))
                 found = [place for place in places if place.is_file()]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:
-                    self._checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
+                    self.checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
         if values.get("task") == "multiclass":
             self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
@@ -88,22 +89,22 @@ class DatasetReader:
         )
         if every_repetition_same:
             text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
-            self._checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
-        return DatasetSpec(**values) if len(self._checker.problems) == before else None
+            self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
+        return DatasetSpec(**values) if len(self.checker.problems) == before else None
 
     def _refuse_what_needs_two_classes(self, values: Values, path: KeyPath) -> None:
         given = [key for key in ("noise", "balanced") if values.get(key)]
         for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
-            self._checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
+            self.checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
         own = values.get("path") is not None
         if values.get("test") is not None and (own or generated):
             advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
-            self._checker.add((*path, "test"), f"names parts of a card; {advice}")
+            self.checker.add((*path, "test"), f"names parts of a card; {advice}")
         if values.get("test_path") is not None and not own:
             text = "goes with path, a file of your own; for a card write test: [parts]"
-            self._checker.add((*path, "test_path"), text)
+            self.checker.add((*path, "test_path"), text)
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
         """Whether a card generates new points in every repetition; a card that does not exist is a problem."""
@@ -112,7 +113,7 @@ class DatasetReader:
             card = parse(read_text(cards[name])).data
             return isinstance(card, dict) and card.get("format") == "generated"
         text = f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
-        self._checker.add((*path, "name"), text)
+        self.checker.add((*path, "name"), text)
         return False
 
 

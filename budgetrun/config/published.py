@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from budgetrun.config.problems import unknown_key
-from budgetrun.config.schema import Published, Quantity, ReportSpec, setting_text
+from budgetrun.config.schema import Published, ReportSpec, setting_text
 from budgetrun.errors import InputError
+from budgetrun.store.columns import QUANTITIES
 
 _REQUIRED = ("dataset", "label")
 _OPTIONAL = ("budget", "budget_fraction", "setting")
@@ -23,9 +24,7 @@ _REPEAT = "repeat the sweep: budgetrun sweep CONFIG"
 
 def value_column(quantity: str) -> str:
     """Return the column with a quantity's published numbers. Errors are in percent; ratios are of seconds."""
-    if quantity == "seconds_ratio":
-        return "seconds"
-    return f"{quantity}_percent" if quantity.endswith("error") else quantity
+    return "seconds" if quantity == "seconds_ratio" else QUANTITIES[quantity].csv_column
 
 
 def sd_column(quantity: str) -> str:
@@ -33,7 +32,7 @@ def sd_column(quantity: str) -> str:
     return f"{value_column(quantity)}_sd"
 
 
-_VALUES = tuple(dict.fromkeys(map(value_column, get_args(Quantity))))
+_VALUES = tuple(dict.fromkeys(map(value_column, QUANTITIES)))
 
 
 def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Published, ...], list[str]]:
@@ -164,7 +163,7 @@ def report_of(manifest: Mapping[str, Any], path: Path) -> ReportSpec:
 
     def rows(key: str, name: str, quantity: str | None) -> tuple[Published, ...]:
         given = (manifest.get(key) or {}).get(name) or []
-        column = value_column(quantity or "")
+        column = value_column(quantity or "online_error")
         read = (_from_manifest(row, column, f"{path}: {key}.{name}[{i}]") for i, row in enumerate(given))
         return tuple(row for row in read if row is not None)
 

@@ -52,13 +52,7 @@ def list_configs() -> list[tuple[str, str]]:
 
 
 def read(text: str, path: Path) -> Config:
-    """Return the config in a YAML text.
-
-    Parameters
-    ----------
-    text : str
-    path : Path
-        The file, as typed: for messages, and to find the files that it names.
+    """Return the config in a YAML text; ``path`` is its file, as typed, which messages name.
 
     Raises
     ------

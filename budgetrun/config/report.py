@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.schema import (
+    FIGURE_AXES,
     AlgorithmSpec,
     ChooseSpec,
     FigureSpec,
@@ -24,14 +26,6 @@ from budgetrun.config.yaml import KeyPath
 _LIST = ValueType(list[Any] | None, required=False)
 _CHOOSE = ValueType(dict[str, Any] | None, required=False)
 
-# For each x of a figure, what its y can be; the first is the default.
-_Y_OF = {
-    "budget": ("online_error", "test_error", "last_test_error"),
-    "budget_fraction": ("online_error", "test_error", "last_test_error"),
-    "rounds": ("online_error", "support_size"),
-    "support_size": ("online_error", "test_error", "last_test_error"),
-    "seconds": ("gap",),
-}
 _OF_TESTS = ("test_error", "last_test_error")
 # What a table can show of learners (False) and of solvers (True); the first is the default.
 _QUANTITIES = {
@@ -48,38 +42,20 @@ _QUANTITIES = {
 }
 
 
+@dataclass(frozen=True)
 class ReportReader:
-    """Reads a report; what is wrong with it goes to the checker's problems.
+    """Reads a report; what is wrong with it goes to the checker's problems."""
 
-    Parameters
-    ----------
-    checker : Checker
-    solvers : bool
-        Whether the config's algorithms are solvers.
-    tested : set of str or None
-        The labels of the datasets with a test set.
-    labels, datasets : Labels
-        The algorithms and datasets that the report may name.
-    algorithms : dict of str to AlgorithmSpec
-        The good algorithms, by label.
-    """
-
-    def __init__(
-        self,
-        checker: Checker,
-        *,
-        solvers: bool,
-        tested: set[str | None],
-        labels: Labels,
-        datasets: Labels,
-        algorithms: dict[str, AlgorithmSpec],
-    ) -> None:
-        self._checker = checker
-        self._solvers = solvers
-        self._tested = tested
-        self._labels = labels
-        self._datasets = datasets
-        self._algorithms = algorithms
+    checker: Checker
+    # Whether the config's algorithms are solvers.
+    solvers: bool
+    # The labels of the datasets with a test set.
+    tested: set[str | None]
+    # The algorithms and datasets that the report may name.
+    labels: Labels
+    datasets: Labels
+    # The good algorithms, by label.
+    algorithms: dict[str, AlgorithmSpec]
 
     def report(self, data: Any) -> ReportSpec:
         """Return the report; an empty one if anything in the config is wrong."""
@@ -87,15 +63,15 @@ class ReportReader:
             return ReportSpec()
         path = ("report",)
         types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
-        given = self._checker.values(data, path, types)
+        given = self.checker.values(data, path, types)
         readers = {"tables": self._table, "figures": self._figure, "findings": self._finding}
         found = {
             key: [read(entry, (*path, key, i)) for i, entry in enumerate(given.get(key) or [])]
             for key, read in readers.items()
         }
         for key in ("tables", "figures"):
-            self._checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
-        if self._checker.problems:
+            self.checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
+        if self.checker.problems:
             return ReportSpec()
         return ReportSpec(
             tables=tuple(TableSpec(**values) for values in found["tables"]),
@@ -105,112 +81,112 @@ class ReportReader:
         )
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
-        values = self._checker.values(data, path, value_types(FindingSpec))
-        self._checker.labels_exist((*path, "dataset"), values.get("dataset"), self._datasets)
-        self._checker.labels_exist((*path, "label"), values.get("label"), self._labels)
+        values = self.checker.values(data, path, value_types(FindingSpec))
+        self.checker.labels_exist((*path, "dataset"), values.get("dataset"), self.datasets)
+        self.checker.labels_exist((*path, "label"), values.get("label"), self.labels)
         return values
 
     def _figure(self, data: Any, path: KeyPath) -> Values:
-        values = self._checker.values(data, path, value_types(FigureSpec))
-        self._checker.labels_exist((*path, "dataset"), values.get("dataset"), self._datasets)
+        values = self.checker.values(data, path, value_types(FigureSpec))
+        self.checker.labels_exist((*path, "dataset"), values.get("dataset"), self.datasets)
         for key in ("lines", "point", "band"):
-            self._checker.labels_exist((*path, key), values.get(key), self._labels)
+            self.checker.labels_exist((*path, key), values.get(key), self.labels)
         # A wrong x or y is already a problem.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
-        x = values.setdefault("x", "seconds" if self._solvers else "budget")
-        y = values.setdefault("y", _Y_OF[x][0])
-        if (x == "seconds") != self._solvers:
-            self._not_for_these((*path, "x"), x, [x for x in _Y_OF if (x == "seconds") == self._solvers])
-        elif y not in _Y_OF[x]:
-            self._checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(_Y_OF[x])}, got {quoted(y)}")
+        x = values.setdefault("x", "seconds" if self.solvers else "budget")
+        y = values.setdefault("y", FIGURE_AXES[x][0])
+        if (x == "seconds") != self.solvers:
+            self._not_for_these((*path, "x"), x, [x for x in FIGURE_AXES if (x == "seconds") == self.solvers])
+        elif y not in FIGURE_AXES[x]:
+            self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(FIGURE_AXES[x])}, got {quoted(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")])
         for key in ("band", "point") if x == "seconds" else ("band",):
             if values.get(key) and not x.startswith("budget"):
                 text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
-                self._checker.add((*path, key), text)
+                self.checker.add((*path, key), text)
         return values
 
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
-        kind = "solvers" if self._solvers else "learners"
+        kind = "solvers" if self.solvers else "learners"
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
-        self._checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
+        self.checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
 
     def _need_test(self, path: KeyPath, quantity: str, shown: Sequence[str | None]) -> None:
         """Check that a dataset shown has a test set; unknown labels are already problems."""
-        known = self._datasets.known or []
-        if all(label in known for label in shown) and not self._tested & set(shown):
+        known = self.datasets.known or []
+        if all(label in known for label in shown) and not self.tested & set(shown):
             which = f"dataset {shown[0]!r} has none" if len(shown) == 1 else "no dataset has one"
             text = f"{quantity} needs a test set, and {which}; add test: [parts], or test_path: FILE next to path"
-            self._checker.add(path, text)
+            self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self._checker.values(data, path, {**value_types(TableSpec), "choose": _CHOOSE})
+        values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _CHOOSE})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
-        self._checker.labels_exist((*path, "columns"), values.get("columns"), self._labels)
-        self._checker.labels_exist((*path, "relative_to"), values.get("relative_to"), self._labels)
-        self._checker.labels_exist((*path, "rows"), values.get("rows"), self._datasets)
-        if self._labels.known is not None and self._datasets.known is not None:
-            either = Labels("algorithm or dataset", [*self._labels.known, *self._datasets.known])
+        self.checker.labels_exist((*path, "columns"), values.get("columns"), self.labels)
+        self.checker.labels_exist((*path, "relative_to"), values.get("relative_to"), self.labels)
+        self.checker.labels_exist((*path, "rows"), values.get("rows"), self.datasets)
+        if self.labels.known is not None and self.datasets.known is not None:
+            either = Labels("algorithm or dataset", [*self.labels.known, *self.datasets.known])
             for key in values.get("aliases", {}):
-                self._checker.labels_exist((*path, "aliases", key), key, either)
-        known = _QUANTITIES[self._solvers]
+                self.checker.labels_exist((*path, "aliases", key), key, either)
+        known = _QUANTITIES[self.solvers]
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
         if not wrong and quantity not in known:
             self._not_for_these((*path, "quantity"), quantity, known)
         elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
             text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
-            self._checker.add((*path, "relative_to"), text)
-        elif quantity == "seconds_ratio" and not self._solvers:
+            self.checker.add((*path, "relative_to"), text)
+        elif quantity == "seconds_ratio" and not self.solvers:
             self._check_divisor(values, (*path, "relative_to"))
         if quantity in _OF_TESTS:
-            self._need_test((*path, "quantity"), quantity, values.get("rows") or self._datasets.known or [])
+            self._need_test((*path, "quantity"), quantity, values.get("rows") or self.datasets.known or [])
         if values.get("expected") is not None:
             rows = values["published"] = self._published(values["expected"], quantity, path)
             names = list(dict.fromkeys(name for row in rows or () for name in (row.dataset, row.label)))
             for key, name in values.get("aliases", {}).items():
                 if rows is not None and name not in names:
                     text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, names)}"
-                    self._checker.add((*path, "aliases", key), text)
+                    self.checker.add((*path, "aliases", key), text)
             if rows is not None and values.get("tolerance_sd") and all(row.sd is None for row in rows):
                 text = f"needs published standard deviations, and {values['expected']} has no {sd_column(quantity)}"
-                self._checker.add((*path, "tolerance_sd"), text)
+                self.checker.add((*path, "tolerance_sd"), text)
         return values
 
     def _published(self, expected: str, quantity: str, path: KeyPath) -> tuple[Published, ...] | None:
         """Return the content of a file of published numbers; None if it is wrong."""
-        rows, problems = read_published(self._checker.folder / expected, expected, quantity)
+        rows, problems = read_published(self.checker.folder / expected, expected, quantity)
         for text in problems:
-            self._checker.add((*path, "expected"), text)
+            self.checker.add((*path, "expected"), text)
         return None if problems else rows
 
     def _choose(self, data: Values, path: KeyPath) -> ChooseSpec | None:
-        before = len(self._checker.problems)
-        values = self._checker.values(data, path, value_types(ChooseSpec))
-        if self._solvers:
-            self._checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
+        before = len(self.checker.problems)
+        values = self.checker.values(data, path, value_types(ChooseSpec))
+        if self.solvers:
+            self.checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
         needed = {"quantity": "one of margin_updates, support_size", "expected": "the file of the published numbers"}
         for key, wanted in needed.items():
             if by == "printed" and data.get(key) is None:
-                self._checker.add((*path, key), f"missing; with by: printed must be {wanted}")
+                self.checker.add((*path, key), f"missing; with by: printed must be {wanted}")
             elif by not in (None, "printed") and values.get(key) is not None:
-                self._checker.add((*path, key), "goes with by: printed; remove it")
-        if len(self._checker.problems) == before and expected is not None and quantity is not None:
+                self.checker.add((*path, key), "goes with by: printed; remove it")
+        if len(self.checker.problems) == before and expected is not None and quantity is not None:
             values["published"] = self._published(expected, quantity, path)
-        return ChooseSpec(**values) if len(self._checker.problems) == before else None
+        return ChooseSpec(**values) if len(self.checker.problems) == before else None
 
     def _check_divisor(self, values: Values, path: KeyPath) -> None:
         """Check that a learner to divide seconds by has one setting and one budget on each dataset."""
         label = values.get("relative_to")
-        if label not in self._algorithms:
+        if label not in self.algorithms:
             return
-        for dataset in self._datasets.known or []:
-            known = {other.label: other.on(dataset) for other in self._algorithms.values()}
+        for dataset in self.datasets.known or []:
+            known = {other.label: other.on(dataset) for other in self.algorithms.values()}
             own = known[label]
             runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
             n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
@@ -218,5 +194,5 @@ class ReportReader:
             if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):
                 what, advice = ("budgets", "") if n_budgets > 1 else ("settings", ", or let the table choose")
                 text = f"{label!r} has several {what}, and seconds are divided by those of one; name another{advice}"
-                self._checker.add(path, text)
+                self.checker.add(path, text)
                 break

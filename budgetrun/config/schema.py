@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed
-from budgetrun.store.columns import QuantityName
+from budgetrun.store.columns import QUANTITIES, QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -27,22 +27,33 @@ Label = int | float | str
 Seeds = Count | Literal["by_repetition"]
 Quantity = QuantityName
 
+_ERRORS = ("online_error", "test_error", "last_test_error")
+# For each horizontal axis of a figure, what it can show; the first is the default.
+FIGURE_AXES: dict[str, tuple[str, ...]] = {
+    "budget": _ERRORS,
+    "budget_fraction": _ERRORS,
+    "rounds": ("online_error", "support_size"),
+    "support_size": _ERRORS,
+    "seconds": ("gap",),
+}
+# The names that configs may give, as a `Literal` for pydantic.
+if TYPE_CHECKING:
+    FigureX = str
+    FigureY = str
+else:
+    FigureX = Literal[tuple(FIGURE_AXES)]
+    FigureY = Literal[tuple(name for name in QUANTITIES if any(name in shown for shown in FIGURE_AXES.values()))]
+
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class KernelSpec(_Spec):
-    """A kernel by name: ``{name: gaussian, gamma: 0.78}``.
-
-    Attributes
-    ----------
-    name : str
-    parameters : dict
-        The arguments of its class, as given.
-    """
+    """A kernel by name: ``{name: gaussian, gamma: 0.78}``."""
 
     name: str
+    # The arguments of its class, as given.
     parameters: dict[str, Any] = {}
 
     def build(self) -> Kernel:
@@ -54,63 +65,41 @@ class KernelSpec(_Spec):
 
 
 class DatasetSpec(_Spec):
-    """A dataset and how its streams are made.
+    """A dataset and how its streams are made."""
 
-    Attributes
-    ----------
-    name : str
-        The name of a card in ``datasets/``, or any name if ``path`` is given.
-    label : str
-        The dataset's name in results, unique in a config; ``name`` by default.
-    path : Path or None
-        A file of the user.
-    task : {"binary", "equal_splits", "multiclass"}
-        ``multiclass`` leaves the labels unchanged; either all datasets of a config are multiclass or none is.
-    parts : tuple of str or None
-        Which parts of a card to read, in order; None for the card's default.
-    scale : {"none", "unit_norm", "minmax", "standard"}
-    order : {"permuted", "file"}
-    balanced : bool
-        Whether to use a random subset with equally many examples of both classes.
-    noise : float in [0, 0.5]
-        The probability with which each label is flipped, independently.
-    positive : label, tuple of labels or None
-        The labels that become +1; None for the larger of two, or for the card's default.
-    n_examples : int, >= 1, or None
-        The most examples to use: the first ones after balancing and permuting.
-    options : dict
-        Options of a generated dataset.
-    repetitions : int, >= 1, or None
-        None for the config's value, which `load` fills in.
-    kernel : KernelSpec or None
-        None for the config's kernel, which `load` fills in.
-    test : tuple of str or None
-        The parts of a card on which hypotheses are tested after the last round.
-    test_path : Path or None
-        A test file of the user, to go with ``path``.
-    optional : bool
-        Whether the runs of this dataset are skipped, without an error, if its files are missing.
-    typed_path, typed_test_path : str or None
-        ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
-    """
-
+    # The name of a card in ``datasets/``, or any name if ``path`` is given.
     name: Text
+    # The dataset's name in results, unique in a config; ``name`` by default.
     label: Text = Field(default="", validate_default=True)
+    # A file of the user.
     path: Path | None = None
+    # ``multiclass`` leaves the labels unchanged; either all datasets of a config are multiclass or none is.
     task: Literal["binary", "equal_splits", "multiclass"] = "binary"
+    # Which parts of a card to read, in order; None for the card's default.
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     scale: Literal["none", "unit_norm", "minmax", "standard"] = "none"
     order: Literal["permuted", "file"] = "permuted"
+    # Whether to use a random subset with equally many examples of both classes.
     balanced: bool = False
+    # The probability with which each label is flipped, independently.
     noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    # The labels that become +1; None for the larger of two, or for the card's default.
     positive: Label | tuple[Label, ...] | None = None
+    # The most examples to use: the first ones after balancing and permuting.
     n_examples: Count | None = None
+    # Of a generated dataset.
     options: dict[str, Any] = {}
+    # None for the config's value, which `load` fills in.
     repetitions: Count | None = None
+    # None for the config's kernel, which `load` fills in.
     kernel: KernelSpec | None = None
+    # The parts of a card on which hypotheses are tested after the last round.
     test: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    # A test file of the user, to go with ``path``.
     test_path: Path | None = None
+    # Whether the runs of this dataset are skipped, without an error, if its files are missing.
     optional: bool = False
+    # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)
 
@@ -126,75 +115,48 @@ class DatasetSpec(_Spec):
 
 
 class FractionBudget(_Spec):
-    """Budgets as fractions of the number of examples that another learner holds after the last round of the stream.
+    """Budgets as fractions of the number of examples that another learner holds after the last round of the stream."""
 
-    Attributes
-    ----------
-    of : str
-        The label of that learner. The Perceptron holds one example per mistake.
-    fractions : tuple of float, > 0
-    """
-
+    # The label of that learner. The Perceptron holds one example per mistake.
     of: Text
     fractions: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
 
 
 class ByDataset(_Spec):
-    """Values of a parameter or budget that differ between datasets.
+    """Values of a parameter or budget that differ between datasets."""
 
-    Attributes
-    ----------
-    by_dataset : dict of str to tuple
-        Label of a dataset -> the values to sweep over, at least one. Every dataset of the config is included.
-    """
-
+    # Label of a dataset -> the values to sweep over, at least one. Every dataset of the config is included.
     by_dataset: dict[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One learner or solver with one value of each parameter.
-
-    Attributes
-    ----------
-    label, name : str
-    variant : str or None
-    parameters : dict
-        The arguments of its class, defaults included, except ``budget`` and ``seed``.
-    budget : int, >= 1, or None
-        B; None for a learner without a budget, or while the budget is a fraction.
-    budget_fraction : float, > 0, or None
-        B as a fraction of the final support size of another learner's run.
-    seed : int, >= 0
-        The learner's own seed; 0 for a learner that draws nothing.
-    budget_of : str or None
-        The label of that other learner.
-    budget_setting : dict
-        Which run of that learner: its swept values, ``budget`` included; empty if it has only one.
-    setting : dict
-        What distinguishes the run from others with the same label and dataset, as typed and in the order of the
-        config: the swept values without the budget, then those of ``budget_setting``. Where both have a name, the
-        latter is written ``label.name``.
-    multiclass : bool
-        Whether the learner is the one for several classes.
-    solver : bool
-        Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
-    typed : dict of str to str
-        The formulas in T, the number of rounds, whose values are in ``parameters``, as typed.
-    """
+    """One learner or solver with one value of each parameter."""
 
     label: str
     name: str
     variant: str | None
+    # The arguments of its class, defaults included, except ``budget`` and ``seed``.
     parameters: dict[str, Any]
+    # B, at least 1; None for a learner without a budget, or while the budget is a fraction.
     budget: int | None
+    # B as a fraction, above 0, of the final support size of another learner's run.
     budget_fraction: float | None
+    # The learner's own seed; 0 for a learner that draws nothing.
     seed: int
+    # The label of that other learner.
     budget_of: str | None = None
+    # Which run of that learner: its swept values, ``budget`` included; empty if it has only one.
     budget_setting: dict[str, Any] = field(default_factory=dict)
+    # What distinguishes the run from others with the same label and dataset, as typed and in the order of the config:
+    # the swept values without the budget, then those of ``budget_setting``. Where both have a name, the latter is
+    # written ``label.name``.
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
+    # Whether the learner is the one for several classes.
     multiclass: bool = False
+    # Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
     solver: bool = False
+    # The formulas in T, the number of rounds, whose values are in ``parameters``, as typed.
     typed: dict[str, str] = field(default_factory=dict)
 
     def build(self, algorithm: Any) -> Any:
@@ -211,31 +173,20 @@ class RunSpec:
 
 
 class AlgorithmSpec(_Spec):
-    """A learner or solver and the values to sweep over.
-
-    Attributes
-    ----------
-    name : str
-    variant : str or None
-        Filled in if the name has variants.
-    label : str
-        Unique in a config; by default the name, or ``name(variant)``.
-    seeds : int, >= 1, or "by_repetition"
-        The number of seeds (0, 1, ...), or one seed per repetition, equal to its number.
-    budget : tuple of int, FractionBudget, ByDataset or None
-    parameters : dict of str to tuple or ByDataset
-        The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
-        parameter that is a number is a formula in T (`budgetrun.config.formulas`).
-    solver : bool
-        Whether it is a batch solver; either all algorithms of a config are solvers or none is.
-    """
+    """A learner or solver and the values to sweep over."""
 
     name: str
+    # Filled in if the name has variants.
     variant: str | None = None
+    # Unique in a config; by default the name, or ``name(variant)``.
     label: str
+    # The number of seeds (0, 1, ...), or one seed per repetition, equal to its number.
     seeds: Seeds = 1
     budget: FractionBudget | ByDataset | tuple[int | None, ...] | None = None
+    # The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
+    # parameter that is a number is a formula in T (`budgetrun.config.formulas`).
     parameters: dict[str, tuple[Any, ...] | ByDataset] = {}
+    # Whether it is a batch solver; either all algorithms of a config are solvers or none is.
     solver: bool = False
 
     @property
@@ -298,94 +249,61 @@ class AlgorithmSpec(_Spec):
 
 @dataclass(frozen=True)
 class Published:
-    """One published number of a table.
-
-    Attributes
-    ----------
-    dataset, label : str
-    value : float
-        Errors are in percent.
-    budget : int, >= 1, or None
-        None if the number is for every budget, or for a ``budget_fraction``.
-    budget_fraction : float, > 0, or None
-    setting : str or None
-        As `setting_text` writes it; None if the number is for every setting.
-    sd : float, >= 0, or None
-        The published standard deviation.
-    """
+    """One published number of a table."""
 
     dataset: str
     label: str
+    # Errors are in percent.
     value: float
+    # At least 1; None if the number is for every budget, or for a ``budget_fraction``.
     budget: int | None = None
     budget_fraction: float | None = None
+    # As `setting_text` writes it; None if the number is for every setting.
     setting: str | None = None
+    # The published standard deviation.
     sd: float | None = None
 
 
 class ChooseSpec(_Spec):
-    """How a table chooses among an algorithm's settings, separately for each dataset and budget.
+    """How a table chooses among an algorithm's settings, separately for each dataset and budget."""
 
-    Attributes
-    ----------
-    by : {"online_error", "prefix", "printed"}
-        ``online_error``: the lowest mean online error (in hindsight). ``prefix``: for each stream, the fewest mistakes
-        in its first tenth; errors are then those of the rest. ``printed``: the mean of ``quantity`` that is nearest to
-        its published value.
-    quantity : {"margin_updates", "support_size"} or None
-        Only with ``printed``.
-    expected : str or None
-        Only with ``printed``: the file of the published values of ``quantity``, as typed.
-    published : tuple of Published
-        The content of ``expected``.
-    """
-
+    # ``online_error``: the lowest mean online error (in hindsight). ``prefix``: for each stream, the fewest mistakes in
+    # its first tenth; errors are then those of the rest. ``printed``: the mean of ``quantity`` that is nearest to its
+    # published value.
     by: Literal["online_error", "prefix", "printed"]
+    # Only with ``printed``.
     quantity: Literal["margin_updates", "support_size"] | None = None
+    # Only with ``printed``: the file of the published values of ``quantity``, as typed.
     expected: Text | None = None
+    # The content of ``expected``.
     published: tuple[Published, ...] = Field(default=(), exclude=True)
 
 
 class TableSpec(_Spec):
-    """A table of the report.
-
-    Attributes
-    ----------
-    name : str
-    caption : str or None
-    expected : str or None
-        The file of the published numbers, as typed: relative to the config's folder.
-    columns, rows : tuple of str or None
-        Labels of algorithms and of datasets, in order; None for all.
-    quantity : Quantity
-        What is shown; errors are in percent. ``objective`` and ``gap`` (to the best known optimum) are for solvers.
-    choose : ChooseSpec or None
-        How to choose among settings; None shows all of them.
-    relative_to : str or None
-        A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
-        algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
-    tolerance : float, > 0, or None
-        Cells that differ from the published value by more than this fraction are listed; None if only
-        ``tolerance_sd`` matters. By default 0.05, or None if ``tolerance_sd`` is given.
-    tolerance_sd : float, > 0, or None
-        The same in published standard deviations, for numbers published with one.
-    aliases : dict of str to str
-        Label or dataset -> the label or dataset in ``expected`` to compare it with.
-    published : tuple of Published
-        The content of ``expected``.
-    """
+    """A table of the report."""
 
     name: FileName
     caption: Text | None = None
+    # The file of the published numbers, as typed: relative to the config's folder.
     expected: Text | None = None
+    # Labels of algorithms and of datasets, in order; None for all.
     columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    # What is shown; errors are in percent. ``objective`` and ``gap`` (to the best known optimum) are for solvers.
     quantity: Quantity = "online_error"
+    # How to choose among settings; None shows all of them.
     choose: ChooseSpec | None = None
+    # A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
+    # algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
     relative_to: str | None = None
+    # Cells that differ from the published value by more than this fraction are listed; None if only ``tolerance_sd``
+    # matters. By default 0.05, or None if ``tolerance_sd`` is given.
     tolerance: Positive | None = 0.05
+    # The same in published standard deviations, for numbers published with one.
     tolerance_sd: Positive | None = None
+    # Label or dataset -> the label or dataset in ``expected`` to compare it with.
     aliases: dict[str, str] = {}
+    # The content of ``expected``.
     published: tuple[Published, ...] = Field(default=(), exclude=True)
 
     @model_validator(mode="before")
@@ -395,55 +313,32 @@ class TableSpec(_Spec):
 
 
 class FigureSpec(_Spec):
-    """A figure of the report, on one dataset.
-
-    Attributes
-    ----------
-    name : str
-    title : str or None
-    dataset : str
-        Its label.
-    lines : tuple of str
-        Labels of algorithms, one line each.
-    point : str or None
-        The algorithm shown as a single point.
-    band : tuple of str
-        Algorithms whose range over seeds is shaded.
-    x : {"budget", "budget_fraction", "rounds", "support_size", "seconds"}
-        ``seconds`` is for solvers.
-    y : {"online_error", "support_size", "test_error", "last_test_error", "gap"}
-    log_x : bool or None
-        Whether the horizontal axis is logarithmic; None if the figure decides.
-    """
+    """A figure of the report, on one dataset."""
 
     name: FileName
     title: Text | None = None
     dataset: str
+    # Labels of algorithms, one line each.
     lines: Annotated[tuple[str, ...], Field(min_length=1)]
+    # The algorithm shown as a single point.
     point: str | None = None
+    # Algorithms whose range over seeds is shaded.
     band: tuple[str, ...] = ()
-    x: Literal["budget", "budget_fraction", "rounds", "support_size", "seconds"] = "budget"
-    y: Literal["online_error", "support_size", "test_error", "last_test_error", "gap"] = "online_error"
+    # ``seconds`` is for solvers.
+    x: FigureX = "budget"
+    y: FigureY = "online_error"
+    # Whether the horizontal axis is logarithmic; None if the figure decides.
     log_x: bool | None = None
 
 
 class FindingSpec(_Spec):
-    """An explanation of some cells; a selector that is None selects all.
-
-    Attributes
-    ----------
-    dataset, label : str, tuple of str or None
-    budget : int, tuple of int or None
-    budget_fraction : float, tuple of float or None
-    setting : str, tuple of str or None
-        As `setting_text` writes it, e.g. ``eta=0.1``.
-    text : str
-    """
+    """An explanation of some cells; a selector that is None selects all."""
 
     dataset: str | tuple[str, ...] | None = None
     label: str | tuple[str, ...] | None = None
     budget: Count | tuple[Count, ...] | None = None
     budget_fraction: Positive | tuple[Positive, ...] | None = None
+    # As `setting_text` writes it, e.g. ``eta=0.1``.
     setting: Text | tuple[Text, ...] | None = None
     text: Text
 
@@ -467,52 +362,32 @@ class Profile(_Spec):
 
 
 class Config(_Spec):
-    """A checked config.
+    """A checked config."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the results folder.
-    source, description : str
-    seed : int, >= 0
-        All randomness of the streams depends on it.
-    datasets : tuple of DatasetSpec
-        ``kernel`` and ``repetitions`` of each are filled in.
-    kernel : KernelSpec or None
-    tie : {"mistake", "positive"}
-        Whether a score of exactly 0 is a mistake or predicts +1.
-    dtype : {"float64", "float32"}
-    repetitions : int, >= 1
-    alone : bool
-        Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
-        seconds can be compared.
-    algorithms : tuple of AlgorithmSpec
-    report : ReportSpec
-    profiles : dict of str to Profile
-        As typed.
-    profile : str
-        The profile that has been applied; ``full`` is the whole config.
-    tasks : int, >= 1, or None
-        The profile's cap on the tasks of a dataset.
-    file, text : str
-        The path of the config, as typed, and its text; empty if the config comes from a manifest.
-    """
-
+    # The name of the results folder.
     name: FileName
     source: str = ""
     description: str = ""
+    # All randomness of the streams depends on it.
     seed: Seed = 0
+    # ``kernel`` and ``repetitions`` of each are filled in.
     datasets: tuple[DatasetSpec, ...]
     kernel: KernelSpec | None = None
+    # Whether a score of exactly 0 is a mistake or predicts +1.
     tie: Literal["mistake", "positive"] = "mistake"
     dtype: Literal["float64", "float32"] = "float64"
     repetitions: Count = 1
+    # Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
+    # seconds can be compared.
     alone: bool = False
     algorithms: tuple[AlgorithmSpec, ...]
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
+    # The profile that has been applied; ``full`` is the whole config.
     profile: str = "full"
+    # The profile's cap on the tasks of a dataset.
     tasks: int | None = None
+    # The path of the config, as typed, and its text; empty if the config comes from a manifest.
     file: str = Field(default="", exclude=True)
     text: str = Field(default="", exclude=True)
 

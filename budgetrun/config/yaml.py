@@ -32,21 +32,14 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """The content of a YAML text.
+    """The content of a YAML text."""
 
-    Attributes
-    ----------
-    data : dict, list, str, int, float, bool or None
-        Plain data; None if the text is not YAML (`problems` says why). If a key is given twice, its first value counts.
-    lines : dict
-        The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
-        line where an item of a list begins.
-    problems : list of Problem
-        Every duplicate key and every tag, or the one place where the text is not YAML.
-    """
-
+    # Plain data; None if the text is not YAML (`problems` says why). If a key is given twice, its first value counts.
     data: Any
+    # The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
+    # line where an item of a list begins.
     lines: dict[KeyPath, int]
+    # Every duplicate key and every tag, or the one place where the text is not YAML.
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, path: KeyPath) -> int:

@@ -44,13 +44,6 @@ class Report:
         figure_files = [path for figure in drawn for path in figure.written]
         return [*table_files, *figure_files, page.write(self.results, self.tables, costs, drawn)]
 
-    def write_figures(self) -> list[Path]:
-        """Write ``figures/<name>.png`` and ``.svg``; return their paths.
-
-        A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
-        """
-        return [path for figure in figures.draw(self.results) for path in figure.written]
-
     def summary(self) -> str:
         """Return the first table and where the files are, for the end of a sweep."""
         results = self.results
@@ -74,8 +67,11 @@ def write_report(folder: Path) -> list[Path]:
 
 
 def write_figures(folder: Path) -> list[Path]:
-    """Write the figures of a results folder, as `Report.write_figures` does."""
-    return Report(folder).write_figures()
+    """Write ``figures/<name>.png`` and ``.svg`` of a results folder; return their paths.
+
+    A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
+    """
+    return [path for figure in figures.draw(load(Path(folder))) for path in figure.written]
 
 
 def summary(folder: Path) -> str:

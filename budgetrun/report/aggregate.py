@@ -30,6 +30,13 @@ class Budget(NamedTuple):
     kind: str
     value: float
 
+    @classmethod
+    def asked(cls, fraction: float | None, budget: float | None) -> Budget:
+        """Return the budget that is given as a fraction, as a number, or not at all."""
+        if fraction is not None:
+            return cls("fraction", fraction)
+        return NO_BUDGET if budget is None else cls("budget", budget)
+
     def title(self) -> str:
         """Return the heading of a block: ``B = p/4``, ``B = 100``, or nothing."""
         if self.kind == "none":
@@ -62,36 +69,25 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """The runs of one place, averaged; errors in percent.
+    """The runs of one place, averaged; errors in percent."""
 
-    Attributes
-    ----------
-    mean : float
-        Mean over the streams (task x repetition) of the mean over seeds.
-    sd : float
-        Standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream.
-    sd_over_seeds : float
-        Standard deviation over the seeds within a stream, pooled over the streams; NaN where no stream has two seeds.
-    minimum, maximum : float
-        Over single runs.
-    seed_low, seed_high : float
-        Over the seeds, each averaged over the streams.
-    n_runs, n_streams, n_seeds, n_failed : int
-    budget, support_size : float
-        Means over the runs; `budget` is NaN for an algorithm without one.
-    """
-
+    # Mean over the streams (task x repetition) of the mean over seeds.
     mean: float
+    # Standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream.
     sd: float
+    # Standard deviation over the seeds within a stream, pooled over the streams; NaN where no stream has two seeds.
     sd_over_seeds: float
+    # Over single runs.
     minimum: float
     maximum: float
+    # Over the seeds, each averaged over the streams.
     seed_low: float
     seed_high: float
     n_runs: int
     n_streams: int
     n_seeds: int
     n_failed: int
+    # Means over the runs; `budget` is NaN for an algorithm without one.
     budget: float
     support_size: float
 
@@ -102,12 +98,7 @@ Measurements = dict[Place, Measured]
 def measure(results: Results, quantity: Quantity, divisor: str | None = None) -> Measurements:
     """Average the finished runs of each place that have a number of this quantity.
 
-    Parameters
-    ----------
-    results : Results
-    quantity : Quantity
-    divisor : str or None
-        With ratios of seconds: the label of the algorithm whose seconds the others' are divided by.
+    ``divisor`` goes with ratios of seconds: the label of the algorithm whose seconds the others' are divided by.
     """
     runs = results.runs
     if quantity is SECONDS_RATIO:

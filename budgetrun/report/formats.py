@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from budgetrun.report import words
+from budgetrun.report.aggregate import NO_BUDGET, Place
 from budgetrun.report.layout import Cell, Listing, Table
 from budgetrun.report.words import NONE, Lines
 from budgetrun.store.columns import Quantity
@@ -39,78 +40,69 @@ def _exact(value: Any) -> Any:
 
 
 def _long_form(table: Table) -> list[list[Any]]:
-    columns = _columns(table)
-    cells = [cell for cell in table.cells if cell.measured or cell.published]
+    nothing = Cell(Place("", "", NO_BUDGET), None, None, ("", ""), None)
+    records = [_record(cell, table) for cell in table.cells if cell.measured or cell.published]
     # An algorithm without settings is shown in the row of each setting, with the same numbers.
-    rows = dict.fromkeys(tuple(_exact(get(cell)) for get in columns.values()) for cell in cells)
-    return [list(columns), *map(list, rows)]
+    rows = dict.fromkeys(tuple(map(_exact, record.values())) for record in records)
+    return [list(_record(nothing, table)), *map(list, rows)]
 
 
-def _columns(table: Table) -> dict[str, Callable[[Cell], Any]]:
-    """Return the columns of the long form, with percent in the names where that is the unit."""
-    quantity = table.quantity
+def _record(cell: Cell, table: Table) -> dict[str, Any]:
+    """Return a cell by column, with percent in the columns' names where that is the unit."""
+    quantity, measured, published, budget = table.quantity, cell.measured, cell.published, cell.place.budget
     percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
-    has_settings = any(row.setting.items for block in table.blocks for row in block.rows)
+    outside = "yes" if cell.is_outside(table.tolerance) else "no"
 
-    def measured(name: str, *, is_shown: bool = False) -> Callable[[Cell], Any]:
-        def get(cell: Cell) -> Any:
-            value = getattr(cell.measured, name) if cell.measured else None
-            tiny = is_shown and quantity.is_tiny and value is not None and not math.isnan(value)
-            return f"{value:.6g}" if tiny else value
+    def shown(name: str) -> Any:
+        value = getattr(measured, name, None)
+        return f"{value:.6g}" if quantity.is_tiny and value is not None and not math.isnan(value) else value
 
-        return get
-
-    def budget(*kinds: str) -> Callable[[Cell], Any]:
-        return lambda cell: cell.place.budget.value if cell.place.budget.kind in kinds else None
-
-    def outside(cell: Cell) -> str | None:
-        return None if cell.percent is None else "yes" if cell.is_outside(table.tolerance) else "no"
-
-    columns: dict[str, Callable[[Cell], Any] | None] = {
-        "dataset": lambda cell: cell.place.dataset,
-        "label": lambda cell: cell.place.label,
-        "setting": (lambda cell: cell.place.setting.text) if has_settings else None,
-        "chosen": (lambda cell: cell.chosen) if table.has_chosen else None,
-        "budget_fraction": budget("fraction"),
-        "budget": budget("budget", "dataset"),
-        "budget_mean": measured("budget"),
-        **{name: measured(name) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
-        quantity.csv_column: measured("mean", is_shown=True),
-        f"sd{percent}": measured("sd", is_shown=True),
-        "sd_over_seeds": measured("sd_over_seeds", is_shown=True),
-        "min": measured("minimum", is_shown=True),
-        "max": measured("maximum", is_shown=True),
-        "support_size_mean": measured("support_size"),
-        f"published{percent}": lambda cell: cell.published and cell.published.value,
-        f"published_sd{percent}": (lambda cell: cell.published and cell.published.sd) if table.has_sds else None,
-        "published_dataset": lambda cell: cell.source[0] if cell.published else None,
-        "published_label": lambda cell: cell.source[1] if cell.published else None,
-        f"difference{points}": lambda cell: cell.difference,
-        "difference_percent": lambda cell: cell.percent,
-        "difference_in_sd": (lambda cell: cell.in_sds) if table.has_sds else None,
-        "relative_to_reference": lambda cell: cell.relative,
-        "outside_tolerance": outside,
+    return {
+        "dataset": cell.place.dataset,
+        "label": cell.place.label,
+        **({"setting": cell.place.setting.text} if table.has_settings else {}),
+        **({"chosen": cell.chosen} if table.has_chosen else {}),
+        "budget_fraction": budget.value if budget.kind == "fraction" else None,
+        "budget": budget.value if budget.kind in ("budget", "dataset") else None,
+        "budget_mean": measured and measured.budget,
+        **{name: getattr(measured, name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
+        quantity.csv_column: shown("mean"),
+        f"sd{percent}": shown("sd"),
+        "sd_over_seeds": shown("sd_over_seeds"),
+        "min": shown("minimum"),
+        "max": shown("maximum"),
+        "support_size_mean": measured and measured.support_size,
+        f"published{percent}": published and published.value,
+        **({f"published_sd{percent}": published and published.sd} if table.has_sds else {}),
+        "published_dataset": cell.source[0] if published else None,
+        "published_label": cell.source[1] if published else None,
+        f"difference{points}": cell.difference,
+        "difference_percent": cell.percent,
+        **({"difference_in_sd": cell.in_sds} if table.has_sds else {}),
+        "relative_to_reference": cell.relative,
+        "outside_tolerance": None if cell.percent is None else outside,
     }
-    return {name: get for name, get in columns.items() if get is not None}
 
 
 def md(table: Table | Listing) -> str:
     """Return the table in Markdown."""
-    sheet = words.sheet(table)
-    lines = [f"# {_md(sheet.title)}", "", *([_md(sheet.remark), ""] if sheet.remark else [])]
-    lines += [*(f"- {_md(note)}" for note in sheet.notes), ""] if sheet.notes else []
-    for block in sheet.blocks:
+    lines = [f"# {_md(table.title)}", "", *([_md(table.remark), ""] if table.remark else [])]
+    if isinstance(table, Listing):
+        return "\n".join([*lines, *_md_block(words.listing_lines(table), "")])
+    lines += [*(f"- {_md(note)}" for note in table.notes), ""]
+    for block in words.blocks(table):
         lines += _md_block(block, "##")
-    if sheet.relative:
-        lines += [f"## {_md(sheet.relative_title)}", "", _md(sheet.relative_caption), ""]
-        for block in sheet.relative:
+    if table.has_relative:
+        lines += [f"## Relative to {_md(str(table.relative_to))}", "", _md(words.relative_caption(table)), ""]
+        for block in words.ratio_blocks(table):
             lines += _md_block(block, "###")
-    if sheet.outside_title:
-        items = [f"- {_md(text)}. {see or f'*{words.NO_EXPLANATION}*'}" for text, see in sheet.outside]
-        lines += [f"## {sheet.outside_title}", "", *(items or ["None."]), ""]
-    if sheet.explanations:
+    if table.has_published:
+        unexplained = f"*{words.NO_EXPLANATION}*"
+        items = [f"- {_md(text)}. {see or unexplained}" for text, see in words.outside(table)]
+        lines += [f"## {words.outside_title(table)}", "", *(items or ["None."]), ""]
+    if table.explanations:
         lines += [f"{words.EXPLANATIONS}:", ""]
-        lines += [*(f"{i}. {_md(text)}" for i, text in enumerate(sheet.explanations, start=1)), ""]
+        lines += [*(f"{i}. {_md(text)}" for i, text in enumerate(table.explanations, start=1)), ""]
     return "\n".join(lines)
 
 
@@ -135,21 +127,24 @@ def _md(text: str) -> str:
 
 def tex(table: Table | Listing) -> str:
     """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    sheet = words.sheet(table)
     lines = [r"% needs \usepackage{booktabs,graphicx}"]
-    lines += _tex_blocks(
-        sheet.blocks, " ".join(filter(None, [f"{sheet.title}.", sheet.remark, *sheet.notes])), sheet.name
-    )
-    if sheet.relative:
-        lines += ["", *_tex_blocks(sheet.relative, sheet.relative_caption, f"{sheet.name}-relative")]
-    if sheet.outside:
+    if isinstance(table, Listing):
+        return "\n".join([*lines, *_tex_blocks([words.listing_lines(table)], table.caption, table.name), ""])
+    lines += _tex_blocks(words.blocks(table), " ".join([table.caption, *table.notes]), table.name)
+    if table.has_relative:
+        ratios = words.ratio_blocks(table)
+        lines += ["", *_tex_blocks(ratios, words.relative_caption(table), f"{table.name}-relative")]
+    if table.outside:
         unexplained = rf"\emph{{{words.NO_EXPLANATION}}}"
-        items = [rf"  \item {_tex(text)}. {see or unexplained}" for text, see in sheet.outside]
-        lines += ["", rf"\paragraph{{{_tex(sheet.outside_title)}}}", r"\begin{itemize}", *items, r"\end{itemize}"]
-    if sheet.explanations:
-        items = [rf"  \item {_tex(text)}" for text in sheet.explanations]
-        lines += ["", f"{words.EXPLANATIONS}:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
+        items = [f"{_tex(text)}. {see or unexplained}" for text, see in words.outside(table)]
+        lines += ["", rf"\paragraph{{{_tex(words.outside_title(table))}}}", *_tex_list("itemize", items)]
+    if table.explanations:
+        lines += ["", f"{words.EXPLANATIONS}:", *_tex_list("enumerate", map(_tex, table.explanations))]
     return "\n".join([*lines, ""])
+
+
+def _tex_list(kind: str, items: Iterable[str]) -> list[str]:
+    return [rf"\begin{{{kind}}}", *(rf"  \item {item}" for item in items), rf"\end{{{kind}}}"]
 
 
 def _tex_blocks(blocks: list[Lines], caption: str, label: str) -> list[str]:

@@ -20,28 +20,19 @@ class Grid:
 
     A row is a dataset, a budget and a setting. A label without a budget is shown in the rows of every budget, and one
     with fewer swept parameters, or none, in every row whose setting includes its own values.
-
-    Attributes
-    ----------
-    rows, columns : list of str
-        Labels of datasets and of algorithms.
-    measured : Measurements
-        What the cells show.
-    ran : Measurements
-        All that ran, which decides the layout: some of it may have no number to show.
-    published : Published
-    reference : str or None
-        The column that ratios are relative to.
-    chosen : dict of Place to str
-        The settings that were chosen.
     """
 
+    # Labels of datasets and of algorithms.
     rows: list[str]
     columns: list[str]
+    # What the cells show.
     measured: Measurements
+    # All that ran, which decides the layout: some of it may have no number to show.
     ran: Measurements
     published: Published
+    # The column that ratios are relative to.
     reference: str | None
+    # The settings that were chosen.
     chosen: dict[Place, str]
 
     def blocks(self) -> list[Block]:

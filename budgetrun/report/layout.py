@@ -177,6 +177,11 @@ class Table(Captioned):
         return any(cell.in_sds is not None for cell in self.cells)
 
     @cached_property
+    def has_settings(self) -> bool:
+        """Whether any row is of a setting."""
+        return any(row.setting.items for block in self.blocks for row in block.rows)
+
+    @cached_property
     def has_chosen(self) -> bool:
         """Whether any cell shows a setting that was chosen."""
         return any(cell.chosen for cell in self.cells)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
-from budgetrun.errors import InputError
+from budgetrun.config import schema
+from budgetrun.config.published import report_of
+from budgetrun.config.schema import TableSpec
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Place
-from budgetrun.store.columns import SECONDS_RATIO, Quantity
-from budgetrun.store.read import AGAIN, NO_SETTING, Results, Setting, items_of
+from budgetrun.store.read import NO_SETTING, Results, Setting, items_of
 
 
 class Number(NamedTuple):
@@ -18,32 +20,22 @@ class Number(NamedTuple):
     sd: float | None = None
 
 
-@dataclass(frozen=True)
-class Row:
-    """One published number and what it is the number of; no budget or setting where the paper gives none."""
-
-    dataset: str
-    label: str
-    budget: Budget
-    setting: frozenset[str]
-    number: Number
-
-
 class Published:
-    """The published numbers of one table.
+    """The published numbers of one table, each with its budget and setting where the paper gives them.
 
     Parameters
     ----------
-    rows : iterable of Row
+    rows : iterable of schema.Published
     aliases : dict
         Label or dataset -> the one whose published numbers it is compared with.
     """
 
-    def __init__(self, rows: list[Row], aliases: dict[str, str]) -> None:
+    def __init__(self, rows: Iterable[schema.Published], aliases: dict[str, str]) -> None:
         self._aliases = aliases
         self._rows: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], Number]] = {}
         for row in rows:
-            self._rows.setdefault((row.dataset, row.label), {})[row.budget, row.setting] = row.number
+            key = Budget.asked(row.budget_fraction, row.budget), items_of(row.setting or "")
+            self._rows.setdefault((row.dataset, row.label), {})[key] = Number(row.value, row.sd)
 
     def source(self, dataset: str, label: str) -> tuple[str, str]:
         """Return the dataset and label whose published numbers belong to these."""
@@ -83,66 +75,19 @@ class Published:
         return self._rows.get(self.source(dataset, label), {})
 
 
-def read(
-    results: Results,
-    table: str,
-    quantity: Quantity,
-    aliases: dict[str, str],
-    *,
-    section: str = "expected",
-    divisor: str | None = None,
-) -> Published:
-    """Return the published numbers of a table.
+def table_specs(results: Results) -> tuple[TableSpec, ...]:
+    """Return the tables that the config asks for, with their published numbers."""
+    return report_of(results.manifest, results.folder / "manifest.json").tables
 
-    Parameters
-    ----------
-    results : Results
-    table : str
-        Its name.
-    quantity : Quantity
-    aliases : dict
-        As in `Published`.
-    section : {"expected", "choose_expected"}
-        Of the manifest: the numbers that are shown, or those that settings are chosen by.
-    divisor : str or None
-        With ratios of seconds: the label by whose published seconds those on the same dataset are divided.
+
+def shown(spec: TableSpec, divisor: str | None = None) -> Published:
+    """Return the published numbers that a table shows.
+
+    ``divisor`` goes with ratios of seconds: the label by whose published seconds those on the same dataset are divided.
     """
-    given = (results.manifest.get(section) or {}).get(table) or []
-    where = f"{results.folder / 'manifest.json'}: {section}.{table}"
-    rows = [row for i, one in enumerate(given) if (row := _row(one, quantity, f"{where}[{i}]")) is not None]
-    if quantity is SECONDS_RATIO and divisor is not None:
-        label = aliases.get(divisor, divisor)
-        base = {row.dataset: row.number.value for row in rows if row.label == label and row.number.value}
-        rows = [
-            Row(row.dataset, row.label, row.budget, row.setting, Number(row.number.value / base[row.dataset]))
-            for row in rows
-            if row.dataset in base
-        ]
-    return Published(rows, aliases)
-
-
-def _row(given: dict[str, Any], quantity: Quantity, where: str) -> Row | None:
-    """Return the row of a manifest; None where it has no number."""
-    column = "value" if "value" in given else quantity.csv_column
-    missing = [key for key in ("dataset", "label", column) if key not in given]
-    if missing:
-        raise InputError(f"{where}: {', '.join(missing)} missing; {AGAIN}")
-    fraction, budget, value, sd = (
-        _number(given.get(key), f"{where}.{key}") for key in ("budget_fraction", "budget", column, "sd")
-    )
-    if value is None:
-        return None
-    asked = Budget("budget", budget) if budget is not None else NO_BUDGET
-    if fraction is not None:
-        asked = Budget("fraction", fraction)
-    setting = items_of(str(given.get("setting") or ""))
-    return Row(str(given["dataset"]), str(given["label"]), asked, setting, Number(value, sd))
-
-
-def _number(value: Any, where: str) -> float | None:
-    if value is None or value == "" or value != value:
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: must be a number or empty, got {value!r}; {AGAIN}") from None
+    rows = spec.published
+    if divisor is not None:
+        label = spec.aliases.get(divisor, divisor)
+        base = {row.dataset: row.value for row in rows if row.label == label and row.value}
+        rows = tuple(replace(row, value=row.value / base[row.dataset], sd=None) for row in rows if row.dataset in base)
+    return Published(rows, spec.aliases)

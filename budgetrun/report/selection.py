@@ -35,22 +35,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The runs of the chosen settings.
+    """The runs of the chosen settings."""
 
-    Attributes
-    ----------
-    results : Results
-        With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
-    texts : dict of Place to str
-        What was chosen for each place that has settings.
-    candidates : list of Candidate
-    notes : list of str
-        How it was chosen, in a sentence, and where it was chosen otherwise.
-    """
-
+    # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
     results: Results
+    # What was chosen for each place that has settings.
     texts: dict[Place, str]
     candidates: list[Candidate]
+    # How it was chosen, in a sentence, and where it was chosen otherwise.
     notes: list[str]
 
 
@@ -66,7 +58,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name)
     quantity = QUANTITIES[how.quantity] if how.quantity else ONLINE_ERROR
-    numbers = published.read(results, spec.name, quantity, spec.aliases, section="choose_expected")
+    numbers = published.Published(how.published, spec.aliases)
     asked = {ONLINE_ERROR, quantity, *([PREFIX_MISTAKES] if how.by == "prefix" else [])}
     measured = {one: measure(replace(results, runs=runs, failed=failed), one) for one in asked}
 

@@ -29,7 +29,7 @@ from budgetrun.store.read import Results, items_of
 
 def build(results: Results) -> list[Table]:
     """Return the tables that the config asks for, or default ones where it asks for none."""
-    return [_table(results, spec) for spec in results.report.tables or _default_specs(results)]
+    return [_table(results, spec) for spec in published.table_specs(results) or _default_specs(results)]
 
 
 def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]:
@@ -74,10 +74,11 @@ def _table(results: Results, spec: TableSpec) -> Table:
         labels = columns if spec.relative_to is None else [*columns, spec.relative_to]
         choice = choose(results, spec, spec.choose, rows, labels)
         shown = choice.results
-    numbers = published.read(results, spec.name, quantity, spec.aliases, divisor=divisor)
     # Everything that ran has its seconds, so they decide the layout.
     measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
-    blocks = Grid(rows, columns, measured, ran, numbers, reference, choice.texts if choice else {}).blocks()
+    blocks = Grid(
+        rows, columns, measured, ran, published.shown(spec, divisor), reference, choice.texts if choice else {}
+    ).blocks()
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     if tolerance == (None, None):
         tolerance = Tolerance(DEFAULT_TOLERANCE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from budgetrun.report.layout import Cell, Listing, Outside, Table
@@ -25,50 +24,26 @@ class Lines(NamedTuple):
     n_text: int = 1
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A whole table as text: ``outside`` has a sentence and a reference to the explanations for each cell outside."""
-
-    name: str
-    title: str
-    remark: str
-    blocks: list[Lines]
-    notes: list[str] = field(default_factory=list)
-    relative_title: str = ""
-    relative_caption: str = ""
-    relative: list[Lines] = field(default_factory=list)
-    outside_title: str = ""
-    outside: list[tuple[str, str]] = field(default_factory=list)
-    explanations: list[str] = field(default_factory=list)
+def listing_lines(listing: Listing) -> Lines:
+    """Return a listing as text."""
+    rows = [[*row[: listing.n_text], *map(number, row[listing.n_text :])] for row in listing.rows]
+    return Lines("", listing.header, rows, listing.n_text)
 
 
-def sheet(table: Table | Listing) -> Sheet:
-    """Return a table as text."""
-    if isinstance(table, Listing):
-        rows = [[*row[: table.n_text], *map(number, row[table.n_text :])] for row in table.rows]
-        return Sheet(table.name, table.title, table.remark, [Lines("", table.header, rows, table.n_text)])
-    return Sheet(
-        table.name,
-        table.title,
-        table.remark,
-        _blocks(table, lambda cell: cell_text(cell, table)),
-        table.notes,
-        f"Relative to {table.relative_to}",
-        relative_caption(table),
-        _blocks(table, ratio_text) if table.has_relative else [],
-        outside_title(table) if table.has_published else "",
-        [(outside_text(item, table), see(item, table)) for item in table.outside],
-        table.explanations,
-    )
+def blocks(table: Table) -> list[Lines]:
+    """Return the blocks of a table as text."""
+    return _blocks(table, lambda cell: cell_text(cell, table))
+
+
+def ratio_blocks(table: Table) -> list[Lines]:
+    """Return the same blocks with the ratios relative to the reference column."""
+    return _blocks(table, ratio_text)
 
 
 def _blocks(table: Table, show: Callable[[Cell], str]) -> list[Lines]:
+    columns = table.columns
     return [
-        Lines(
-            block.title,
-            [block.corner, *table.columns],
-            [[row.full_label, *map(show, row.cells)] for row in block.rows],
-        )
+        Lines(block.title, [block.corner, *columns], [[row.full_label, *map(show, row.cells)] for row in block.rows])
         for block in table.blocks
     ]
 
@@ -131,8 +106,12 @@ def outside_title(table: Table) -> str:
     return f"Cells that differ from the published value by more than {table.tolerance.text}"
 
 
-def outside_text(item: Outside, table: Table) -> str:
-    """Return place and numbers of a cell outside the tolerance, without its findings."""
+def outside(table: Table) -> list[tuple[str, str]]:
+    """Return place and numbers of each cell outside the tolerance, and ``See 1, 3.``, the explanations of it."""
+    return [(_outside_text(item, table), _see(item, table)) for item in table.outside]
+
+
+def _outside_text(item: Outside, table: Table) -> str:
     cell, quantity = item.cell, table.quantity
     assert cell.measured is not None
     assert cell.difference is not None
@@ -144,8 +123,7 @@ def outside_text(item: Outside, table: Table) -> str:
     return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
 
 
-def see(item: Outside, table: Table) -> str:
-    """Return ``See 1, 3.``, the table's explanations of the cell; nothing where there are none."""
+def _see(item: Outside, table: Table) -> str:
     numbers = sorted(table.explanations.index(text) + 1 for text in item.findings)
     return f"See {', '.join(map(str, numbers))}." if numbers else ""
 

@@ -7,7 +7,7 @@ from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
 from budgetrun.report import tables
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.report.published import read
+from budgetrun.report.published import shown, table_specs
 from budgetrun.store.columns import ONLINE_ERROR
 from budgetrun.store.read import NO_SETTING, Setting, load
 
@@ -187,8 +187,9 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
             {"dataset": "d", "label": "p", "budget_fraction": f, "online_error_percent": n}
             for f, n in zip((0.25, 0.5), numbers, strict=True)
         ]
-        results = load(build(tmp_path / "r", [run("d", "p", 5)], expected={"t": rows}))
-        found = read(results, "t", ONLINE_ERROR, {}).find(Place("d", "p", budget), **others)
+        report = {"tables": [{"name": "t"}]}
+        (spec,) = table_specs(load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})))
+        found = shown(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 
     other = Budget("fraction", 1.0)

@@ -9,7 +9,7 @@ from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
 from budgetrun.report import summary, tables, write_report
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.report.published import read
+from budgetrun.report.published import shown, table_specs
 from budgetrun.store.columns import ONLINE_ERROR
 from budgetrun.store.read import Failure, Setting, items_of, load
 
@@ -153,7 +153,9 @@ def test_published_numbers_of_settings(tmp_path):
 
 def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
-    published = read(load(build(tmp_path / "r", [run("d", "a", 5)], expected=expected)), "t", ONLINE_ERROR, {})
+    report = {"tables": [{"name": "t"}]}
+    (spec,) = table_specs(load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)))
+    published = shown(spec)
 
     def find(*items, **others):
         found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)

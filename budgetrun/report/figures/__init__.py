@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from budgetrun import registry
 from budgetrun.config.schema import FigureSpec
-from budgetrun.plotting import CIRCLE, HOLLOW, STYLE, Look, hand_out, save, slug
+from budgetrun.plotting import CIRCLE, HOLLOW, STYLE, Look, hand_out, number_log_axis, plain_number, save, slug
 from budgetrun.report.aggregate import NO_BUDGET
 from budgetrun.report.figures.panel import Numbers, Panel
 from budgetrun.report.notes import warnings
@@ -133,20 +133,17 @@ def _write(panel: Panel, looks: dict[str, Look], paths: list[Path]) -> None:
 
 
 def _set_scales(axes: Axes, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import MaxNLocator
 
-    number = FuncFormatter(lambda value, _: f"{value:,.10g}")
     xs = [x for x in panel.xs() if x > 0]
     spread = max(xs) / min(xs) if xs else 1.0
     if (spread > DECADE if panel.log_x is None else panel.log_x) and xs:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        number_log_axis(axes.xaxis, (1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,))
     elif panel.whole_x:
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(number)
-    if not panel.y.is_percent:
-        axes.yaxis.set_major_formatter(number)
+    for axis in (axes.xaxis,) if panel.y.is_percent else (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(plain_number)
 
 
 def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:

@@ -38,47 +38,33 @@ class Numbers:
         self.measured = cache(partial(measure, results))
         # Those of the tables.
         self.published: dict[Quantity, list[Published]] = {}
-        for spec in results.report.tables:
-            read = published.read(results, spec.name, quantity_of(spec), spec.aliases)
-            self.published.setdefault(quantity_of(spec), []).append(read)
+        for spec in published.table_specs(results):
+            self.published.setdefault(quantity_of(spec), []).append(published.shown(spec))
 
 
 @dataclass
 class Series:
-    """One name of a figure: a line, single points, or a curve for each stream.
+    """One name of a figure: a line, single points, or a curve for each stream."""
 
-    Attributes
-    ----------
-    name : str
-        In the legend; it has one look in all figures.
-    measured : list of Measured
-        The averages behind it.
-    ends : list of str
-        Its first and last value in words.
-    curves : list of (xs, ys)
-        What is drawn; empty for a band alone.
-    band : (xs, low, high) or None
-        What is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
-    bars : dict or None
-        ``xerr`` and ``yerr`` of error bars, None where none has a length.
-    level : float or None
-        The height of a horizontal line.
-    published : list of (x, y)
-        Hollow marks.
-    style : dict
-        Changes its look.
-    """
-
+    # In the legend; it has one look in all figures.
     name: str
+    # The averages behind it.
     measured: list[Measured]
+    # Its first and last value in words.
     ends: list[str]
+    # The xs and ys that are drawn; empty for a band alone.
     curves: list[tuple[Points, Points]] = field(default_factory=list)
+    # The xs, lows and highs of what is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
     band: tuple[Points, Points, Points] | None = None
     band_alpha: float = BAND_ALPHA
     band_label: str = ""
+    # ``xerr`` and ``yerr`` of error bars, None where none has a length.
     bars: dict[str, Any] | None = None
+    # The height of a horizontal line.
     level: float | None = None
+    # The x and y of hollow marks.
     published: list[tuple[float, float]] = field(default_factory=list)
+    # Changes its look.
     style: dict[str, Any] = field(default_factory=dict)
 
     def draw(self, axes: Axes, look: Look) -> None:
@@ -101,32 +87,16 @@ class Series:
 
 
 class Panel(ABC):
-    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series.
+    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series."""
 
-    Attributes
-    ----------
-    axes : tuple of str
-        The values of a figure's ``x`` that it draws.
-    x_label, against : str
-        At the horizontal axis, and in sentences.
-    log_x : bool or None
-        Whether the horizontal axis is logarithmic; None where that depends on the range.
-    whole_x : bool
-        Whether horizontal positions are whole numbers.
-    lined, banded, pointed : list of str
-        Labels of algorithms, as the config gives them.
-    names : dict of str to list of str
-        What needs a look, under ``lines``, ``band`` and ``point``.
-    missing : list of str
-        Names with nothing to show.
-    problem : str
-        Why the figure cannot be drawn, empty if it can.
-    """
-
+    # The values of a figure's ``x`` that it draws.
     axes: ClassVar[tuple[str, ...]]
+    # At the horizontal axis, and in sentences.
     x_label: str
     against: str
+    # Whether the horizontal axis is logarithmic; None where that depends on the range.
     log_x: bool | None = None
+    # Whether horizontal positions are whole numbers.
     whole_x: bool = True
 
     def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
@@ -135,9 +105,11 @@ class Panel(ABC):
         self.y = QUANTITIES[spec.y]
         if spec.log_x is not None:
             self.log_x = spec.log_x
+        # Labels of algorithms, as the config gives them; then what needs a look.
         self.lined, self.banded, self.pointed = (list(dict.fromkeys(k)) for k in (spec.lines, spec.band, points))
         self.names: dict[str, list[str]] = {"lines": self.lined, "band": self.banded, "point": self.pointed}
         self.measured = {p: m for p, m in numbers.measured(self.y).items() if p.dataset == self.dataset}
+        # Names with nothing to show, and why the figure cannot be drawn.
         self.missing: list[str] = []
         self.problem = ""
         self.series = self.find()

@@ -60,13 +60,11 @@ class SecondsPanel(Panel):
         return seconds[seconds > 0], np.maximum(objective / base - 1, ROUNDING)[seconds > 0]
 
     def frame(self, axes: Axes) -> None:
-        from matplotlib.ticker import FuncFormatter
-
         axes.set_yscale("log")
         if self.width > ROUNDING:
             style: Any = {"color": "#888888", "alpha": BAND_ALPHA, "linewidth": 0}
             axes.axhspan(ROUNDING / 10, self.width, zorder=1, label="within what is known of the optimum", **style)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         gaps = np.concatenate([gap for one in self.series for _, gap in one.curves])
         lowest = min(gaps.min(), self.width) if self.width > ROUNDING else gaps.min()
         axes.set_ylim(lowest / 2, min(MOST_GAP, 2 * gaps.max()))
