@@ -72,15 +72,7 @@ Measured = tuple[list[Record], dict[str, np.ndarray]]
 
 
 def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings], Measured]) -> Outcome:
-    """Run a job in this process and store what it measures in the results folder.
-
-    Parameters
-    ----------
-    job : Job
-    settings : Settings
-    measure : callable
-        Runs the job. If it raises, all runs of the job have failed.
-    """
+    """Run a job in this process and store what it measures; if ``measure`` raises, all runs of the job have failed."""
     _ignore_interrupts(settings.parent)
     store = Store(settings.folder)
     running = store.parts / f"{job.job_id}.running"
@@ -106,24 +98,9 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     return outcome
 
 
-def done(run: Run, job: Job, n_examples: int, **measured: Value) -> Record:
-    """Return the row of a finished run.
-
-    Parameters
-    ----------
-    run : Run
-    job : Job
-    n_examples : int
-        T, the number of rounds.
-    **measured
-        The values of further columns.
-    """
-    return _row(run, job, **{"n_examples": n_examples, "status": "done", "error": "", **measured})
-
-
 def failed(run: Run, job: Job, error: Exception, n_examples: int | None = None) -> Record:
     """Return the row of a run that failed, or never started, because of ``error``."""
-    return _row(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
+    return row_of(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
 
 
 def failure(job: Job, reasons: Iterable[str]) -> Outcome:
@@ -132,7 +109,8 @@ def failure(job: Job, reasons: Iterable[str]) -> Outcome:
     return Outcome(job.job_id, rows)
 
 
-def _row(run: Run, job: Job, **others: Value) -> Record:
+def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measured: Value) -> Record:
+    """Return the row of a run, with the columns that were measured."""
     spec = run.spec
     parameters: dict[str, Any] = {"variant": spec.variant} if spec.variant else {}
     parameters |= spec.parameters
@@ -146,13 +124,15 @@ def _row(run: Run, job: Job, **others: Value) -> Record:
         seed=spec.seed,
         algorithm=spec.name,
         parameters=json.dumps(parameters),
-        kernel=str(job.dataset.kernel.build()) if job.dataset.kernel else "",
+        kernel=str(identity.kernel_of(job.dataset)),
         budget=spec.budget,
         peak_memory_mb=round(peak_mb(), 1),
+        status=status,
+        error=error,
         label=spec.label,
         budget_fraction=spec.budget_fraction,
         setting=json.dumps(spec.setting, ensure_ascii=False),
-        **others,
+        **measured,
     )
 
 

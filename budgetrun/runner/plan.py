@@ -20,7 +20,6 @@ from budgetrun.runner import identity
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
-    from budgetrun.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,8 @@ class Run:
         The dataset's label.
     task : str
     repetition : int
-    source : str or None
-        The id of the run whose final support size the budget is a fraction of.
-    source_spec : RunSpec or None
-        The spec of that run.
+    source : Run or None
+        The run whose final support size the budget is a fraction of.
     """
 
     run_id: str
@@ -47,8 +44,7 @@ class Run:
     dataset: str
     task: str
     repetition: int
-    source: str | None = None
-    source_spec: RunSpec | None = None
+    source: Run | None = None
 
     def __str__(self) -> str:
         spec = self.spec
@@ -100,35 +96,16 @@ class Plan:
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def run_ids(self) -> set[str]:
-        """The ids of all runs."""
-        return {run.run_id for run in self.runs}
-
-    def finished(self, rows: Rows) -> set[str]:
-        """Return the ids of the planned runs that have a row of status ``done``."""
-        return finished(rows, self.runs)
-
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
-        planned = self.run_ids
+        planned = {run.run_id for run in self.runs}
         return {key for key, row in rows.items() if row["dataset"] in self.infos and key not in planned}
 
     def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
         """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""
         chosen = [run for run in select(self.runs, only) if run.run_id not in finished]
-        sources = [run for run in self.sources(chosen) if run.run_id not in finished]
-        return list({run.run_id: run for run in [*sources, *chosen]}.values())
-
-    def sources(self, runs: Iterable[Run]) -> list[Run]:
-        """Return the runs whose support sizes the budgets of ``runs`` are fractions of."""
-        wanted = {run.source for run in runs}
-        return [run for run in self.runs if run.run_id in wanted]
-
-    def in_phases(self, runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-        """Split runs into those that budgets of the others depend on, and the others."""
-        first = {run.run_id for run in self.sources(runs)}
-        return [run for run in runs if run.run_id in first], [run for run in runs if run.run_id not in first]
+        needed = [run for run in sources(chosen) if run.run_id not in finished]
+        return list({run.run_id: run for run in [*needed, *chosen]}.values())
 
 
 # Rows of a results folder, by run id.
@@ -182,13 +159,11 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
-        assert dataset.kernel is not None
-        kernel = dataset.kernel.build()
         specs = _specs(config, dataset.label, info.n_examples, problems)
-        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, kernel, info))
+        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
-                plan.runs += _runs(config, dataset, kernel, info, repetition, task, specs)
+                plan.runs += _runs(config, dataset, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return plan
@@ -229,13 +204,7 @@ def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> 
 
 
 def _runs(
-    config: Config,
-    dataset: DatasetSpec,
-    kernel: Kernel,
-    info: StreamInfo,
-    repetition: int,
-    task: str,
-    specs: Sequence[RunSpec],
+    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
     algorithms = config.on(dataset.label)
@@ -246,9 +215,9 @@ def _runs(
         if algorithms[spec.label].seeds == "by_repetition":
             spec = replace(spec, seed=repetition)
         source = None if spec.budget_of is None else sources[spec.budget_of, json.dumps(spec.budget_setting)]
-        source_id, source_spec = (source.run_id, source.spec) if source else (None, None)
-        run_id = identity.run_id(config, dataset, kernel, info, repetition, task, spec, source_id)
-        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source_id, source_spec)
+        source_id = source.run_id if source else None
+        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
+        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
         if spec.budget_of is None:
             # Budgets follow the first seed of a setting.
             sources.setdefault((spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), run)
@@ -259,25 +228,17 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     """Group runs that read the same stream into jobs, task by task, as long as ``fits`` agrees.
 
     Where run times are compared (`Config.timed`), every run is a job of its own.
-
-    Returns
-    -------
-    list of Job
-        In the order of the config.
     """
     streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        streams[run.dataset, run.repetition][run.task].append(run)
+        streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
     specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
-        if config.timed:
-            jobs += [_job(specs[label], repetition, [run]) for task_runs in tasks.values() for run in task_runs]
-            continue
         together: list[Run] = []
         for task_runs in tasks.values():
             more = [*together, *task_runs]
-            if together and (len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
+            if together and (config.timed or len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
                 jobs.append(_job(specs[label], repetition, together))
                 more = task_runs
             together = more
@@ -290,21 +251,30 @@ def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
     return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
 
 
+def sources(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs whose support sizes the budgets of ``runs`` are fractions of."""
+    return list({run.source.run_id: run.source for run in runs if run.source}.values())
+
+
+def in_phases(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """Split runs into those that budgets of the others depend on, and the others."""
+    first = {run.run_id for run in sources(runs)}
+    return [run for run in runs if run.run_id in first], [run for run in runs if run.run_id not in first]
+
+
 def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
     """Return the runs with every fraction replaced by a budget, at least 1.
 
-    ``sizes`` maps the run ids of sources (`Run.source`) to final support sizes; runs whose source is not among them are
-    left out.
+    ``sizes`` maps the run ids of sources to final support sizes; runs whose source is not among them are left out.
     """
     resolved = []
     for run in runs:
         fraction = run.spec.budget_fraction
-        if fraction is not None:
-            size = sizes.get(run.source or "")
-            if size is None:
-                continue
-            run = replace(run, spec=replace(run.spec, budget=max(1, math.floor(fraction * size + 0.5))))
-        resolved.append(run)
+        if fraction is None or run.source is None:
+            resolved.append(run)
+        elif run.source.run_id in sizes:
+            budget = max(1, math.floor(fraction * sizes[run.source.run_id] + 0.5))
+            resolved.append(replace(run, spec=replace(run.spec, budget=budget)))
     return resolved
 
 

@@ -16,7 +16,7 @@ from budgetrun import __version__
 from budgetrun.config.published import manifest_entries
 from budgetrun.paths import checkout
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Plan, Run, make_plan
+from budgetrun.runner.plan import Plan, Run, finished, make_plan
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -63,7 +63,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
     if not continued or store is None:
         return new
     kept = ["start", "seconds", "parts"]
-    if not plan.remaining(plan.finished(store.rows()), options.only):
+    if not plan.remaining(finished(store.rows(), plan.runs), options.only):
         kept += ["versions", "git", "jobs", "end"]
     return new | {key: old[key] for key in kept if key in old}
 

@@ -24,10 +24,12 @@ from budgetrun.runner.plan import (
     Plan,
     Run,
     finished,
+    in_phases,
     make_jobs,
     make_plan,
     select,
     setting_of_source,
+    sources,
     with_budgets,
 )
 from budgetrun.runner.progress import Progress
@@ -93,7 +95,7 @@ class _Sweep:
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
         store.prune(lambda row: row["run_id"] not in outdated)
-        done = plan.finished(store.rows())
+        done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
         how = ""
         if config.timed and self.options.jobs is None:
@@ -138,12 +140,12 @@ class _Sweep:
 
     def _run_phases(self, remaining: Sequence[Run]) -> None:
         """Run the runs whose support sizes are the budgets of others, then the others."""
-        first, others = self.plan.in_phases(remaining)
+        first, others = in_phases(remaining)
         estimate = sum(self._seconds(job) for runs in (first, others) for job in self._jobs(runs))
         with Progress(len(remaining), estimate, self.options.workers(self.config)) as progress:
             self._run_jobs(self._jobs(first), progress)
             rows = self.store.rows()
-            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in finished(rows, self.plan.sources(others))}
+            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in finished(rows, sources(others))}
             ready = with_budgets(others, sizes)
             progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
             self._run_jobs(self._jobs(ready), progress)
