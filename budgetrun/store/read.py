@@ -230,10 +230,9 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
     values: dict[str, Any] = {}
     for column in COLUMNS:
-        name = column.name
         if column.kind in ("count", "number"):
             is_whole = column.kind == "count" and column.filled_by == "every"
-            values[name] = _numbers(frame[name], path, is_whole) if name in frame else np.nan
+            values[column.name] = _numbers(frame[column.name], path, is_whole) if column.name in frame else np.nan
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
@@ -271,14 +270,13 @@ def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
 def _check_finished(runs: pd.DataFrame, path: Path) -> None:
     solved = runs["objective"].notna()
     for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
-        bad = (solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)) & ~np.isfinite(runs[column])
-        if bad.any():
-            run = runs.loc[bad, "run_id"].iloc[0]
-            raise InputError(f"{path}: {column}: run {run} is done without a finite number; {FORCE}")
-    twice = runs["run_id"].duplicated()
-    if twice.any():
-        run = runs.loc[twice, "run_id"].iloc[0]
-        raise InputError(f"{path}: run {run} is listed twice, so means would be wrong; {FORCE}")
+        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
+        bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
+        if len(bad):
+            raise InputError(f"{path}: {column}: run {bad.iloc[0]} is done without a finite number; {FORCE}")
+    twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
+    if len(twice):
+        raise InputError(f"{path}: run {twice.iloc[0]} is listed twice, so means would be wrong; {FORCE}")
 
 
 def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:
