@@ -23,48 +23,25 @@ from budgetrun.store.write import Record, Store, Value, record
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker needs to know in addition to its job.
-
-    Attributes
-    ----------
-    seed : int
-    tie, dtype : str
-        As in the config.
-    data_dir : Path or None
-        Where to look for data first.
-    folder : Path
-        The results folder.
-    parent : int
-        The id of the process that runs the sweep.
-    """
+    """What a worker needs to know in addition to its job: some values of the config, and where things are."""
 
     seed: int
     tie: str
     dtype: str
     data_dir: Path | None
-    folder: Path
-    parent: int
+    folder: Path  # the results folder
+    parent: int  # the id of the process that runs the sweep
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished job.
-
-    Attributes
-    ----------
-    job_id : str
-    rows : list of dict
-        The rows of its runs in ``runs.csv``.
-    wall_seconds, cpu_seconds : float
-    stored : bool
-        Whether the rows are in the results folder already.
-    """
+    """A finished job, with the rows of its runs in ``runs.csv``."""
 
     job_id: str
     rows: list[Record]
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    stored: bool = False
+    stored: bool = False  # whether the rows are in the results folder already
 
 
 # The rows of a job's runs, and the arrays to keep as their curves (empty for none).

@@ -104,8 +104,7 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
     ----------
     member : Member
     X : ndarray or csr_array, shape (n, d), n >= 1
-    y : ndarray, shape (n,)
-        The labels: -1 and +1, or classes from 0.
+    y : ndarray, shape (n,), of -1 and +1, or of classes from 0
     tie : {"mistake", "positive"}
         What a score of 0 is. Between several classes, a tie with the true one is a mistake.
 
@@ -116,10 +115,8 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
         more examples than it holds.
     """
-    learner = member.learner
-    has_mean = learner.averages()
     return {
-        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if has_mean else None,
+        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if member.learner.averages() else None,
         "last_test_error": _error(member.hypothesis, X, y, tie, averaged=False),
     }
 

@@ -24,27 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One learner on one task of one repetition of a stream.
+    """One learner on one task of one repetition of a stream."""
 
-    Attributes
-    ----------
-    run_id : str
-        A hash of everything that determines the outcome (`budgetrun.runner.identity`).
-    spec : RunSpec
-    dataset : str
-        The dataset's label.
-    task : str
-    repetition : int
-    source : Run or None
-        The run whose final support size the budget is a fraction of.
-    """
-
-    run_id: str
+    run_id: str  # a hash of everything that determines the outcome (`budgetrun.runner.identity`)
     spec: RunSpec
-    dataset: str
+    dataset: str  # the dataset's label
     task: str
     repetition: int
-    source: Run | None = None
+    source: Run | None = None  # the run whose final support size the budget is a fraction of
 
     def __str__(self) -> str:
         spec = self.spec
@@ -56,43 +43,24 @@ class Run:
 
 @dataclass(frozen=True)
 class Job:
-    """Runs that share a stream and are run together by one worker.
-
-    Attributes
-    ----------
-    job_id : str
-    dataset : DatasetSpec
-    repetition : int
-    runs : tuple of Run
-    source_digest : str
-        `identity.source_digest` of the process that planned the job.
-    """
+    """Runs that share a stream and are run together by one worker."""
 
     job_id: str
     dataset: DatasetSpec
     repetition: int
     runs: tuple[Run, ...]
-    source_digest: str
+    source_digest: str  # `identity.source_digest` of the process that planned the job
 
 
 @dataclass
 class Plan:
-    """All runs of a config.
-
-    Attributes
-    ----------
-    runs : list of Run
-    infos : dict of label to StreamInfo
-    revisions : set of str
-        The revisions of all code that the runs execute, as `identity.revisions` names them.
-    missing, left_out : dict of label to str
-        Datasets whose files are missing, and the message that says where to put them; ``left_out`` holds the optional
-        ones.
-    """
+    """All runs of a config; the dictionaries are by the label of a dataset."""
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
+    # Those of all code that the runs execute, as `identity.revisions` names them.
     revisions: set[str] = field(default_factory=set)
+    # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
@@ -127,9 +95,7 @@ def make_plan(
     ----------
     config : Config
     data_dir : Path or None
-        Where to look for data first.
     download : bool
-        Whether to download files that are missing.
     only : collection of str or None
         The labels of the datasets to plan; None plans all.
     recorded : mapping of label to StreamInfo, or None
@@ -232,7 +198,8 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
-    specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
+    # A worker may run in another folder.
+    specs = {dataset.label: with_paths(dataset, Path.resolve) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
         together: list[Run] = []
@@ -341,10 +308,10 @@ def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:
             raise InputError(f"--only {key}={value}: no such {key}{nearest(value, known)}  (allowed: {listed})")
 
 
-def _absolute(dataset: DatasetSpec) -> DatasetSpec:
-    """Return a dataset with absolute paths, since a worker may run in another folder."""
+def with_paths(dataset: DatasetSpec, change: Callable[[Path], Path]) -> DatasetSpec:
+    """Return a dataset with other paths to the user's files."""
     paths = {"path": dataset.path, "test_path": dataset.test_path}
-    return dataset.model_copy(update={key: path.resolve() for key, path in paths.items() if path is not None})
+    return dataset.model_copy(update={key: change(path) for key, path in paths.items() if path is not None})
 
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:

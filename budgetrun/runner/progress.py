@@ -17,15 +17,7 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts finished runs and estimates the time left.
-
-    Parameters
-    ----------
-    n_runs : int
-    seconds : float
-        The estimated time of all of them on one core; corrected by the times of finished runs.
-    workers : int
-    """
+    """Counts finished runs, and estimates the time left from the seconds that runs were estimated to take, and took."""
 
     def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
         self._n_runs, self._workers = n_runs, workers
@@ -37,13 +29,12 @@ class Progress:
     def __enter__(self) -> Progress:
         from tqdm import tqdm
 
-        form = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
         shown = sys.stderr.isatty() and self._n_runs > 0
         # Some terminals report their size as 0 x 0, for which tqdm shows nothing.
         columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
         self._bar = tqdm(
             total=self._n_runs,
-            bar_format=form,
+            bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
             disable=not shown,
             file=sys.stderr,
             ncols=columns,

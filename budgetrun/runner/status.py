@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from budgetrun.errors import InputError
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import finished, in_phases, make_plan, select
+from budgetrun.runner.plan import finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
 from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec
+    from budgetrun.config.schema import Config
 
 
 def status(folder: Path) -> str:
@@ -41,7 +41,11 @@ def status(folder: Path) -> str:
         plan = make_plan(_with_files_beside(config), download=False, recorded=recorded_streams(manifest))
     # A ValueError is raised if another version of budgetrun wrote the manifest.
     except (InputError, ValueError) as error:
-        return _status_without_plan(folder, Counter(row["status"] for row in rows.values()), manifest, error)
+        states = Counter(row["status"] for row in rows.values())
+        planned = manifest.get("plan", {}).get("runs")
+        total = f" of {planned:,}" if isinstance(planned, int) else ""
+        line = f"{folder}: {states['done']:,}{total} runs finished, {states['failed']:,} failed"
+        return f"{line}; whether they are up to date is unknown: {error}"
     states = Counter(rows[run.run_id]["status"] for run in plan.runs if run.run_id in rows)
     n_finished, n_failed = states["done"], states["failed"]
     n_outdated = 0 if plan.missing or plan.left_out else len(plan.outdated(rows))
@@ -55,23 +59,14 @@ def status(folder: Path) -> str:
     return line
 
 
-def _status_without_plan(folder: Path, states: Counter[str], manifest: dict[str, Any], error: Exception) -> str:
-    planned = manifest.get("plan", {}).get("runs")
-    total = f" of {planned:,}" if isinstance(planned, int) else ""
-    line = f"{folder}: {states['done']:,}{total} runs finished, {states['failed']:,} failed"
-    return f"{line}; whether they are up to date is unknown: {error}"
-
-
 def _with_files_beside(config: Config) -> Config:
     """Return a config from a manifest; files of the user are also looked for in the folder of the config's file."""
     top = Path(config.file).parent
 
-    def found(dataset: DatasetSpec) -> DatasetSpec:
-        paths = {"path": dataset.path, "test_path": dataset.test_path}
-        beside = {key: top / path for key, path in paths.items() if path is not None and (top / path).is_file()}
-        return dataset.model_copy(update=beside)
+    def beside(path: Path) -> Path:
+        return top / path if (top / path).is_file() else path
 
-    return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
+    return config.model_copy(update={"datasets": tuple(with_paths(dataset, beside) for dataset in config.datasets)})
 
 
 def describe(config: Config, options: Options) -> str:

@@ -97,9 +97,8 @@ class _Sweep:
         store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
-        how = ""
-        if config.timed and self.options.jobs is None:
-            how = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
+        one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
+        how = one_by_one if config.timed and self.options.jobs is None else ""
         _say(f"{config.name}: {len(remaining):,} runs to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)
