@@ -50,7 +50,9 @@ Measured = tuple[list[Record], dict[str, np.ndarray]]
 
 def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings], Measured]) -> Outcome:
     """Run a job in this process and store what it measures; if ``measure`` raises, all runs of the job have failed."""
-    _ignore_interrupts(settings.parent)
+    # Ctrl-C reaches every process of a terminal; only the process that runs the sweep handles it.
+    if os.getpid() != settings.parent and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     store = Store(settings.folder)
     running = store.parts / f"{job.job_id}.running"
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
@@ -111,9 +113,3 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         setting=json.dumps(spec.setting, ensure_ascii=False),
         **measured,
     )
-
-
-def _ignore_interrupts(parent: int) -> None:
-    """Ignore Ctrl-C in a worker: it reaches every process of a terminal, and only the parent handles it."""
-    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)

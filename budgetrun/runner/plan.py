@@ -33,11 +33,17 @@ class Run:
     repetition: int
     source: Run | None = None  # the run whose final support size the budget is a fraction of
 
+    @property
+    def source_setting(self) -> str:
+        """The setting that the budget is a fraction of, as text in brackets; empty if there is only one."""
+        setting = self.spec.budget_setting
+        return f" ({setting_text(setting)})" if setting else ""
+
     def __str__(self) -> str:
         spec = self.spec
         budget = f" B={spec.budget}" if spec.budget else ""
         if spec.budget_fraction is not None:
-            budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{setting_of_source(spec)}"
+            budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{self.source_setting}"
         return f"{self.dataset} {self.task} repetition {self.repetition}, {spec.label}{budget} seed {spec.seed}"
 
 
@@ -286,11 +292,6 @@ _VALUES: dict[str, Callable[[Run], list[str]]] = {
 ONLY_KEYS = tuple(_VALUES)
 # The most values that a message lists.
 _MOST_LISTED = 20
-
-
-def setting_of_source(spec: RunSpec) -> str:
-    """Return the setting that a budget is a fraction of, as text in brackets; empty if there is only one."""
-    return f" ({setting_text(spec.budget_setting)})" if spec.budget_setting else ""
 
 
 def _budgets(spec: RunSpec) -> list[str]:
