@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from budgetrun import __version__
 from budgetrun.errors import DataMissingError, InputError
+
+if TYPE_CHECKING:
+    from budgetrun.data import Card
 
 
 class _Group(click.Group):
@@ -67,7 +70,11 @@ def main() -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Show what would run, and its estimated time and memory.")
 @click.option(
-    "--only", multiple=True, metavar="KEY=VALUE", help="Select runs by dataset, algorithm, budget, ...; repeatable."
+    "--only",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=lambda _, __, texts: _only(texts),
+    help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
 @click.option("--profile", default="full", show_default=True, help="A profile of the config, for example ci.")
 @_data_option
@@ -78,37 +85,17 @@ def main() -> None:
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
 @click.option("--memory", type=_bytes, default="8G", show_default=True, metavar="SIZE", help="Limit for all workers.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
-def sweep(
-    configs: tuple[str, ...],
-    jobs: int | None,
-    dry_run: bool,
-    only: tuple[str, ...],
-    profile: str,
-    data_dir: Path | None,
-    results: Path,
-    backend: Literal["loky", "dask"],
-    scheduler: str | None,
-    memory: float,
-    force: bool,
-) -> None:
+def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
     from budgetrun.runner.options import Options
-    from budgetrun.runner.status import describe, has_outcomes
+    from budgetrun.runner.status import describe
     from budgetrun.runner.sweep import sweep as run_sweep
+    from budgetrun.store.write import Store
 
-    if (backend == "dask") != (scheduler is not None):
+    options = Options(**chosen)
+    if (options.backend == "dask") != (options.scheduler is not None):
         raise InputError("--backend dask and --scheduler ADDRESS must be given together")
-    options = Options(
-        results=results,
-        jobs=jobs,
-        data_dir=data_dir,
-        only=_only(only),
-        memory=memory,
-        backend=backend,
-        scheduler=scheduler,
-        force=force,
-    )
     loaded = [config_module.load(name, profile) for name in configs]
     code = 0
     for config in loaded:
@@ -118,10 +105,10 @@ def sweep(
         code = max(code, run_sweep(config, options))
         if code == 130:
             break
-        folder = options.folder(config)
         # Without data there may be nothing to report.
-        if folder.is_dir() and has_outcomes(folder):
-            _report(folder)
+        store = Store(options.folder(config))
+        if any(row["status"] == "done" for row in store.rows().values()):
+            _report(store.folder)
     sys.exit(code)
 
 
@@ -131,8 +118,7 @@ def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
     from budgetrun.report import write_figures
 
-    for folder in _folders(results):
-        _complete(folder)
+    for folder in _complete_folders(results):
         for path in write_figures(folder):
             click.echo(path)
 
@@ -141,8 +127,7 @@ def plot(results: Path) -> None:
 @click.argument("results", type=click.Path(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
-    for folder in _folders(results):
-        _complete(folder)
+    for folder in _complete_folders(results):
         _report(folder)
 
 
@@ -156,8 +141,7 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
     from budgetrun.bounds import write_bounds
 
     problems = []
-    for folder in _folders(results):
-        _complete(folder)
+    for folder in _complete_folders(results):
         report = write_bounds(folder, data_dir, None if every else streams)
         click.echo(report.text)
         problems += [*report.missing, *report.violated]
@@ -226,7 +210,7 @@ def data_list() -> None:
 @_data_option
 def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Find or download the files of datasets, and verify them."""
-    from budgetrun.data import card, fetch, verify
+    from budgetrun.data import card, fetch
 
     absent = []
     for one in [card(name) for name in names]:
@@ -234,8 +218,7 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
             fetch(one, data_dir)
         except DataMissingError as error:
             absent.append(str(error))
-        for file, path, state in verify(one, data_dir):
-            click.echo(f"{one.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+        _show_files(one, data_dir)
     if absent:
         raise DataMissingError("\n".join(absent))
 
@@ -245,14 +228,20 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
 @_data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Compare files with the checksums on their cards; exit code 1 if one is missing or differs."""
-    from budgetrun.data import card, list_cards, verify
+    from budgetrun.data import card, list_cards
 
-    bad = False
-    for one in [card(name) for name in names] or list_cards():
-        for file, path, state in verify(one, data_dir):
-            bad |= state != "ok"
-            click.echo(f"{one.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
-    sys.exit(int(bad))
+    intact = [_show_files(one, data_dir) for one in [card(name) for name in names] or list_cards()]
+    sys.exit(int(not all(intact)))
+
+
+def _show_files(card: Card, data_dir: Path | None) -> bool:
+    """Print the state of each file of a dataset; return whether all are as the card says."""
+    from budgetrun.data import verify
+
+    found = verify(card, data_dir)
+    for file, path, state in found:
+        click.echo(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+    return all(state == "ok" for _, _, state in found)
 
 
 @main.command()
@@ -290,17 +279,19 @@ def _folders(results: Path) -> list[Path]:
     return found
 
 
-def _complete(folder: Path) -> None:
-    """Add to ``runs.csv`` the runs that finished before a sweep was killed.
+def _complete_folders(results: Path) -> Iterator[Path]:
+    """Yield each results folder, with the runs in ``runs.csv`` that finished before a sweep was killed.
 
     Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
     from budgetrun.store.write import Store
 
-    store = Store(folder)
-    manifest = store.manifest()
-    if store.parts.is_dir() and (manifest is None or manifest.get("end") is None):
-        store.write_table()
+    for folder in _folders(results):
+        store = Store(folder)
+        manifest = store.manifest()
+        if store.parts.is_dir() and (manifest is None or manifest.get("end") is None):
+            store.write_table()
+        yield folder
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
@@ -317,16 +308,14 @@ def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
 
 def _listing(what: str) -> list[tuple[str, str]]:
     if what == "algorithms":
-        from budgetrun.learners import registry
+        from budgetrun import learners, solvers
 
-        found = []
-        for multiclass in (False, True):
-            for name, variants in registry(multiclass=multiclass).items():
-                for variant, learner in variants.items():
-                    shown = f"{name}({variant})" if variant else name
-                    found.append((f"{shown} [multiclass]" if multiclass else shown, _first_line(learner)))
-        from budgetrun import solvers
-
+        found = [
+            ((f"{name}({variant})" if variant else name) + kind, _first_line(learner))
+            for multiclass, kind in ((False, ""), (True, " [multiclass]"))
+            for name, variants in learners.registry(multiclass=multiclass).items()
+            for variant, learner in variants.items()
+        ]
         return found + [(f"{name} [solver]", _first_line(solver)) for name, solver in solvers.registry().items()]
     if what == "kernels":
         from budgetrun import kernels

@@ -1,4 +1,7 @@
-"""The comparisons on real streams: learners that keep a weight for each example."""
+"""The comparisons on real streams: learners that keep a weight for each example.
+
+Each raises `DataMissingError` without its data.
+"""
 
 from __future__ import annotations
 
@@ -33,31 +36,16 @@ BLOCK_SIZE, SMALL_BLOCK_SIZE = 256, 64
 
 @dataclass
 class Comparison:
-    """The outcome of a benchmark.
+    """The outcome of a benchmark."""
 
-    Attributes
-    ----------
-    name, title : str
-    records : list of Record
-    floors : dict of str to Floor
-        By dtype.
-    notes : list of str
-    """
-
-    name: str
     title: str
     records: list[Record]
-    floors: dict[str, Floor]
+    floors: dict[str, Floor]  # by dtype
     notes: list[str]
 
 
 def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time a Perceptron on every equal split of the USPS digits.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time a Perceptron on every equal split of the USPS digits."""
     spec = DatasetSpec(name="usps", task="equal_splits", scale="unit_norm", n_examples=sizes.rounds)
     stream = open_stream(spec, SEED, 0, data_dir)
     X, Y = stream.X, np.stack(list(stream.tasks.values()))
@@ -94,16 +82,11 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
             "plain loop) as one group; the times include the distribution of the work."
         )
     title = f"{len(Y)} Perceptrons on the splits of the USPS digits, gaussian kernel, gamma = {USPS_GAMMA:g}"
-    return Comparison("usps_perceptrons", title, records, floors, notes)
+    return Comparison(title, records, floors, notes)
 
 
 def a9a_forgetron(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time the self-tuned Forgetron on a9a.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time the self-tuned Forgetron on a9a."""
     make = partial(SelfTunedForgetron, budget=BUDGET)
     plain = partial(loops.self_tuned_forgetron, gamma=A9A_GAMMA, budget=BUDGET)
     agreed = partial(loops.agreed_rounds, gamma=A9A_GAMMA, budget=BUDGET)
@@ -114,12 +97,7 @@ def a9a_forgetron(sizes: Sizes, data_dir: Path | None) -> Comparison:
 
 
 def a9a_perceptron(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time the Perceptron on a9a.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time the Perceptron on a9a."""
     plain = partial(loops.perceptron, gamma=A9A_GAMMA)
     title = f"a Perceptron on a9a, gaussian kernel, gamma = {A9A_GAMMA:g}"
     goals = {"float64": 1.7, "float32": 4.0}
@@ -171,7 +149,7 @@ def _on_a9a(
             "learner amplifies differences whenever it shrinks strongly, and from about there on rounding affects the "
             "outcome."
         )
-    return Comparison(name, title, records, floors, notes)
+    return Comparison(title, records, floors, notes)
 
 
 def open_task(spec: DatasetSpec, data_dir: Path | None) -> tuple[Rows, np.ndarray, np.ndarray]:

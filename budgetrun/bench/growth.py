@@ -36,41 +36,20 @@ FORGETRON, PERCEPTRON, PROJECTRON = "self-tuned Forgetron", "Perceptron", "Proje
 
 @dataclass
 class Point:
-    """One timed point; a row of growth.csv.
+    """One timed point; a row of growth.csv."""
 
-    Attributes
-    ----------
-    panel : {"rounds", "budget", "features", "learners", "support_size"}
-        What varies.
-    learner : str
-    side : {"plain loop", "engine"}
-        The engine in float64.
-    rounds, features, learners : int
-    budget : int or None
-    mistakes : int
-        Of all learners.
-    agreed_rounds : int
-        Rounds over which both sides make the same mistakes; after them rounding matters (`loops.agreed_rounds`).
-    seconds : float
-        The best time.
-    support_size : int or None
-        Examples held at the end, by a learner that projects.
-    eta : float or None
-        The largest loss of its projections, as a squared distance.
-    """
-
-    panel: str
+    panel: str  # what varies: the name of one of the columns below
     learner: str
-    side: str
+    side: str  # plain loop, or engine in float64
     rounds: int
     budget: int | None
     features: int
     learners: int
-    mistakes: int
-    agreed_rounds: int
-    seconds: float
-    support_size: int | None = None
-    eta: float | None = None
+    mistakes: int  # of all learners
+    agreed_rounds: int  # both sides make the same mistakes there; then rounding matters (`loops.agreed_rounds`)
+    seconds: float  # the best time
+    support_size: int | None = None  # examples held at the end, by a learner that projects
+    eta: float | None = None  # the largest loss of its projections, as a squared distance
 
     @property
     def x(self) -> int:

@@ -1,4 +1,7 @@
-"""The comparisons on real streams: learners that project, with more than 1,000 support examples."""
+"""The comparisons on real streams: learners that project, with more than 1,000 support examples.
+
+Each raises `DataMissingError` without its data.
+"""
 
 from __future__ import annotations
 
@@ -28,42 +31,22 @@ MOST_TURNS = 2
 
 
 def ijcnn1_projectron_pp(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time Projectron++ on ijcnn1.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time Projectron++ on ijcnn1."""
     return _compare("ijcnn1_projectron_pp", "ijcnn1", IJCNN1_GAMMA, ETA, sizes, data_dir)
 
 
 def a9a_projectron_pp(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time Projectron++ on a9a.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time Projectron++ on a9a."""
     return _compare("a9a_projectron_pp", "a9a", A9A_GAMMA, ETA, sizes, data_dir)
 
 
 def a9a_projectron_pp_large(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time Projectron++ on a9a with an eta so small that it holds more than 3,000 examples.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time Projectron++ on a9a with an eta so small that it holds more than 3,000 examples."""
     return _compare("a9a_projectron_pp_large", "a9a", A9A_GAMMA, SMALL_ETA, sizes, data_dir)
 
 
 def cod_rna_projectron_2024(sizes: Sizes, data_dir: Path | None) -> Comparison:
-    """Time the Projectron++ of the comparison of 2024 on cod-rna, with its parameters; it holds some 5,000 examples.
-
-    Raises
-    ------
-    DataMissingError
-    """
+    """Time the Projectron++ of the comparison of 2024 on cod-rna, with its parameters; it holds some 5,000 examples."""
     spec = DatasetSpec(name="cod_rna", parts=("test",), n_examples=sizes.rounds)
     make = partial(AlwaysAddingProjectron, eta=COD_RNA_ETA)
     loop = partial(loops.always_adding_projectron, gamma=COD_RNA_GAMMA, eta=COD_RNA_ETA)
@@ -116,4 +99,4 @@ def _project(
         besides = ", and copies the whole inverse as it grows"
         notes.append(by_index_note(lambda: [len(loop_by_index(X, y))], {"float64": engine}, besides=besides))
     title = f"{what}, gaussian kernel, gamma = {gamma:g}"
-    return Comparison(name, title, [record(plain), ours], {"float64": floor}, notes)
+    return Comparison(title, [record(plain), ours], {"float64": floor}, notes)

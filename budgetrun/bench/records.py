@@ -11,54 +11,26 @@ from typing import Any
 
 @dataclass
 class Record:
-    """One timed side of a comparison; a row of bench.csv.
+    """One timed side of a comparison; a row of bench.csv."""
 
-    Attributes
-    ----------
-    benchmark : str
-        The name of one of `budgetrun.bench.run.COMPARISONS`.
-    side : str
-        ``plain loop`` or ``engine``.
-    dtype, input : str
-        float64 or float32; dense or csr.
-    block_size : int or None
-    processes : int
-        Each has one BLAS thread.
-    rounds, features, learners : int
-    timed_learners : int
-        Learners that were actually run; ``seconds`` is scaled up from them to all ``learners``.
-    mistakes : int
-        Total of the timed learners.
-    mistakes_difference : int or None
-        For the engine, its mistakes minus those of the plain loop or, if that ran only some of the learners, minus
-        those of the engine in float64.
-    seconds : float
-        The best time.
-    times_faster : float or None
-        Compared with the plain loop with as many processes.
-    goal : float or None
-        For ``times_faster``.
-    floor_seconds, floor_share : float or None
-        The time of the products, solves and exponentials alone, and its share of ``seconds``.
-    """
-
-    benchmark: str
-    side: str
-    dtype: str
-    input: str
+    benchmark: str  # the name of one of `budgetrun.bench.run.COMPARISONS`
+    side: str  # plain loop or engine
+    dtype: str  # float64 or float32
+    input: str  # dense or csr
     block_size: int | None
-    processes: int
+    processes: int  # each has one BLAS thread
     rounds: int
     features: int
     learners: int
-    timed_learners: int
-    mistakes: int
+    timed_learners: int  # those that were run; `seconds` is scaled up from them to all learners
+    mistakes: int  # of all timed learners
+    # The engine's, minus those of the plain loop or, if that ran only some learners, of the engine in float64.
     mistakes_difference: int | None
-    seconds: float
-    times_faster: float | None = None
-    goal: float | None = None
-    floor_seconds: float | None = None
-    floor_share: float | None = None
+    seconds: float  # the best time
+    times_faster: float | None = None  # than the plain loop with as many processes
+    goal: float | None = None  # for `times_faster`
+    floor_seconds: float | None = None  # the time of the products, solves and exponentials alone
+    floor_share: float | None = None  # of `seconds`
 
 
 HEADINGS = ("side", "numbers", "input", "block", "processes", "seconds", "times faster", "goal", "floor", "mistakes")

@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
 from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
 from budgetrun.bench.floor import PARTS, UNITS, Floor
@@ -40,24 +42,14 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     """Measure the engine against plain loops and against this machine's own rates; print and write the results.
 
     Writes bench.csv, bench.md, growth.csv, growth.png and growth.svg, and the files of `run_solver_benchmarks`. A
-    benchmark whose data are missing is left out, and the page says so.
-
-    Parameters
-    ----------
-    quick : bool
-        Small sizes, written to the folder ``quick`` of ``results``, so that they never replace the full ones.
-    data_dir : Path or None
-        The folder to look for data in first.
-    results : Path
-        The folder to write to; it is created.
+    benchmark whose data are missing is left out, and the page says so. With ``quick``, all goes to the folder ``quick``
+    of ``results``, so that small sizes never replace the full ones.
 
     Raises
     ------
     DifferentMistakes
         The engine and a plain loop made different mistakes where they must agree.
     """
-    from threadpoolctl import threadpool_limits
-
     began = time.perf_counter()
     sizes, folder = (QUICK, results / "quick") if quick else (FULL, results)
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,17 +83,7 @@ def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> 
     """Measure MPU against LIBLINEAR on real data, and how the time of all solvers grows; print and write the results.
 
     Writes solvers.md, solvers.csv, solvers_growth.csv, solvers_growth.png and solvers_growth.svg.
-
-    Parameters
-    ----------
-    sizes : Sizes
-    data_dir : Path or None
-        The folder to look for data in first.
-    folder : Path
-        The folder to write to.
     """
-    from threadpoolctl import threadpool_limits
-
     began = time.perf_counter()
     missing: list[str] = []
     with threadpool_limits(1):
@@ -110,7 +92,7 @@ def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> 
         _say("growth of the solvers ...")
         points = list(measure_solver_growth(sizes))
     table = markdown_table(RACE_HEADINGS, [race.cells for race in races])
-    print("\n".join([*missing, table]) if races else "\n".join(missing), flush=True)
+    print("\n".join([*missing, *([table] if races else [])]), flush=True)
     write_csv(folder / "solvers.csv", races)
     write_csv(folder / "solvers_growth.csv", points)
     figures = draw_solver_growth(points, folder)

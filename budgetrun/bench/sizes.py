@@ -7,55 +7,30 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the benchmarks.
+    """Sizes of the benchmarks."""
 
-    Attributes
-    ----------
-    rounds : int or None
-        The most rounds of each real stream; None for all.
-    sampled_tasks : int
-        Number of splits of USPS that the plain loop runs.
-    turns : int
-        How many times each side runs.
-    with_processes : bool
-        Whether to time two processes, too.
-    growth_rounds, growth_budgets, growth_features, growth_learners : tuple of int
-        The points of four panels.
-    growth_etas : tuple of float
-        The largest loss of a projection at the points of the fifth panel, which is over the support size.
-    perceptron_rounds : int
-        The longest stream for the Perceptron in the first panel.
-    base_rounds, base_budget, base_features : int
-        The fixed values in the other panels.
-    solver_examples : tuple of int
-    solver_deltas : tuple of float
-        The points of the two panels of the batch solvers.
-    solver_base : int
-        The number of examples in the second of them.
-    solver_steps : int
-        The most steps of Pegasos.
-    goals : bool
-        Whether the goals apply to these sizes.
-    """
-
-    rounds: int | None
-    sampled_tasks: int
-    turns: int
-    with_processes: bool
+    rounds: int | None  # the most of each real stream; None for all
+    sampled_tasks: int  # splits of USPS that the plain loop runs
+    turns: int  # how many times each side runs
+    with_processes: bool  # whether to time two processes, too
+    # The points of the five panels of learners; the last is over the support size, which follows from eta, the largest
+    # loss of a projection.
     growth_rounds: tuple[int, ...]
     growth_budgets: tuple[int, ...]
     growth_features: tuple[int, ...]
     growth_learners: tuple[int, ...]
     growth_etas: tuple[float, ...]
-    perceptron_rounds: int
+    perceptron_rounds: int  # the longest stream for the Perceptron in the first panel
+    # The fixed values in the other panels.
     base_rounds: int
     base_budget: int
     base_features: int
+    # The points of the two panels of the batch solvers.
     solver_examples: tuple[int, ...]
     solver_deltas: tuple[float, ...]
-    solver_base: int
-    solver_steps: int
-    goals: bool
+    solver_base: int  # examples in the second of them
+    solver_steps: int  # the most steps of Pegasos
+    goals: bool  # whether the goals apply to these sizes
 
 
 FULL = Sizes(

@@ -29,28 +29,15 @@ AXES = {"examples": "examples N", "accuracy": "1 / delta"}
 
 @dataclass
 class SolverPoint:
-    """One timed point; a row of solvers_growth.csv.
+    """One timed point; a row of solvers_growth.csv."""
 
-    Attributes
-    ----------
-    panel : {"examples", "accuracy"}
-        What varies.
-    solver : str
-    kind : {"reached", "known"}
-        Until the objective was within delta of the optimum, or until the solver's own bound guaranteed it.
-    examples, features : int
-    delta : float
-    seconds : float
-        The best time.
-    """
-
-    panel: str
+    panel: str  # what varies: examples or accuracy
     solver: str
-    kind: str
+    kind: str  # reached: the objective was within delta of the optimum; known: the solver's own bound guaranteed it
     examples: int
     features: int
     delta: float
-    seconds: float
+    seconds: float  # the best time
 
     @property
     def x(self) -> float:

@@ -45,40 +45,21 @@ HEADINGS = (
 
 @dataclass
 class Race:
-    """MPU run to delta_aft <= 1e-4, and LIBLINEAR to the objective that MPU reached; a row of solvers.csv.
-
-    Attributes
-    ----------
-    dataset : str
-    examples, features : int
-    objective, gap : float
-        Those of MPU; ``gap`` is delta_aft.
-    epochs : int
-    seconds : float
-        The best of several times, without compilation.
-    liblinear_objective : float
-        No larger than ``objective``.
-    liblinear_passes : int
-    liblinear_seconds : float
-        The best time with the loosest tolerance of a sequence that reaches the objective, without the looser ones.
-    ratio : float
-        ``seconds / liblinear_seconds``.
-    goal : float or None
-        The largest ratio that meets the goal.
-    """
+    """MPU run to delta_aft <= 1e-4, and LIBLINEAR to the objective that MPU reached; a row of solvers.csv."""
 
     dataset: str
     examples: int
     features: int
-    objective: float
-    gap: float
+    objective: float  # this and the next three are those of MPU
+    gap: float  # delta_aft
     epochs: int
-    seconds: float
-    liblinear_objective: float
+    seconds: float  # the best of several times, without compilation
+    liblinear_objective: float  # no larger than `objective`
     liblinear_passes: int
+    # The best time with the loosest tolerance of a sequence that reaches the objective, without the looser ones.
     liblinear_seconds: float
-    ratio: float
-    goal: float | None
+    ratio: float  # seconds / liblinear_seconds
+    goal: float | None  # the largest ratio that meets the goal
 
     @property
     def cells(self) -> tuple[str, ...]:

@@ -27,21 +27,11 @@ class Timed(Protocol):
 
 @dataclass
 class Side:
-    """One side of a comparison.
+    """One side of a comparison."""
 
-    Attributes
-    ----------
-    run : callable
-        Runs the learners and returns the mistakes of each.
-    times : list of float
-        Seconds, one number per turn.
-    mistakes : list of int
-        Those of each learner in the last turn.
-    """
-
-    run: Callable[[], list[int]]
-    times: list[float] = field(default_factory=list)
-    mistakes: list[int] = field(default_factory=list)
+    run: Callable[[], list[int]]  # runs the learners and returns the mistakes of each
+    times: list[float] = field(default_factory=list)  # seconds of each turn
+    mistakes: list[int] = field(default_factory=list)  # of each learner in the last turn
 
     @property
     def seconds(self) -> float:

@@ -13,10 +13,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from budgetrun.errors import InputError
-from budgetrun.runner.job import Outcome, Settings, failure
+from budgetrun.runner.job import Outcome, Settings, failure, run_and_store
 from budgetrun.runner.plan import Job
 
 if TYPE_CHECKING:
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 DASK_TIMEOUT = "6s"
 
 
-class Backend(Protocol):
-    """Runs jobs on several workers."""
+class LocalBackend:
+    """Worker processes on this machine; a single worker is this process itself."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
 
     def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
         """Yield the outcomes of jobs as they finish.
@@ -38,25 +41,10 @@ class Backend(Protocol):
         BrokenProcessPool
             A worker died. Jobs that were running, and those not started, have no outcome.
         """
+        from multiprocessing import resource_tracker
 
-    def stop(self) -> None:
-        """Stop all workers at once."""
-
-
-class LocalBackend:
-    """Worker processes on this machine; a single worker is this process itself.
-
-    Parameters
-    ----------
-    workers : int, >= 1
-    """
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-
-    def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish."""
         from joblib import Parallel, delayed, parallel_config
+        from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
         several = self._workers > 1
         context = parallel_config(backend="loky", inner_max_num_threads=1) if several else nullcontext()
@@ -65,7 +53,9 @@ class LocalBackend:
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             parallel = Parallel(n_jobs=self._workers, batch_size=1, return_as="generator_unordered")
             if several:
-                _start_trackers()
+                # Processes that track shared resources would unblock interrupts here if they were started later.
+                resource_tracker.ensure_running()
+                loky_tracker.ensure_running()
             # Neither joblib nor a worker whose Python is starting can be interrupted safely.
             with _interrupts_deferred():
                 outcomes = parallel(delayed(_run_with_parent)(job, settings) for job in jobs)
@@ -79,14 +69,7 @@ class LocalBackend:
 
 
 class DaskBackend:
-    """The workers of a dask cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    address : str
-        The scheduler's.
-    """
+    """The workers of a dask cluster, whose scheduler has an address."""
 
     def __init__(self, client: Any, address: str | None) -> None:
         self._client, self._address = client, address
@@ -115,6 +98,9 @@ class DaskBackend:
         """Do nothing: the client cancels its jobs when it is closed."""
 
 
+Backend = LocalBackend | DaskBackend
+
+
 @contextmanager
 def opened(options: Options, workers: int) -> Iterator[Backend]:
     """Open the backend that the options ask for, with a number of local workers.
@@ -141,14 +127,12 @@ def opened(options: Options, workers: int) -> Iterator[Backend]:
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job of learners or of solvers."""
+    """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
     if job.runs[0].spec.solver:
-        from budgetrun.runner import batch
-
-        return batch.run_job(job, settings)
-    from budgetrun.runner import online
-
-    return online.run_job(job, settings)
+        from budgetrun.runner.batch import measure
+    else:
+        from budgetrun.runner.online import measure
+    return run_and_store(job, settings, measure)
 
 
 @contextmanager
@@ -177,16 +161,6 @@ def _interrupts_deferred() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if received:
         raise KeyboardInterrupt
-
-
-def _start_trackers() -> None:
-    """Start the processes that track shared resources: starting them later would unblock interrupts here."""
-    from multiprocessing import resource_tracker
-
-    from joblib.externals.loky.backend import resource_tracker as loky_tracker
-
-    resource_tracker.ensure_running()
-    loky_tracker.ensure_running()
 
 
 def _run_with_parent(job: Job, settings: Settings) -> Outcome:

@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.data import open_stream
 from budgetrun.runner import identity
-from budgetrun.runner.job import Measured, Outcome, Settings, done, failed, run_and_store
+from budgetrun.runner.job import Measured, Settings, failed, row_of
 from budgetrun.runner.plan import Job, Run
 from budgetrun.solvers import Progress, Solution
 from budgetrun.store.write import Record
@@ -23,14 +23,6 @@ _KERNEL_VALUES = 4_000_000
 _TRACED = ("seconds", "objective", "gap")
 
 
-def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job's solvers, store their rows and traces in the results folder, and return the rows.
-
-    A solver that fails has a row of status ``failed``; so has every run of a job whose data cannot be opened.
-    """
-    return run_and_store(job, settings, _measure)
-
-
 def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.ndarray]:
     """Return traces as arrays: ``run_id``, and ``seconds``, ``objective`` and ``gap`` of (runs, n), padded with nan."""
     shape = len(traces), max(map(len, traces))
@@ -42,11 +34,11 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
     return arrays
 
 
-def _measure(job: Job, settings: Settings) -> Measured:
+def measure(job: Job, settings: Settings) -> Measured:
+    """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
-    assert job.dataset.kernel is not None
-    kernel = job.dataset.kernel.build()
+    kernel = identity.kernel_of(job.dataset)
     rows, traces = [], []
     for run in job.runs:
         trace: list[Progress] = []
@@ -64,10 +56,10 @@ def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution)
     """Return a finished run's row; if the solver stopped before convergence, ``error`` says why."""
     if not math.isfinite(solution.objective):
         raise ArithmeticError(f"the objective is {solution.objective}")
-    return done(
+    return row_of(
         run,
         job,
-        stream.n_examples,
+        n_examples=stream.n_examples,
         updates=solution.steps,
         support_size=None if solution.dual is None else int(np.count_nonzero(solution.dual)),
         seconds=round(solution.seconds, 6),

@@ -6,7 +6,6 @@ A learner or solver is known by what its class declares, never by its name.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +18,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import Learner
 from budgetrun.registry import parameters
-from budgetrun.runner.identity import algorithm_of, build
+from budgetrun.runner.identity import algorithm_of, build, kernel_of
 from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
 
@@ -54,23 +53,12 @@ _BASE = 150e6
 
 @dataclass(frozen=True)
 class Rates:
-    """What one core of this machine does per second.
+    """What one core of this machine does per second."""
 
-    Attributes
-    ----------
-    products : float
-        Multiplications and additions of a matrix product.
-    exponentials : float
-    gathers : float
-        Additions of weighted kernel values of scattered examples.
-    updates : float
-        Updates of a learner.
-    """
-
-    products: float
+    products: float  # multiplications and additions of a matrix product
     exponentials: float
-    gathers: float
-    updates: float
+    gathers: float  # additions of weighted kernel values of scattered examples
+    updates: float  # updates of a learner
 
 
 @cache
@@ -102,19 +90,9 @@ def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options:
     available = options.memory / options.workers(config)
 
     def fits(dataset: DatasetSpec, together: Sequence[Run]) -> bool:
-        return job_bytes(together, plan.infos[dataset.label], config.dtype, _kernel(dataset)) <= available
+        return job_bytes(together, plan.infos[dataset.label], config.dtype, kernel_of(dataset).name) <= available
 
     return make_jobs(config, runs, fits)
-
-
-def largest_job_bytes(config: Config, plan: Plan, jobs: Iterable[Job]) -> dict[str, float]:
-    """Return the memory of the largest job on each dataset, by label."""
-    largest: dict[str, float] = defaultdict(float)
-    for job in jobs:
-        label = job.dataset.label
-        n_bytes = job_bytes(job.runs, plan.infos[label], config.dtype, _kernel(job.dataset))
-        largest[label] = max(largest[label], n_bytes)
-    return largest
 
 
 def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "") -> float:
@@ -124,8 +102,11 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     sizes not known yet are guessed.
     """
     if any(run.spec.solver for run in runs):
-        gram = 0 if kernel == "linear" else 8 * info.n_examples**2
-        return _solver_bytes(info) + gram
+        # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
+        bytes_per_value = 8 if info.nnz_per_row is None else 12
+        examples = 3 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
+        vectors = 8 * 8 * (info.n_examples + info.n_features)
+        return _BASE + examples + vectors + (0 if kernel == "linear" else 8 * info.n_examples**2)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
@@ -167,57 +148,39 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     return kernel + scores / rates.gathers + updates / rates.updates
 
 
-class Demands(NamedTuple):
-    """What a learner's memory and time depend on.
-
-    Attributes
-    ----------
-    has_budget : bool
-    acts_on_margins : bool
-        It also acts on rounds that are not mistakes.
-    only_adds : bool
-        Its support set grows with every action.
-    shares : bool
-        It shares a hypothesis with others until its budget is full.
-    form : Hypothesis
-        The form that it starts with.
-    by_round : bool
-        It needs the kernel values of a block in the order of rounds as well.
-    """
+class _Demands(NamedTuple):
+    """What a learner's memory and time depend on."""
 
     has_budget: bool
-    acts_on_margins: bool
-    only_adds: bool
-    shares: bool
-    form: Hypothesis
-    by_round: bool
+    acts_on_margins: bool  # it also acts on rounds that are not mistakes
+    only_adds: bool  # its support set grows with every action
+    shares: bool  # it shares a hypothesis with others until its budget is full
+    form: Hypothesis  # the form that it starts with
+    by_round: bool  # it needs the kernel values of a block in the order of rounds as well
 
 
-_KNOWN: dict[tuple[type, int], Demands] = {}
+_KNOWN: dict[tuple[type, int], _Demands] = {}
 
 
-def _demands(spec: RunSpec, n_classes: int) -> Demands:
+def _demands(spec: RunSpec, n_classes: int) -> _Demands:
     """Return the demands of a run's learner, which depend on its class and the number of classes."""
     learner = cast("type[Learner]", algorithm_of(spec))
-    known = _KNOWN.get((learner, n_classes))
-    if known is None:
+    if (learner, n_classes) not in _KNOWN:
         pool = Pool(Gaussian(gamma=1.0), np.dtype(np.float64))
+        has_budget = "budget" in parameters(learner)
         # Any budget that the other parameters go with will do.
-        started = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if "budget" in parameters(learner) else spec)
-        known = _KNOWN[learner, n_classes] = Demands(
-            has_budget="budget" in parameters(learner),
-            acts_on_margins=bool(learner.margin) or "margins" in {name for cls in _own(learner) for name in vars(cls)},
+        started = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if has_budget else spec)
+        # Learners that act on margins override what all learners share.
+        own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
+        _KNOWN[learner, n_classes] = _Demands(
+            has_budget=has_budget,
+            acts_on_margins=bool(learner.margin) or "margins" in own,
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
             form=started.start(pool, n_classes) if spec.multiclass else started.start(pool),
             by_round=pool.keeps_rounds,
         )
-    return known
-
-
-def _own(learner: type[Learner]) -> list[type]:
-    """Return a learner's class and its bases, without those that all learners share."""
-    return [cls for cls in learner.__mro__ if cls.__module__ != Learner.__module__]
+    return _KNOWN[learner, n_classes]
 
 
 def _passes(run: Run, info: StreamInfo) -> float:
@@ -233,20 +196,9 @@ def _passes(run: Run, info: StreamInfo) -> float:
     return passes
 
 
-def _kernel(dataset: DatasetSpec) -> str:
-    return dataset.kernel.name if dataset.kernel else ""
-
-
 def _values(info: StreamInfo) -> float:
     """Return the stored values of an example."""
     return info.n_features if info.nnz_per_row is None else info.nnz_per_row
-
-
-def _solver_bytes(info: StreamInfo) -> float:
-    """Return the memory of solvers: the data as read, their stream, a solver's own copy, and a few vectors."""
-    bytes_per_value = 8 if info.nnz_per_row is None else 12
-    examples = 3 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
-    return _BASE + examples + 8 * 8 * (info.n_examples + info.n_features)
 
 
 def _mistakes(run: Run, n_rounds: int) -> float:
@@ -264,9 +216,9 @@ def _never_full(run: Run) -> bool:
 
 def _follows_mistakes(run: Run) -> bool:
     """Return whether the budget is a fraction of a support set that grows with every mistake and no other round."""
-    if run.source_spec is None:
+    if run.source is None:
         return False
-    source = _demands(run.source_spec, 2)
+    source = _demands(run.source.spec, 2)
     return source.only_adds and not source.has_budget and not source.acts_on_margins
 
 

@@ -50,9 +50,16 @@ def build(spec: RunSpec) -> Any:
     return spec.build(algorithm_of(spec))
 
 
-def revisions(spec: RunSpec, dataset: DatasetSpec, kernel: Kernel, info: StreamInfo) -> list[str]:
+def kernel_of(dataset: DatasetSpec) -> Kernel:
+    """Return the kernel of a dataset of a whole config, which always gives one."""
+    assert dataset.kernel is not None
+    return dataset.kernel.build()
+
+
+def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str]:
     """Return the parts of the code that a run executes, each with its revision, for example ``gaussian 1``."""
     algorithm: Any = algorithm_of(spec)
+    kernel = kernel_of(dataset)
     name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.solver:
@@ -65,7 +72,6 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, kernel: Kernel, info: StreamI
 def run_id(
     config: Config,
     dataset: DatasetSpec,
-    kernel: Kernel,
     info: StreamInfo,
     repetition: int,
     task: str,
@@ -80,14 +86,14 @@ def run_id(
     # A parameter that came later, at the value that stands for the time before it, leaves older runs valid.
     parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
     what: dict[str, Any] = {
-        "revisions": sorted(revisions(spec, dataset, kernel, info)),
+        "revisions": sorted(revisions(spec, dataset, info)),
         "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS),
         "dataset": dataset.label,
         "seed": config.seed,
         "repetition": repetition,
         "split": task,
-        "kernel": str(kernel),
+        "kernel": str(kernel_of(dataset)),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,

@@ -23,48 +23,25 @@ from budgetrun.store.write import Record, Store, Value, record
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker needs to know in addition to its job.
-
-    Attributes
-    ----------
-    seed : int
-    tie, dtype : str
-        As in the config.
-    data_dir : Path or None
-        Where to look for data first.
-    folder : Path
-        The results folder.
-    parent : int
-        The id of the process that runs the sweep.
-    """
+    """What a worker needs to know in addition to its job: some values of the config, and where things are."""
 
     seed: int
     tie: str
     dtype: str
     data_dir: Path | None
-    folder: Path
-    parent: int
+    folder: Path  # the results folder
+    parent: int  # the id of the process that runs the sweep
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished job.
-
-    Attributes
-    ----------
-    job_id : str
-    rows : list of dict
-        The rows of its runs in ``runs.csv``.
-    wall_seconds, cpu_seconds : float
-    stored : bool
-        Whether the rows are in the results folder already.
-    """
+    """A finished job, with the rows of its runs in ``runs.csv``."""
 
     job_id: str
     rows: list[Record]
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    stored: bool = False
+    stored: bool = False  # whether the rows are in the results folder already
 
 
 # The rows of a job's runs, and the arrays to keep as their curves (empty for none).
@@ -72,16 +49,10 @@ Measured = tuple[list[Record], dict[str, np.ndarray]]
 
 
 def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings], Measured]) -> Outcome:
-    """Run a job in this process and store what it measures in the results folder.
-
-    Parameters
-    ----------
-    job : Job
-    settings : Settings
-    measure : callable
-        Runs the job. If it raises, all runs of the job have failed.
-    """
-    _ignore_interrupts(settings.parent)
+    """Run a job in this process and store what it measures; if ``measure`` raises, all runs of the job have failed."""
+    # Ctrl-C reaches every process of a terminal; only the process that runs the sweep handles it.
+    if os.getpid() != settings.parent and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     store = Store(settings.folder)
     running = store.parts / f"{job.job_id}.running"
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
@@ -106,24 +77,9 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     return outcome
 
 
-def done(run: Run, job: Job, n_examples: int, **measured: Value) -> Record:
-    """Return the row of a finished run.
-
-    Parameters
-    ----------
-    run : Run
-    job : Job
-    n_examples : int
-        T, the number of rounds.
-    **measured
-        The values of further columns.
-    """
-    return _row(run, job, **{"n_examples": n_examples, "status": "done", "error": "", **measured})
-
-
 def failed(run: Run, job: Job, error: Exception, n_examples: int | None = None) -> Record:
     """Return the row of a run that failed, or never started, because of ``error``."""
-    return _row(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
+    return row_of(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
 
 
 def failure(job: Job, reasons: Iterable[str]) -> Outcome:
@@ -132,7 +88,8 @@ def failure(job: Job, reasons: Iterable[str]) -> Outcome:
     return Outcome(job.job_id, rows)
 
 
-def _row(run: Run, job: Job, **others: Value) -> Record:
+def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measured: Value) -> Record:
+    """Return the row of a run, with the columns that were measured."""
     spec = run.spec
     parameters: dict[str, Any] = {"variant": spec.variant} if spec.variant else {}
     parameters |= spec.parameters
@@ -146,17 +103,13 @@ def _row(run: Run, job: Job, **others: Value) -> Record:
         seed=spec.seed,
         algorithm=spec.name,
         parameters=json.dumps(parameters),
-        kernel=str(job.dataset.kernel.build()) if job.dataset.kernel else "",
+        kernel=str(identity.kernel_of(job.dataset)),
         budget=spec.budget,
         peak_memory_mb=round(peak_mb(), 1),
+        status=status,
+        error=error,
         label=spec.label,
         budget_fraction=spec.budget_fraction,
         setting=json.dumps(spec.setting, ensure_ascii=False),
-        **others,
+        **measured,
     )
-
-
-def _ignore_interrupts(parent: int) -> None:
-    """Ignore Ctrl-C in a worker: it reaches every process of a terminal, and only the parent handles it."""
-    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -13,7 +13,7 @@ from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Rows
 from budgetrun.runner import identity
-from budgetrun.runner.job import Measured, Outcome, Settings, done, failed, run_and_store
+from budgetrun.runner.job import Measured, Settings, failed, row_of
 from budgetrun.runner.plan import Job
 
 # Rounds per block.
@@ -22,22 +22,13 @@ BLOCK_SIZE = 256
 _TEST_ROWS = 1024
 
 
-def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job's learners, store their rows and curves in the results folder, and return the rows.
-
-    A learner that fails has a row of status ``failed``; so has every run of a job whose stream cannot be opened.
-    """
-    return run_and_store(job, settings, measure)
-
-
 def measure(job: Job, settings: Settings) -> Measured:
-    """Feed a job's learners with their stream; return their rows, and their curves as arrays."""
+    """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
     Y = np.stack([stream.tasks[task] for task in tasks])
-    assert job.dataset.kernel is not None
     group = Group(
-        job.dataset.kernel.build(),
+        identity.kernel_of(job.dataset),
         [identity.build(run.spec) for run in job.runs],
         [tasks.index(run.task) for run in job.runs],
         n_classes=len(stream.classes) if job.dataset.task == "multiclass" else None,
@@ -66,14 +57,14 @@ def measure(job: Job, settings: Settings) -> Measured:
         if member.error is not None:
             rows.append(failed(run, job, member.error, T))
             continue
-        tested = {}
+        tested: dict[str, Any] = {}
         if stream.test is not None:
             tested = evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         count = member.count
-        row = done(
+        row = row_of(
             run,
             job,
-            T,
+            n_examples=T,
             mistakes=count.mistakes,
             online_error=count.mistakes / T,
             updates=count.updates,
@@ -113,8 +104,7 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
     ----------
     member : Member
     X : ndarray or csr_array, shape (n, d), n >= 1
-    y : ndarray, shape (n,)
-        The labels: -1 and +1, or classes from 0.
+    y : ndarray, shape (n,), of -1 and +1, or of classes from 0
     tie : {"mistake", "positive"}
         What a score of 0 is. Between several classes, a tie with the true one is a mistake.
 
@@ -125,10 +115,8 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
         more examples than it holds.
     """
-    learner = member.learner
-    has_mean = learner.averages()
     return {
-        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if has_mean else None,
+        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if member.learner.averages() else None,
         "last_test_error": _error(member.hypothesis, X, y, tie, averaged=False),
     }
 

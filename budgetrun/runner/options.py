@@ -14,36 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a sweep; ``budgetrun sweep --help`` describes each option.
+    """How to run a sweep; ``budgetrun sweep --help`` describes each option."""
 
-    Attributes
-    ----------
-    results : Path
-        The folder that holds one results folder per config.
-    jobs : int, >= 1, or None
-        Worker processes. None: one per core, or a single one if run times are compared (`Config.timed`).
-    data_dir : Path or None
-    only : dict of str to list of str
-    memory : float
-        Bytes, for all workers together.
-    backend : {"loky", "dask"}
-    scheduler : str or None
-        The address of a dask scheduler.
-    force : bool
-    """
-
-    results: Path
-    jobs: int | None = 1
+    results: Path  # the folder that holds one results folder per config
+    jobs: int | None = 1  # None: one per core, or a single one if run times are compared (`Config.timed`)
     data_dir: Path | None = None
     only: dict[str, list[str]] = field(default_factory=dict)
-    memory: float = 8e9
+    memory: float = 8e9  # bytes, for all workers together
     backend: Literal["loky", "dask"] = "loky"
-    scheduler: str | None = None
+    scheduler: str | None = None  # the address of a dask scheduler
     force: bool = False
 
     def workers(self, config: Config) -> int:
-        """Return how many workers the sweep of a config uses."""
-        return self.jobs or (1 if config.timed else available_cores())
+        """Return how many workers the sweep of a config uses, by default one per core that this process may use."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return self.jobs or (1 if config.timed else cores)
 
     def folder(self, config: Config) -> Path:
         """Return the results folder of a config; a profile's runs never mix with those of the whole config."""
@@ -59,8 +44,3 @@ class Options:
         if self.results != Path("results"):
             words += ["--results", str(self.results)]
         return shlex.join(words)
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

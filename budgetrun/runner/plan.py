@@ -20,115 +20,66 @@ from budgetrun.runner import identity
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
-    from budgetrun.kernels import Kernel
 
 
 @dataclass(frozen=True)
 class Run:
-    """One learner on one task of one repetition of a stream.
+    """One learner on one task of one repetition of a stream."""
 
-    Attributes
-    ----------
-    run_id : str
-        A hash of everything that determines the outcome (`budgetrun.runner.identity`).
-    spec : RunSpec
-    dataset : str
-        The dataset's label.
-    task : str
-    repetition : int
-    source : str or None
-        The id of the run whose final support size the budget is a fraction of.
-    source_spec : RunSpec or None
-        The spec of that run.
-    """
-
-    run_id: str
+    run_id: str  # a hash of everything that determines the outcome (`budgetrun.runner.identity`)
     spec: RunSpec
-    dataset: str
+    dataset: str  # the dataset's label
     task: str
     repetition: int
-    source: str | None = None
-    source_spec: RunSpec | None = None
+    source: Run | None = None  # the run whose final support size the budget is a fraction of
+
+    @property
+    def source_setting(self) -> str:
+        """The setting that the budget is a fraction of, as text in brackets; empty if there is only one."""
+        setting = self.spec.budget_setting
+        return f" ({setting_text(setting)})" if setting else ""
 
     def __str__(self) -> str:
         spec = self.spec
         budget = f" B={spec.budget}" if spec.budget else ""
         if spec.budget_fraction is not None:
-            budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{setting_of_source(spec)}"
+            budget = f" B={spec.budget_fraction:g} of {spec.budget_of}{self.source_setting}"
         return f"{self.dataset} {self.task} repetition {self.repetition}, {spec.label}{budget} seed {spec.seed}"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Runs that share a stream and are run together by one worker.
-
-    Attributes
-    ----------
-    job_id : str
-    dataset : DatasetSpec
-    repetition : int
-    runs : tuple of Run
-    source_digest : str
-        `identity.source_digest` of the process that planned the job.
-    """
+    """Runs that share a stream and are run together by one worker."""
 
     job_id: str
     dataset: DatasetSpec
     repetition: int
     runs: tuple[Run, ...]
-    source_digest: str
+    source_digest: str  # `identity.source_digest` of the process that planned the job
 
 
 @dataclass
 class Plan:
-    """All runs of a config.
-
-    Attributes
-    ----------
-    runs : list of Run
-    infos : dict of label to StreamInfo
-    revisions : set of str
-        The revisions of all code that the runs execute, as `identity.revisions` names them.
-    missing, left_out : dict of label to str
-        Datasets whose files are missing, and the message that says where to put them; ``left_out`` holds the optional
-        ones.
-    """
+    """All runs of a config; the dictionaries are by the label of a dataset."""
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
+    # Those of all code that the runs execute, as `identity.revisions` names them.
     revisions: set[str] = field(default_factory=set)
+    # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def run_ids(self) -> set[str]:
-        """The ids of all runs."""
-        return {run.run_id for run in self.runs}
-
-    def finished(self, rows: Rows) -> set[str]:
-        """Return the ids of the planned runs that have a row of status ``done``."""
-        return finished(rows, self.runs)
-
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
-        planned = self.run_ids
+        planned = {run.run_id for run in self.runs}
         return {key for key, row in rows.items() if row["dataset"] in self.infos and key not in planned}
 
     def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
         """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""
         chosen = [run for run in select(self.runs, only) if run.run_id not in finished]
-        sources = [run for run in self.sources(chosen) if run.run_id not in finished]
-        return list({run.run_id: run for run in [*sources, *chosen]}.values())
-
-    def sources(self, runs: Iterable[Run]) -> list[Run]:
-        """Return the runs whose support sizes the budgets of ``runs`` are fractions of."""
-        wanted = {run.source for run in runs}
-        return [run for run in self.runs if run.run_id in wanted]
-
-    def in_phases(self, runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-        """Split runs into those that budgets of the others depend on, and the others."""
-        first = {run.run_id for run in self.sources(runs)}
-        return [run for run in runs if run.run_id in first], [run for run in runs if run.run_id not in first]
+        needed = [run for run in sources(chosen) if run.run_id not in finished]
+        return list({run.run_id: run for run in [*needed, *chosen]}.values())
 
 
 # Rows of a results folder, by run id.
@@ -150,9 +101,7 @@ def make_plan(
     ----------
     config : Config
     data_dir : Path or None
-        Where to look for data first.
     download : bool
-        Whether to download files that are missing.
     only : collection of str or None
         The labels of the datasets to plan; None plans all.
     recorded : mapping of label to StreamInfo, or None
@@ -182,13 +131,11 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
-        assert dataset.kernel is not None
-        kernel = dataset.kernel.build()
         specs = _specs(config, dataset.label, info.n_examples, problems)
-        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, kernel, info))
+        plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
             for task in info.task_names[: config.tasks]:
-                plan.runs += _runs(config, dataset, kernel, info, repetition, task, specs)
+                plan.runs += _runs(config, dataset, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return plan
@@ -229,13 +176,7 @@ def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> 
 
 
 def _runs(
-    config: Config,
-    dataset: DatasetSpec,
-    kernel: Kernel,
-    info: StreamInfo,
-    repetition: int,
-    task: str,
-    specs: Sequence[RunSpec],
+    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
     algorithms = config.on(dataset.label)
@@ -246,9 +187,9 @@ def _runs(
         if algorithms[spec.label].seeds == "by_repetition":
             spec = replace(spec, seed=repetition)
         source = None if spec.budget_of is None else sources[spec.budget_of, json.dumps(spec.budget_setting)]
-        source_id, source_spec = (source.run_id, source.spec) if source else (None, None)
-        run_id = identity.run_id(config, dataset, kernel, info, repetition, task, spec, source_id)
-        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source_id, source_spec)
+        source_id = source.run_id if source else None
+        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
+        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
         if spec.budget_of is None:
             # Budgets follow the first seed of a setting.
             sources.setdefault((spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), run)
@@ -259,25 +200,18 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     """Group runs that read the same stream into jobs, task by task, as long as ``fits`` agrees.
 
     Where run times are compared (`Config.timed`), every run is a job of its own.
-
-    Returns
-    -------
-    list of Job
-        In the order of the config.
     """
     streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        streams[run.dataset, run.repetition][run.task].append(run)
-    specs = {dataset.label: _absolute(dataset) for dataset in config.datasets}
+        streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
+    # A worker may run in another folder.
+    specs = {dataset.label: with_paths(dataset, Path.resolve) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
-        if config.timed:
-            jobs += [_job(specs[label], repetition, [run]) for task_runs in tasks.values() for run in task_runs]
-            continue
         together: list[Run] = []
         for task_runs in tasks.values():
             more = [*together, *task_runs]
-            if together and (len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
+            if together and (config.timed or len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
                 jobs.append(_job(specs[label], repetition, together))
                 more = task_runs
             together = more
@@ -290,21 +224,30 @@ def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
     return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
 
 
+def sources(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs whose support sizes the budgets of ``runs`` are fractions of."""
+    return list({run.source.run_id: run.source for run in runs if run.source}.values())
+
+
+def in_phases(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """Split runs into those that budgets of the others depend on, and the others."""
+    first = {run.run_id for run in sources(runs)}
+    return [run for run in runs if run.run_id in first], [run for run in runs if run.run_id not in first]
+
+
 def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
     """Return the runs with every fraction replaced by a budget, at least 1.
 
-    ``sizes`` maps the run ids of sources (`Run.source`) to final support sizes; runs whose source is not among them are
-    left out.
+    ``sizes`` maps the run ids of sources to final support sizes; runs whose source is not among them are left out.
     """
     resolved = []
     for run in runs:
         fraction = run.spec.budget_fraction
-        if fraction is not None:
-            size = sizes.get(run.source or "")
-            if size is None:
-                continue
-            run = replace(run, spec=replace(run.spec, budget=max(1, math.floor(fraction * size + 0.5))))
-        resolved.append(run)
+        if fraction is None or run.source is None:
+            resolved.append(run)
+        elif run.source.run_id in sizes:
+            budget = max(1, math.floor(fraction * sizes[run.source.run_id] + 0.5))
+            resolved.append(replace(run, spec=replace(run.spec, budget=budget)))
     return resolved
 
 
@@ -351,11 +294,6 @@ ONLY_KEYS = tuple(_VALUES)
 _MOST_LISTED = 20
 
 
-def setting_of_source(spec: RunSpec) -> str:
-    """Return the setting that a budget is a fraction of, as text in brackets; empty if there is only one."""
-    return f" ({setting_text(spec.budget_setting)})" if spec.budget_setting else ""
-
-
 def _budgets(spec: RunSpec) -> list[str]:
     if spec.budget_fraction is not None:
         return [f"{spec.budget_fraction:g}", *([setting_text(spec.budget_setting)] if spec.budget_setting else [])]
@@ -371,10 +309,10 @@ def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:
             raise InputError(f"--only {key}={value}: no such {key}{nearest(value, known)}  (allowed: {listed})")
 
 
-def _absolute(dataset: DatasetSpec) -> DatasetSpec:
-    """Return a dataset with absolute paths, since a worker may run in another folder."""
+def with_paths(dataset: DatasetSpec, change: Callable[[Path], Path]) -> DatasetSpec:
+    """Return a dataset with other paths to the user's files."""
     paths = {"path": dataset.path, "test_path": dataset.test_path}
-    return dataset.model_copy(update={key: path.resolve() for key, path in paths.items() if path is not None})
+    return dataset.model_copy(update={key: change(path) for key, path in paths.items() if path is not None})
 
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from types import TracebackType
 
 
 def duration(seconds: float) -> str:
@@ -17,42 +16,31 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts finished runs and estimates the time left.
-
-    Parameters
-    ----------
-    n_runs : int
-    seconds : float
-        The estimated time of all of them on one core; corrected by the times of finished runs.
-    workers : int
-    """
+    """Counts finished runs, and estimates the time left from the seconds that runs were estimated to take, and took."""
 
     def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
+        from tqdm import tqdm
+
         self._n_runs, self._workers = n_runs, workers
         self._left = seconds
         self._estimated = self._taken = 0.0
         self._finished = 0
         self._began = self._printed = time.monotonic()
-
-    def __enter__(self) -> Progress:
-        from tqdm import tqdm
-
-        form = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
         shown = sys.stderr.isatty() and self._n_runs > 0
         # Some terminals report their size as 0 x 0, for which tqdm shows nothing.
         columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
         self._bar = tqdm(
             total=self._n_runs,
-            bar_format=form,
+            bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
             disable=not shown,
             file=sys.stderr,
             ncols=columns,
             nrows=20,
             postfix=self._time_left(),
         )
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Finish the bar."""
         self._bar.close()
 
     def expect(self, seconds: float) -> None:

@@ -16,7 +16,7 @@ from budgetrun import __version__
 from budgetrun.config.published import manifest_entries
 from budgetrun.paths import checkout
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Plan, Run, make_plan
+from budgetrun.runner.plan import Plan, Run, finished, make_plan
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
     """Return the manifest of a sweep that begins; if its store has results of the same code, it continues theirs."""
     old = (store.manifest() if store else None) or {}
-    continued = store is not None and bool(old) and not plan.outdated(store.rows())
+    rows = store.rows() if store else {}
+    continued = bool(old) and not plan.outdated(rows)
     datasets = {label: asdict(info) for label, info in plan.infos.items()}
     whole = plan
     if continued:
@@ -60,10 +61,10 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "parts": [],
         "failures": [],
     }
-    if not continued or store is None:
+    if not continued:
         return new
     kept = ["start", "seconds", "parts"]
-    if not plan.remaining(plan.finished(store.rows()), options.only):
+    if not plan.remaining(finished(rows, plan.runs), options.only):
         kept += ["versions", "git", "jobs", "end"]
     return new | {key: old[key] for key in kept if key in old}
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from budgetrun.errors import InputError
-from budgetrun.runner.estimate import job_seconds, jobs_within_memory, largest_job_bytes
+from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
+from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import make_plan, select
+from budgetrun.runner.plan import finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
 from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec
+    from budgetrun.config.schema import Config
 
 
 def status(folder: Path) -> str:
@@ -40,42 +41,32 @@ def status(folder: Path) -> str:
         plan = make_plan(_with_files_beside(config), download=False, recorded=recorded_streams(manifest))
     # A ValueError is raised if another version of budgetrun wrote the manifest.
     except (InputError, ValueError) as error:
-        return _status_without_plan(folder, Counter(row["status"] for row in rows.values()), manifest, error)
-    finished, planned = plan.finished(rows), plan.run_ids
-    n_failed = sum(row["status"] == "failed" for run_id, row in rows.items() if run_id in planned)
-    n_outdated = 0 if plan.missing or plan.left_out else len(rows.keys() - planned)
-    line = f"{folder}: {len(finished):,} of {len(plan.runs):,} runs finished"
+        states = Counter(row["status"] for row in rows.values())
+        planned = manifest.get("plan", {}).get("runs")
+        total = f" of {planned:,}" if isinstance(planned, int) else ""
+        line = f"{folder}: {states['done']:,}{total} runs finished, {states['failed']:,} failed"
+        return f"{line}; whether they are up to date is unknown: {error}"
+    states = Counter(rows[run.run_id]["status"] for run in plan.runs if run.run_id in rows)
+    n_finished, n_failed = states["done"], states["failed"]
+    n_outdated = 0 if plan.missing or plan.left_out else len(plan.outdated(rows))
+    line = f"{folder}: {n_finished:,} of {len(plan.runs):,} runs finished"
     line += f", {n_failed:,} failed" if n_failed else ""
     line += f", {n_outdated:,} of earlier code or data" if n_outdated else ""
     line += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
-    if len(finished) < len(plan.runs) or plan.missing:
+    if n_finished < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
         line += f"; to complete it: {Options(results).command(config)}"
     return line
-
-
-def _status_without_plan(folder: Path, states: Counter[str], manifest: dict[str, Any], error: Exception) -> str:
-    planned = manifest.get("plan", {}).get("runs")
-    total = f" of {planned:,}" if isinstance(planned, int) else ""
-    line = f"{folder}: {states['done']:,}{total} runs finished, {states['failed']:,} failed"
-    return f"{line}; whether they are up to date is unknown: {error}"
 
 
 def _with_files_beside(config: Config) -> Config:
     """Return a config from a manifest; files of the user are also looked for in the folder of the config's file."""
     top = Path(config.file).parent
 
-    def found(dataset: DatasetSpec) -> DatasetSpec:
-        paths = {"path": dataset.path, "test_path": dataset.test_path}
-        beside = {key: top / path for key, path in paths.items() if path is not None and (top / path).is_file()}
-        return dataset.model_copy(update=beside)
+    def beside(path: Path) -> Path:
+        return top / path if (top / path).is_file() else path
 
-    return config.model_copy(update={"datasets": tuple(map(found, config.datasets))})
-
-
-def has_outcomes(folder: Path) -> bool:
-    """Return whether a results folder has a finished run."""
-    return any(row["status"] == "done" for row in Store(folder).rows().values())
+    return config.model_copy(update={"datasets": tuple(with_paths(dataset, beside) for dataset in config.datasets)})
 
 
 def describe(config: Config, options: Options) -> str:
@@ -90,15 +81,17 @@ def describe(config: Config, options: Options) -> str:
     """
     plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
     selected = select(plan.runs, options.only)
-    finished = set() if options.force else plan.finished(Store(options.folder(config)).rows())
-    remaining = plan.remaining(finished, options.only)
-    n_finished = sum(run.run_id in finished for run in selected)
+    done = set() if options.force else finished(Store(options.folder(config)).rows(), plan.runs)
+    remaining = plan.remaining(done, options.only)
+    n_finished = sum(run.run_id in done for run in selected)
     lines = [f"{config.name}: {len(selected):,} runs, {n_finished:,} finished, {len(remaining):,} to do"]
-    jobs = [job for runs in plan.in_phases(remaining) for job in jobs_within_memory(config, plan, runs, options)]
+    jobs = [job for runs in in_phases(remaining) for job in jobs_within_memory(config, plan, runs, options)]
     seconds: dict[str, float] = defaultdict(float)
+    largest: dict[str, float] = defaultdict(float)
     for job in jobs:
-        seconds[job.dataset.label] += job_seconds(job.runs, plan.infos[job.dataset.label], config.dtype)
-    largest = largest_job_bytes(config, plan, jobs)
+        label, info = job.dataset.label, plan.infos[job.dataset.label]
+        seconds[label] += job_seconds(job.runs, info, config.dtype)
+        largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype, kernel_of(job.dataset).name))
     n_selected, n_remaining = Counter(run.dataset for run in selected), Counter(run.dataset for run in remaining)
     for label, info in plan.infos.items():
         line = f"  {label}: {info.n_examples:,} rounds x {info.n_features:,} features, "

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,7 @@ from budgetrun.runner.backends import Backend, on_signals, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import (
-    Job,
-    Plan,
-    Run,
-    finished,
-    make_jobs,
-    make_plan,
-    select,
-    setting_of_source,
-    with_budgets,
-)
+from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, select, sources, with_budgets
 from budgetrun.runner.progress import Progress
 from budgetrun.store.write import Store
 
@@ -93,11 +83,10 @@ class _Sweep:
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
         store.prune(lambda row: row["run_id"] not in outdated)
-        done = plan.finished(store.rows())
+        done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
-        how = ""
-        if config.timed and self.options.jobs is None:
-            how = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
+        one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
+        how = one_by_one if config.timed and self.options.jobs is None else ""
         _say(f"{config.name}: {len(remaining):,} runs to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)
@@ -138,12 +127,12 @@ class _Sweep:
 
     def _run_phases(self, remaining: Sequence[Run]) -> None:
         """Run the runs whose support sizes are the budgets of others, then the others."""
-        first, others = self.plan.in_phases(remaining)
+        first, others = in_phases(remaining)
         estimate = sum(self._seconds(job) for runs in (first, others) for job in self._jobs(runs))
-        with Progress(len(remaining), estimate, self.options.workers(self.config)) as progress:
+        with closing(Progress(len(remaining), estimate, self.options.workers(self.config))) as progress:
             self._run_jobs(self._jobs(first), progress)
             rows = self.store.rows()
-            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in finished(rows, self.plan.sources(others))}
+            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in finished(rows, sources(others))}
             ready = with_budgets(others, sizes)
             progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
             self._run_jobs(self._jobs(ready), progress)
@@ -199,12 +188,9 @@ class _Sweep:
 
     def _fail_followers(self, runs: Sequence[Run], progress: Progress) -> None:
         """Record as failed the runs whose budget is a fraction of the support size of a run that failed."""
-        for job in make_jobs(self.config, runs, lambda *_: True):
-            reasons = [
-                f"its budget is a fraction of the support size of a {run.spec.budget_of} run"
-                f"{setting_of_source(run.spec)} that failed"
-                for run in job.runs
-            ]
+        why = "its budget is a fraction of the support size of a {} run{} that failed"
+        for job in self._jobs(runs):
+            reasons = [why.format(run.spec.budget_of, run.source_setting) for run in job.runs]
             self._keep(job, failure(job, reasons), progress)
 
     def _close_folder(self) -> None:

@@ -11,23 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 @dataclass(frozen=True)
 class Column:
-    """A column of runs.csv.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"text", "count", "number", "json"}
-        ``count`` is an integer, ``number`` a float; either may be empty.
-    filled_by : {"every", "finished", "learner", "solver", "bounded", "tested", "some"}
-        Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; those
-        that record something about a bound; runs on data with a test set; or some runs only (those with a budget, ...).
-    since : str
-        The version that wrote it first; a results folder of an earlier one comes without it.
-    """
+    """A column of runs.csv."""
 
     name: str
+    # An integer is a count, a float a number; either may be empty.
     kind: Literal["text", "count", "number", "json"]
+    # Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; those that
+    # record something about a bound; runs on data with a test set; or some runs only (those with a budget, ...).
     filled_by: Literal["every", "finished", "learner", "solver", "bounded", "tested", "some"]
+    # The version that wrote it first; a results folder of an earlier one comes without it.
     since: str = "0.1"
 
     @property
@@ -88,44 +80,20 @@ _two_figures = partial(figures, n=2)
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a table or a figure shows of a run.
+    """What a table or a figure shows of a run."""
 
-    Attributes
-    ----------
-    name : str
-        As in configs.
-    noun, axis : str
-        Its name in running text and at the axis of a figure.
-    write, write_published : callable
-        From a number, or a published number, to its text without the unit.
-    unit : str
-        Follows a number.
-    column : str
-        Of the runs as `budgetrun.store.read` returns them; the name by default.
-    csv_column : str
-        In tables as CSV and in files of published numbers; the name by default.
-    factor : float
-        From the unit of ``column`` to the one that is shown.
-    difference_unit : str
-        Follows a difference of two numbers; the unit by default.
-    percent_digits : int
-        Digits after the point of a difference in percent.
-    is_tiny : bool
-        Far below 1, so that CSV keeps significant digits instead of digits after the point.
-    """
-
-    name: str
-    noun: str
-    axis: str
-    write: Callable[[float], str] = "{:,.1f}".format
-    write_published: Callable[[float], str] = "{:,.10g}".format
-    unit: str = ""
-    column: str = ""
-    csv_column: str = ""
-    factor: float = 1.0
-    difference_unit: str = ""
-    percent_digits: int = 1
-    is_tiny: bool = False
+    name: str  # as in configs
+    noun: str  # its name in running text
+    axis: str  # its name at the axis of a figure
+    write: Callable[[float], str] = "{:,.1f}".format  # from a number to its text without the unit
+    write_published: Callable[[float], str] = "{:,.10g}".format  # the same for a published number
+    unit: str = ""  # follows a number
+    column: str = ""  # of the runs as `budgetrun.store.read` returns them; the name by default
+    csv_column: str = ""  # in tables as CSV and in files of published numbers; the name by default
+    factor: float = 1.0  # from the unit of `column` to the one that is shown
+    difference_unit: str = ""  # follows a difference of two numbers; the unit by default
+    percent_digits: int = 1  # digits after the point of a difference in percent
+    is_tiny: bool = False  # far below 1, so that CSV keeps significant digits instead of digits after the point
 
     def __post_init__(self) -> None:
         for name, default in (("column", self.name), ("csv_column", self.name), ("difference_unit", self.unit)):

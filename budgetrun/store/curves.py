@@ -18,13 +18,7 @@ _TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error
 
 
 class Curves:
-    """The files of ``curves/``; they are read when the first curve or trace is asked for.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the files; it need not exist.
-    """
+    """The files of a folder ``curves/``, which need not exist; read when the first curve or trace is asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

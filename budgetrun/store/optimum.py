@@ -27,24 +27,13 @@ class Problem(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """What all runs of one problem tell about its optimum.
+    """What all runs of one problem tell about its optimum."""
 
-    Attributes
-    ----------
-    lower : float
-        The largest lower bound; NaN if there is none.
-    upper : float
-        The smallest objective.
-    lower_label, upper_label : str
-        The algorithms that found them.
-    beyond : tuple of str
-        A clause for each label whose gap is above the accuracy that was asked of it, with the cause.
-    """
-
-    lower: float
-    upper: float
-    lower_label: str
+    lower: float  # the largest lower bound; NaN if there is none
+    upper: float  # the smallest objective
+    lower_label: str  # the algorithm that found the lower bound
     upper_label: str
+    # A clause for each label whose gap is above the accuracy that was asked of it, with the cause.
     beyond: tuple[str, ...] = ()
 
     @property

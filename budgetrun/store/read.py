@@ -27,20 +27,13 @@ FORCE = "repeat: budgetrun sweep CONFIG --force"
 
 @dataclass(frozen=True)
 class Setting:
-    """The values of the parameters that tell a run from others of its label on the same dataset, the budget aside.
+    """The values of the parameters that tell a run from others of its label on the same dataset, the budget aside."""
 
-    Attributes
-    ----------
-    items : tuple of str
-        ``eta=0.1``, one for each parameter; empty where nothing is swept.
-    rank : tuple
-        Sorts settings by their numbers, or in the order of the config where it has text, such as formulas.
-    position : tuple of int
-        Sorts them as the config lists their values.
-    """
-
+    # ``eta=0.1``, one for each parameter; empty where nothing is swept.
     items: tuple[str, ...] = ()
+    # Sorts settings by their numbers, or in the order of the config where it has text, such as formulas.
     rank: tuple[Any, ...] = field(default=(), compare=False)
+    # Sorts them as the config lists their values.
     position: tuple[int, ...] = field(default=(), compare=False)
 
     @property
@@ -76,32 +69,18 @@ class Failure:
 
 @dataclass(frozen=True)
 class Results:
-    """What a sweep wrote.
-
-    Attributes
-    ----------
-    folder, runs_path : Path
-    manifest : dict
-        ``manifest.json``, unchanged.
-    config : Config
-        The resolved config; one without datasets and algorithms where the manifest has none.
-    runs : DataFrame
-        The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has
-        one budget for the run's dataset (``own_budget``), and a solver's ``gap_to_best``. Counts that every run has are
-        int64, other counts and numbers float64, NaN where empty.
-    failed : DataFrame
-        The runs that did not finish, same columns.
-    brackets : dict of Problem to Bracket
-        What is known of the optimum of each problem of solvers.
-    """
+    """What a sweep wrote."""
 
     folder: Path
     runs_path: Path
-    manifest: dict[str, Any]
-    config: Config
+    manifest: dict[str, Any]  # ``manifest.json``, unchanged
+    config: Config  # the resolved config; one without datasets and algorithms where the manifest has none
+    # The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has one
+    # budget for the run's dataset (``own_budget``), and a solver's ``gap_to_best``. Counts that every run has are
+    # int64, other counts and numbers float64, NaN where empty.
     runs: pd.DataFrame
-    failed: pd.DataFrame
-    brackets: dict[Problem, Bracket] = field(default_factory=dict)
+    failed: pd.DataFrame  # the runs that did not finish, same columns
+    brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem of solvers
 
     @property
     def of_solvers(self) -> bool:
@@ -230,10 +209,9 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
     values: dict[str, Any] = {}
     for column in COLUMNS:
-        name = column.name
         if column.kind in ("count", "number"):
             is_whole = column.kind == "count" and column.filled_by == "every"
-            values[name] = _numbers(frame[name], path, is_whole) if name in frame else np.nan
+            values[column.name] = _numbers(frame[column.name], path, is_whole) if column.name in frame else np.nan
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
@@ -271,14 +249,13 @@ def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
 def _check_finished(runs: pd.DataFrame, path: Path) -> None:
     solved = runs["objective"].notna()
     for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
-        bad = (solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)) & ~np.isfinite(runs[column])
-        if bad.any():
-            run = runs.loc[bad, "run_id"].iloc[0]
-            raise InputError(f"{path}: {column}: run {run} is done without a finite number; {FORCE}")
-    twice = runs["run_id"].duplicated()
-    if twice.any():
-        run = runs.loc[twice, "run_id"].iloc[0]
-        raise InputError(f"{path}: run {run} is listed twice, so means would be wrong; {FORCE}")
+        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
+        bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
+        if len(bad):
+            raise InputError(f"{path}: {column}: run {bad.iloc[0]} is done without a finite number; {FORCE}")
+    twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
+    if len(twice):
+        raise InputError(f"{path}: run {twice.iloc[0]} is listed twice, so means would be wrong; {FORCE}")
 
 
 def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:

@@ -16,6 +16,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,11 @@ Record = dict[str, Value]
 Row = dict[str, str]
 
 _NAMES = tuple(column.name for column in COLUMNS)
-_ALL = frozenset(_NAMES)
-_FIRST_VERSION = "0.1"
 # Results may lack columns of later versions, and those that not every finished run fills.
-_OPTIONAL = dict.fromkeys(
-    (c.name for c in COLUMNS if c.since != _FIRST_VERSION or c.filled_by not in ("every", "finished")), ""
-)
-_NUMBERS = tuple(column.name for column in COLUMNS if column.kind in ("count", "number"))
-_JSON = tuple(column.name for column in COLUMNS if column.kind == "json")
+_OPTIONAL = {c.name: "" for c in COLUMNS if c.since != "0.1" or c.filled_by not in ("every", "finished")}
+# What reads the text of a column, or raises ValueError; many rows share one text of JSON.
+_read_json = lru_cache(maxsize=10_000)(json.loads)
+_READERS = {c.name: _read_json if c.kind == "json" else float for c in COLUMNS if c.kind != "text"}
 
 
 def record(**values: Value) -> Record:
@@ -58,18 +56,13 @@ def record(**values: Value) -> Record:
 
 
 class Store:
-    """One results folder.
-
-    Parameters
-    ----------
-    folder : Path
-        ``results/<name>``; it need not exist yet.
-    """
+    """One results folder, ``results/<name>``, which need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.parts = folder / "parts"
         self.curves = folder / "curves"
+        self._lock = FileLock(folder / "store.lock")
         self._seen: dict[str, int] = {}
         self._rows: dict[str, Row] | None = None
         self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
@@ -89,7 +82,7 @@ class Store:
                 self.folder.rename(self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
             self.parts.mkdir(parents=True, exist_ok=True)
             self.curves.mkdir(exist_ok=True)
-            with self._lock():
+            with self._lock:
                 self._check_config(manifest["config"])
                 self.write_manifest(manifest)
         except OSError as error:
@@ -164,7 +157,7 @@ class Store:
 
     def write_table(self) -> None:
         """Rewrite ``runs.csv``, sorted."""
-        with self._lock():
+        with self._lock:
             rows, known = self.rows(), self._lines
             # In the previous order, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
@@ -175,18 +168,15 @@ class Store:
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
-        if old is None:
-            return
+        before = config if old is None else _up_to_date(old["config"])
         # These keys say how results are shown; they may change.
         shown = {"source", "description", "report"}
-        before = _up_to_date(old["config"])
         differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
-        if not differing:
-            return
-        raise InputError(
-            f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
-            f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
-        )
+        if differing:
+            raise InputError(
+                f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
+                f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
+            )
 
     def _read_table(self) -> list[Row]:
         """Return the intact rows of ``runs.csv`` or, if there is none, of ``runs.csv.gz``."""
@@ -197,18 +187,13 @@ class Store:
             return []
         # A last line without its end is torn.
         text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
-        found = []
-        try:
+        found: list[Row] = []
+        with suppress(csv.Error):
             for line in csv.DictReader(io.StringIO(text, newline="")):
                 row = _OPTIONAL | line
                 if _is_intact(row):
                     found.append({name: row[name] for name in _NAMES})
-        except csv.Error:
-            pass
         return found
-
-    def _lock(self) -> FileLock:
-        return FileLock(self.folder / "store.lock")
 
 
 def _read_part(path: Path) -> list[Row]:
@@ -223,13 +208,11 @@ def _read_part(path: Path) -> list[Row]:
 def _is_intact(row: Row) -> bool:
     """Return whether a row has all columns, with values of their kinds that agree with one another."""
     # The csv module gives None for the fields that a torn line lacks.
-    if not row.keys() >= _ALL or None in row.values():
+    if not row.keys() >= set(_NAMES) or None in row.values():
         return False
     try:
-        for name in _NUMBERS:
-            float(row[name] or 0)
-        for name in _JSON:
-            _check_json(row[name])
+        for name, read in _READERS.items():
+            read(row[name] or "0")
         _order(row)
         if row["status"] == "done":
             if row["objective"]:
@@ -238,11 +221,6 @@ def _is_intact(row: Row) -> bool:
     except (ValueError, ZeroDivisionError):
         return False
     return row["status"] == "failed"
-
-
-@lru_cache(maxsize=10_000)
-def _check_json(text: str) -> None:
-    json.loads(text or "{}")
 
 
 def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:

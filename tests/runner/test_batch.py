@@ -15,7 +15,8 @@ from budgetrun import solvers
 from budgetrun.errors import InputError
 from budgetrun.kernels import make
 from budgetrun.paths import checkout
-from budgetrun.runner.batch import packed, run_job
+from budgetrun.runner.backends import run_job
+from budgetrun.runner.batch import packed
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
 from budgetrun.runner.options import Options

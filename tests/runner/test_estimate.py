@@ -15,7 +15,7 @@ from budgetrun.data import StreamInfo
 from budgetrun.runner import estimate
 from budgetrun.runner.estimate import job_bytes, job_seconds, machine_rates
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Run, make_plan, with_budgets
+from budgetrun.runner.plan import Run, make_plan, sources, with_budgets
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
 
@@ -74,7 +74,7 @@ def test_float32_takes_less_memory(tmp_path):
 def test_mistakes_are_known_once_budgets_are(tmp_path, label):
     fractions = {"name": "forgetron", "budget": {"of": label, "fractions": [0.5]}}
     runs = runs_of(tmp_path, {"name": "perceptron", "label": label}, fractions)
-    (first,) = make_plan(config_module.load(tmp_path / "small.yaml")).sources(runs)
+    (first,) = sources(runs)
     few, many = (job_seconds(with_budgets(runs, {first.run_id: p})[1:], DENSE, "float64") for p in (500, 5000))
     assert many > 2 * few
 

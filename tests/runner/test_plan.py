@@ -8,7 +8,7 @@ from sweeping import config
 from budgetrun import config as config_module
 from budgetrun.errors import InputError
 from budgetrun.runner import plan as plan_module
-from budgetrun.runner.plan import budget_origin, make_jobs, make_plan, select, with_budgets
+from budgetrun.runner.plan import budget_origin, make_jobs, make_plan, select, sources, with_budgets
 
 
 @pytest.fixture
@@ -89,19 +89,19 @@ def test_a_job_is_never_too_long(loaded, monkeypatch):
 def test_a_fraction_of_a_support_size_is_rounded_half_up_and_at_least_1(loaded, fraction, p, budget):
     run = next(run for run in make_plan(loaded).runs if run.spec.budget_fraction)
     run = replace(run, spec=replace(run.spec, budget_fraction=fraction))
-    (resolved,) = with_budgets([run], {run.source: p})
+    (resolved,) = with_budgets([run], {run.source.run_id: p})
     assert resolved.spec.budget == budget == max(1, int(fraction * p + 0.5))
     assert (resolved.run_id, resolved.spec.budget_fraction) == (run.run_id, fraction)
 
 
 def test_runs_without_their_source_are_left_out(loaded):
     runs = make_plan(loaded).runs
-    first = make_plan(loaded).sources(runs)
+    first = sources(runs)
     assert [(run.spec.name, run.repetition) for run in first] == [("perceptron", 0), ("perceptron", 1)]
     ready = with_budgets(runs, {first[1].run_id: 40})
     assert len(ready) == 14
     assert {run.repetition for run in ready if run.spec.budget_fraction} == {1}
-    assert not make_plan(loaded).sources([run for run in runs if run.spec.name == "rbp"])
+    assert not sources([run for run in runs if run.spec.name == "rbp"])
 
 
 FITTED = {"name": "forgetron", "variant": "basic", "logarithm": ["natural", "base2"], "budget": [9, 8]}
@@ -117,7 +117,6 @@ SWEPT = [
 def test_a_budget_comes_from_one_run_of_each_setting(tmp_path):
     loaded = config_module.load(config(tmp_path, algorithms=SWEPT))
     plan = make_plan(loaded)
-    by_id = {run.run_id: run for run in plan.runs}
     runs = [run for run in plan.runs if run.repetition == 1]
     assert [run.spec.label for run in runs[:9]] == ["remove_oldest"] * 8 + ["cks"]
     settings = [{"logarithm": logarithm, "budget": budget} for logarithm in ("natural", "base2") for budget in (9, 8)]
@@ -125,17 +124,17 @@ def test_a_budget_comes_from_one_run_of_each_setting(tmp_path):
         {"of": "source", "fraction": fraction, "setting": setting} for setting in settings for fraction in (0.5, 1.0)
     ]
     for run in runs[:8]:
-        source = by_id[run.source]
+        source = run.source
         assert (source.repetition, source.spec.label) == (1, "source")
         assert run.spec.budget_setting == {
             "logarithm": source.spec.parameters["logarithm"],
             "budget": source.spec.budget,
         }
     cks = runs[8]
-    assert (by_id[cks.source].spec.name, by_id[cks.source].spec.seed) == ("rbp", 0)
+    assert (cks.source.spec.name, cks.source.spec.seed) == ("rbp", 0)
     assert budget_origin(cks.spec) == {"of": "rbp", "fraction": 1.0}
-    assert budget_origin(by_id[cks.source].spec) is None
-    assert len(plan.sources(runs)) == 5
+    assert budget_origin(cks.source.spec) is None
+    assert len(sources(runs)) == 5
     assert len(select(plan.runs, {"budget": ["logarithm=natural, budget=9"]})) == 4
 
 
@@ -224,10 +223,9 @@ def test_numbers_that_a_learner_does_not_take_are_told(tmp_path):
 def test_budgets_that_follow_a_formula_name_it_as_typed(tmp_path):
     follower = {"name": "remove_oldest", "budget": {"of": "nogd"}}
     _, plan = planned(tmp_path, {"name": "nogd", "budget": 10, "step": ["1 / sqrt(T)", "T ** -1"]}, follower)
-    by_id = {run.run_id: run.spec for run in plan.runs}
     for run in plan.runs:
         if run.source:
-            typed = by_id[run.source].typed["step"]
+            typed = run.source.spec.typed["step"]
             assert budget_origin(run.spec) == {"of": "nogd", "fraction": 1.0, "setting": {"step": typed}}
 
 
@@ -254,8 +252,7 @@ def test_seeds_by_repetition(tmp_path):
     loaded = config_module.load(config(tmp_path, algorithms=[entry, follower], repetitions=3))
     plan = make_plan(loaded)
     assert [(run.repetition, run.spec.seed) for run in plan.runs if run.spec.name == "rbp"] == [(0, 0), (1, 1), (2, 2)]
-    by_id = {run.run_id: run for run in plan.runs}
-    assert all(by_id[run.source].repetition == run.repetition for run in plan.runs if run.source)
+    assert all(run.source.repetition == run.repetition for run in plan.runs if run.source)
 
 
 def test_runs_whose_seconds_are_compared_have_jobs_of_their_own(tmp_path):

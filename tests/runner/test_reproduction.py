@@ -14,10 +14,10 @@ from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.learners import find
 from budgetrun.paths import checkout
+from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
-from budgetrun.runner.online import run_job
-from budgetrun.runner.plan import Job, make_plan, with_budgets
+from budgetrun.runner.plan import Job, make_plan, sources, with_budgets
 from budgetrun.store.write import Store
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
@@ -119,9 +119,9 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     runs = [run for run in plan.runs if run.repetition == 0 and run.spec.name != "passive_aggressive"]
     settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid())
     digest = source_digest([run.spec for run in runs])
-    first = tuple(plan.sources(runs))
-    sources = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
-    sizes = {row["run_id"]: row["support_size"] for row in sources}
+    first = tuple(sources(runs))
+    rows = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
+    sizes = {row["run_id"]: row["support_size"] for row in rows}
     for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows:
         assert row["status"] == "done"
         for column in ("mistakes", "updates", "support_size", "max_support_size", "budget"):
