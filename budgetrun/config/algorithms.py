@@ -79,7 +79,9 @@ class AlgorithmReader:
             if key not in data:
                 if wanted.required:
                     self.checker.add(here, f"missing; must be {wanted.wanted}")
-                swept[key] = (_default(learner, key),)
+                # Configs that resolved to less, before the learner had the parameter, stay equal to this one.
+                if key not in learner.added:
+                    swept[key] = (_default(learner, key),)
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
                 swept[key] = self._by_dataset(data[key], here, wanted)
             elif key == "budget" and isinstance(data[key], dict):

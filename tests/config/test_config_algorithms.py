@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from config.demo import load, message, replaced
+from config.demo import GOOD, Drawing, load, message, replaced
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
@@ -170,3 +170,10 @@ def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pyte
     for owner in (*classes, *kernels.registry().values()):
         for name, parameter in parameters(owner).items():
             assert ValueType(parameter.annotation).wanted, (owner, name)
+
+
+def test_a_parameter_that_came_later_is_in_the_config_only_if_it_is_given(monkeypatch):
+    monkeypatch.setattr(Drawing, "added", {"rate": 0.5})
+    untyped = load(GOOD.replace("rate: 1e-1, ", ""))
+    assert "rate" not in untyped.algorithms[2].parameters
+    assert load(GOOD).algorithms[2].parameters["rate"] == (0.1,)
