@@ -23,4 +23,5 @@ def __dir__() -> list[str]:
 
 
 def _classifiers() -> dict[str, Any]:
-    return import_module("budgetrun.estimators").CLASSIFIERS
+    found: dict[str, Any] = import_module("budgetrun.estimators").CLASSIFIERS
+    return found
