@@ -41,7 +41,7 @@ demo: $(READY)  ## Run the learners on generated data: a table, a figure and a p
 	$(BIN)/budgetrun sweep quickstart
 
 test: $(READY)  ## Run the tests in parallel and show the coverage (tests on real data need BUDGETRUN_DATA)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
 
 lint: $(READY) mypy  ## Check style, formatting, types and spelling
 	$(BIN)/ruff check .
