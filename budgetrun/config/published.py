@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from budgetrun.config.problems import unknown_key
+from budgetrun.config.quantities import QUANTITIES
 from budgetrun.config.schema import Published, ReportSpec, setting_text
 from budgetrun.errors import InputError
-from budgetrun.store.columns import QUANTITIES
 
 _REQUIRED = ("dataset", "label")
 _OPTIONAL = ("budget", "budget_fraction", "setting")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from budgetrun.config.problems import allowed_names, nearest
+from budgetrun.config.quantities import QUANTITIES, QuantityName
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed
-from budgetrun.store.columns import QUANTITIES, QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel

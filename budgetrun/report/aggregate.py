@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from budgetrun.store.columns import SECONDS_RATIO, Quantity
+from budgetrun.config.quantities import SECONDS_RATIO, Quantity
 from budgetrun.store.optimum import problem_of
 from budgetrun.store.read import NO_SETTING, Results, Setting
 

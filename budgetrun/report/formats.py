@@ -14,11 +14,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from budgetrun.config.quantities import Quantity
 from budgetrun.report import words
 from budgetrun.report.aggregate import NO_BUDGET, Place
 from budgetrun.report.layout import Cell, Listing, Table
 from budgetrun.report.words import NONE, Lines
-from budgetrun.store.columns import Quantity
 
 
 def csv(table: Table | Listing) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from budgetrun.config.quantities import Quantity
 from budgetrun.report.aggregate import NO_BUDGET, Measured, Place
 from budgetrun.report.published import Number
 from budgetrun.report.selection import Candidate
-from budgetrun.store.columns import Quantity
 from budgetrun.store.read import Setting
 
 DEFAULT_TOLERANCE = 0.05

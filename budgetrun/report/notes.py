@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
 from budgetrun.report.layout import Table
 from budgetrun.store import optimum
-from budgetrun.store.columns import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.store.read import NO_SETTING, Results
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.errors import InputError
 from budgetrun.report import published
 from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Measured, Place, measure, place_of, with_budgets
-from budgetrun.store.columns import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, Quantity
 from budgetrun.store.read import NO_SETTING, Results, Setting
 
 # Means of the same numbers in another order may differ by rounding.

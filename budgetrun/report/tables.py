@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from budgetrun.config.schema import FindingSpec, TableSpec
-from budgetrun.report import formats, published, words
-from budgetrun.report.aggregate import measure
-from budgetrun.report.grid import Grid
-from budgetrun.report.layout import DEFAULT_TOLERANCE, Block, Cell, Listing, Outside, Table, Tolerance
-from budgetrun.report.notes import notes
-from budgetrun.report.selection import choose
-from budgetrun.store.columns import (
+from budgetrun.config.quantities import (
     GAP,
     OBJECTIVE,
     ONLINE_ERROR,
@@ -24,6 +17,13 @@ from budgetrun.store.columns import (
     SECONDS_RATIO,
     Quantity,
 )
+from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.report import formats, published, words
+from budgetrun.report.aggregate import measure
+from budgetrun.report.grid import Grid
+from budgetrun.report.layout import DEFAULT_TOLERANCE, Block, Cell, Listing, Outside, Table, Tolerance
+from budgetrun.report.notes import notes
+from budgetrun.report.selection import choose
 from budgetrun.store.read import Results, items_of
 
 

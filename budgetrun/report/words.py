@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from budgetrun.config.quantities import Quantity
 from budgetrun.report.layout import Cell, Listing, Outside, Table
 from budgetrun.report.published import Number
-from budgetrun.store.columns import Quantity
 
 NONE = "—"
 NO_EXPLANATION = "no explanation recorded"

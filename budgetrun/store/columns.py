@@ -1,12 +1,9 @@
-"""The columns of runs.csv and the quantities that tables and figures show, each declared once."""
+"""The columns of runs.csv, each declared once."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -64,100 +61,4 @@ COLUMNS = (
     Column("prefix_mistakes", "count", "learner"),
     Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
-)
-
-
-def figures(value: float, n: int) -> str:
-    """Return a number rounded to n significant figures, without an exponent."""
-    rounded = float(f"{value:.{n - 1}e}")
-    if not rounded or not math.isfinite(rounded):
-        return f"{rounded:g}"
-    return f"{rounded:,.{max(0, n - 1 - math.floor(math.log10(abs(rounded))))}f}"
-
-
-_two_figures = partial(figures, n=2)
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """What a table or a figure shows of a run."""
-
-    name: str  # as in configs
-    noun: str  # its name in running text
-    axis: str  # its name at the axis of a figure
-    write: Callable[[float], str] = "{:,.1f}".format  # from a number to its text without the unit
-    write_published: Callable[[float], str] = "{:,.10g}".format  # the same for a published number
-    unit: str = ""  # follows a number
-    column: str = ""  # of the runs as `budgetrun.store.read` returns them; the name by default
-    csv_column: str = ""  # in tables as CSV and in files of published numbers; the name by default
-    factor: float = 1.0  # from the unit of `column` to the one that is shown
-    difference_unit: str = ""  # follows a difference of two numbers; the unit by default
-    percent_digits: int = 1  # digits after the point of a difference in percent
-    is_tiny: bool = False  # far below 1, so that CSV keeps significant digits instead of digits after the point
-
-    def __post_init__(self) -> None:
-        for name, default in (("column", self.name), ("csv_column", self.name), ("difference_unit", self.unit)):
-            object.__setattr__(self, name, getattr(self, name) or default)
-
-    @property
-    def is_percent(self) -> bool:
-        """Whether it is a ratio shown in percent."""
-        return self.unit == "%"
-
-    @property
-    def in_words(self) -> str:
-        """The noun with its unit, for captions."""
-        return f"{self.noun} in percent" if self.is_percent else self.noun
-
-    def difference(self, value: float) -> str:
-        """Return a difference with its sign and unit; what rounds to zero is positive."""
-        text = self.write(abs(value))
-        sign = "-" if value < 0 and text.strip("0.") else "+"
-        return sign + text + self.difference_unit
-
-
-def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
-    two: Callable[[float], str] = "{:.2f}".format
-    column = csv_column or f"{name}_percent"
-    return Quantity(name, noun, axis, two, two, "%", csv_column=column, factor=100.0, difference_unit=" points")
-
-
-ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
-SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the support set")
-TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
-SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
-OBJECTIVE = Quantity("objective", "objective at the end", "objective", partial(figures, n=7), percent_digits=4)
-# The gap to the best known lower bound of the problem; a solver's own is the column `gap`.
-GAP = Quantity(
-    "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
-    column="gap_to_best", is_tiny=True,
-)  # fmt: skip
-SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds", _two_figures, _two_figures)
-
-# What a table or figure of a config may show.
-QUANTITIES = {
-    quantity.name: quantity
-    for quantity in (
-        ONLINE_ERROR,
-        SUPPORT_SIZE,
-        Quantity("margin_updates", "number of margin updates", "margin updates"),
-        TEST_ERROR,
-        _error("last_test_error", "test error of the last hypothesis", "test error (%), last hypothesis"),
-        SECONDS,
-        OBJECTIVE,
-        GAP,
-        SECONDS_RATIO,
-    )
-}
-
-# The type of a quantity's name in configs: a `Literal` for pydantic, so that the names are listed above alone.
-if TYPE_CHECKING:
-    QuantityName = str
-else:
-    QuantityName = Literal[tuple(QUANTITIES)]
-
-# Choices among settings depend on the first, and are scored on the second; no config asks for them.
-PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")
-REST_ERROR = _error(
-    "rest_error", "online error after the first tenth", "online error (%) after the first tenth", "online_error_percent"
 )

@@ -5,10 +5,10 @@ import math
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
+from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.report import tables
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
 from budgetrun.report.published import shown, table_specs
-from budgetrun.store.columns import ONLINE_ERROR
 from budgetrun.store.read import NO_SETTING, Setting, load
 
 

@@ -6,8 +6,8 @@ import io
 import pytest
 from fake_results import COLUMNS, SWEPT, build, run, runs_csv, swept_rows
 
+from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 from budgetrun.report import summary, tables, write_report
-from budgetrun.store.columns import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 from budgetrun.store.read import load
 
 

@@ -7,10 +7,10 @@ import math
 import pytest
 from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
 
+from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.report import summary, tables, write_report
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Place, measure
 from budgetrun.report.published import shown, table_specs
-from budgetrun.store.columns import ONLINE_ERROR
 from budgetrun.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)

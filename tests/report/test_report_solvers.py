@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from fake_results import build, run
 
+from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
 from budgetrun.report import summary, write_figures, write_report
 from budgetrun.report.aggregate import with_ratios
 from budgetrun.store import optimum
-from budgetrun.store.columns import GAP, OBJECTIVE, SECONDS_RATIO, figures
 from budgetrun.store.curves import Curves
 from budgetrun.store.read import load
 

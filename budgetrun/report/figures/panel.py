@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 from numpy.typing import NDArray
 
+from budgetrun.config.quantities import QUANTITIES, Quantity
 from budgetrun.config.schema import FigureSpec
 from budgetrun.plotting import BAND_ALPHA, HOLLOW, Look
 from budgetrun.report import published
 from budgetrun.report.aggregate import Measured, Place, measure
 from budgetrun.report.published import Published
 from budgetrun.report.tables import quantity_of
-from budgetrun.store.columns import QUANTITIES, Quantity
 from budgetrun.store.curves import Curves
 from budgetrun.store.read import Results
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.config.quantities import SUPPORT_SIZE
 from budgetrun.plotting import NO_SPREAD
 from budgetrun.report.aggregate import NO_BUDGET, STREAM, Measured
 from budgetrun.report.figures.panel import Panel, Points, Series, rounded
-from budgetrun.store.columns import SUPPORT_SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
