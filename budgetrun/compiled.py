@@ -1,0 +1,217 @@
+"""Compiling methods: numba runs the methods of plain Python classes from their own source.
+
+The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes such
+objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and at
+the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import cgutils, imputils, types
+from numba.core.datamodel import default_manager, models
+from numba.core.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    overload_attribute,
+    overload_method,
+    register_jitable,
+    unbox,
+)
+from numba.core.pythonapi import reflect
+from numba.core.typing.templates import AttributeTemplate
+from numba.experimental import structref
+from numba.experimental.jitclass.base import imp_dtor
+
+# Divisions by zero give inf or nan, as numpy's do.
+OPTIONS = {"error_model": "numpy"}
+_WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
+_MEMBER = "of_"
+_PARENT = "parent"
+
+
+def function(source: FunctionType) -> Callable[..., Any]:
+    """Compile a function, and what it calls; the result is kept on disk."""
+    _set_cache()
+    _make_callable(source)
+    return numba.njit(cache=True, **OPTIONS)(source)
+
+
+def prepare(thing: Any) -> None:
+    """Give an object its type in compiled code, according to the present types of its attributes."""
+    fields = [(_MEMBER + name, _type_of(value)) for name, value in vars(thing).items() if name != "_numba_type_"]
+    known = [(name, kind) for name, kind in fields if kind is not None]
+    thing._numba_type_ = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
+
+
+def _type_of(value: Any) -> types.Type | None:
+    if isinstance(value, np.ndarray):
+        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+    if value is None or isinstance(value, bool | int | float | str | np.random.Generator):
+        return types.unliteral(numba.typeof(value))
+    if hasattr(value, "_numba_type_"):
+        return value._numba_type_
+    return None
+
+
+# -- structures -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _struct_class(cls: type) -> type[types.StructRef]:
+    """Return the class of the numba types of ``cls``'s instances; its name lets a pickle find it again."""
+    name = f"{cls.__module__}:{cls.__qualname__}".replace(".", "-")
+    struct = type(name, (types.StructRef,), {"__module__": __name__})
+    default_manager.register(struct, models.StructRefModel)
+    _add_attributes(struct)
+    unbox(struct)(_unbox)
+    reflect(struct)(_write_back)
+    for attribute in dir(cls):
+        if attribute.startswith("__"):
+            continue
+        found = inspect.getattr_static(cls, attribute)
+        if isinstance(found, FunctionType):
+            _add_method(struct, attribute, found)
+        elif isinstance(found, property):
+            assert isinstance(found.fget, FunctionType)
+            _make_callable(found.fget)
+            overload_attribute(struct, attribute, jit_options=OPTIONS)(_returning(found.fget))
+        elif isinstance(found, bool | int | float | str):
+            overload_attribute(struct, attribute)(_constant(found))
+    return struct
+
+
+def __getattr__(name: str) -> Any:
+    module, _, qualname = name.partition(":")
+    if not qualname:
+        raise AttributeError(name)
+    __import__(module.replace("-", "."))
+    return _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))
+
+
+def _add_attributes(struct: type[types.StructRef]) -> None:
+    """Let compiled code read and write the attributes of a structure; members are named differently, as numba asks."""
+
+    @infer_getattr
+    class Attributes(AttributeTemplate):
+        key = struct
+
+        def generic_resolve(self, kind: Any, name: str) -> types.Type | None:
+            return kind.field_dict.get(_MEMBER + name)
+
+    @lower_getattr_generic(struct)
+    def read(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+        member = getattr(structref._Utils(context, builder, kind).get_data_struct(value), _MEMBER + name)
+        return imputils.impl_ret_borrowed(context, builder, kind.field_dict[_MEMBER + name], member)
+
+    @lower_setattr_generic(struct)
+    def write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
+        (kind, given), (value, new) = signature.args, args
+        field = kind.field_dict[_MEMBER + name]
+        if not isinstance(field, _WRITTEN_BACK):
+            raise TypeError(f"compiled code cannot replace {name}, of type {field}")
+        members = structref._Utils(context, builder, kind).get_data_struct(value)
+        setattr(members, _MEMBER + name, context.cast(builder, new, given, field))
+
+
+def _returning(source: FunctionType) -> Callable[..., Any]:
+    return lambda self: source
+
+
+def _constant(value: Any) -> Callable[..., Any]:
+    return lambda self: lambda self: value
+
+
+def _add_method(struct: type, name: str, source: FunctionType) -> None:
+    def resolve(*arguments: Any) -> FunctionType:
+        return source
+
+    # numba compares the two signatures.
+    resolve.__signature__ = inspect.signature(source)  # type: ignore[attr-defined]
+    _make_callable(source)
+    overload_method(struct, name, jit_options=OPTIONS)(resolve)
+
+
+_CALLABLE: set[FunctionType] = set()
+
+
+def _make_callable(source: FunctionType) -> None:
+    """Let compiled code call the plain functions of this package that a function names."""
+    for name in source.__code__.co_names:
+        found = source.__globals__.get(name)
+        inner = isinstance(found, FunctionType) and found.__module__.startswith("budgetrun")
+        if inner and found not in _CALLABLE and not hasattr(found, "compiled_as"):
+            _CALLABLE.add(found)
+            register_jitable(**OPTIONS)(found)
+            _make_callable(found)
+
+
+def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:
+    """Read a Python object's attributes into a new structure."""
+    data_type = kind.get_data_type()
+    alloc = c.context.data_model_manager[data_type].get_value_type()
+    meminfo = c.context.nrt.meminfo_alloc_dtor_unchecked(
+        c.builder,
+        c.context.get_constant(types.uintp, c.context.get_abi_sizeof(alloc)),
+        imp_dtor(c.context, c.builder.module, kind),
+    )
+    data = c.builder.bitcast(c.context.nrt.meminfo_data(c.builder, meminfo), alloc.as_pointer())
+    c.builder.store(cgutils.get_null_value(alloc), data)
+    struct = c.context.make_helper(c.builder, kind)
+    struct.meminfo = meminfo
+    values = cgutils.create_struct_proxy(data_type)(c.context, c.builder, ref=data)
+    error = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    for name, field in kind.field_dict.items():
+        if name == _PARENT:
+            setattr(values, name, thing)
+            continue
+        attribute = c.pyapi.object_getattr_string(thing, name.removeprefix(_MEMBER))
+        native = c.pyapi.to_native_value(field, attribute)
+        with c.builder.if_then(native.is_error, likely=False):
+            c.builder.store(cgutils.true_bit, error)
+        setattr(values, name, native.value)
+        c.pyapi.decref(attribute)
+    return NativeValue(struct._getvalue(), is_error=c.builder.load(error))
+
+
+def _write_back(kind: Any, value: Any, c: Any) -> None:
+    """Write a structure's numbers back into the Python object that it was read from."""
+    utils = structref._Utils(c.context, c.builder, kind)
+    values = utils.get_data_struct(value)
+    thing = getattr(values, _PARENT)
+    for name, field in kind.field_dict.items():
+        if isinstance(field, _WRITTEN_BACK):
+            boxed = c.pyapi.from_native_value(field, getattr(values, name), c.env_manager)
+            c.pyapi.object_setattr_string(thing, name.removeprefix(_MEMBER), boxed)
+            c.pyapi.decref(boxed)
+        elif isinstance(field, types.StructRef):
+            c.pyapi.reflect_native_value(field, getattr(values, name), c.env_manager)
+
+
+# -- the cache on disk ------------------------------------------------------------------------------------------------
+
+
+@cache
+def _set_cache() -> None:
+    """Keep compiled code in a folder of its own for each state of the sources: numba only checks one file of many."""
+    import pooch
+
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled")
+    here = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted([__file__, *here.glob("engine/**/*.py"), *here.glob("kernels/*.py"), *here.glob("learners/*.py")], key=str):
+        digest.update(Path(source).read_bytes())
+    numba.config.CACHE_DIR = str(folder / digest.hexdigest()[:16])

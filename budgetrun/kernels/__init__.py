@@ -1,0 +1,150 @@
+"""Kernels, as functions of ||a - b||^2 or of <a, b>."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.rows import Rows, held, squares
+from budgetrun.params import Positive
+from budgetrun.registry import defined_in
+
+__all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
+
+Degree = Annotated[int, Field(ge=1)]
+Offset = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
+]
+
+
+class Kernel(ABC):
+    """A positive semidefinite kernel.
+
+    Attributes
+    ----------
+    name : str
+        The name in configs, e.g. ``gaussian``.
+    revision : int, >= 1
+        Raised whenever the kernel's values change; part of every run id (`budgetrun.runner.identity`).
+    of_distance : bool
+        Whether the kernel is a function of ||a - b||^2; otherwise it is one of <a, b>.
+    """
+
+    name: ClassVar[str]
+    revision: ClassVar[int] = 2
+    of_distance: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def numbers(self) -> tuple[float, ...]:
+        """The further arguments of `formula`."""
+
+    @abstractmethod
+    def formula(self, s: Any, *numbers: Any) -> Any:
+        """Return k(a, b) for s = ||a - b||^2 or <a, b>, a number or an array. It is also compiled."""
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """Return k(x, x) for examples with these ||x||^2, shape (n,), float64."""
+        s = np.zeros_like(norms) if self.of_distance else norms
+        values: np.ndarray = self.formula(s, *self.numbers)
+        return values
+
+    def between(self, A: Rows, B: Rows) -> np.ndarray:
+        """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
+        return held(A).between(self, B)
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{key}={value:g}" for key, value in self._given().items() if value is not None)
+        return f"{self.name}({given})" if given else self.name
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and type(self) is type(other) and self._given() == other._given()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def _given(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+
+class Gaussian(Kernel):
+    """k(a, b) = exp(-gamma ||a - b||^2); give gamma > 0, or sigma > 0 for gamma = 1 / (2 sigma^2)."""
+
+    name = "gaussian"
+    of_distance = True
+
+    def __init__(self, *, gamma: Positive | None = None, sigma: Positive | None = None) -> None:
+        if (gamma is None) == (sigma is None):
+            raise ValueError("the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))")
+        self.gamma = gamma
+        self.sigma = sigma
+        self._rate = gamma if sigma is None else 1.0 / (2.0 * sigma**2)
+
+    @property
+    def rate(self) -> float:
+        """The factor of ||a - b||^2: gamma, or 1 / (2 sigma^2)."""
+        return self._rate
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self._rate,)
+
+    def formula(self, s: Any, rate: float) -> Any:
+        return exp(-(rate * s))
+
+
+class Polynomial(Kernel):
+    """k(a, b) = (gamma <a, b> + coef0)^degree, with degree >= 1, gamma > 0, coef0 >= 0."""
+
+    name = "polynomial"
+
+    def __init__(self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: Offset = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.gamma, self.coef0, self.degree)
+
+    def formula(self, s: Any, gamma: float, coef0: float, degree: int) -> Any:
+        base = gamma * s + coef0
+        power = base
+        for _ in range(degree - 1):
+            power = power * base
+        return power
+
+
+class Linear(Kernel):
+    """k(a, b) = <a, b>."""
+
+    name = "linear"
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return ()
+
+    def formula(self, s: Any) -> Any:
+        return s
+
+
+def registry() -> dict[str, type[Kernel]]:
+    """Return the kernels by name."""
+    found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated
+    return {kernel.name: kernel for kernel in found}
+
+
+def make(name: str, **parameters: Any) -> Kernel:
+    """Return the kernel of that name with these parameters."""
+    return registry()[name](**parameters)

@@ -1,0 +1,39 @@
+"""The exponential, made of operations that IEEE 754 defines bit by bit.
+
+So it gives the same bits on every machine, in numpy and compiled, which numpy's own does not. It is within one unit in
+the last place of the true value.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+# x = n log 2 + r, |r| <= log(2) / 2; n log 2 is subtracted in two parts, the first of them exact.
+LOG2_E = 1.4426950408889634
+LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Adding and subtracting this number rounds to an integer, whose bits are then the lowest of the sum.
+ROUND = 6755399441055744.0
+# The Taylor coefficients 1 / k!.
+TAYLOR = tuple(1 / math.factorial(k) for k in range(14))
+# exp of anything below is 0.
+LEAST = -800.0
+
+
+def exp(x: Any) -> Any:
+    """Return e to the power of ``x`` <= 0, elementwise; compiled code calls `loops.exp_of` in its place."""
+    x = np.maximum(x, LEAST)
+    n = (x * LOG2_E + ROUND) - ROUND
+    r = (x - n * LOG_2[0]) - n * LOG_2[1]
+    p = TAYLOR[13] * r + TAYLOR[12]
+    for coefficient in TAYLOR[11::-1]:
+        p = p * r + coefficient
+    # A power of 2 below 2^-1022 is applied in two steps.
+    first = np.maximum(n, -1022.0)
+    return p * _power_of_two(first) * _power_of_two(n - first)
+
+
+def _power_of_two(n: Any) -> Any:
+    return (((n + ROUND).view(np.int64) + 1023) << 52).view(np.float64)

@@ -1,0 +1,280 @@
+"""The compiled loops that fill blocks of kernel values.
+
+Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loops over them become vector instructions.
+`rows` has the same computations in numpy; both give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from budgetrun import compiled
+from budgetrun.kernels import arithmetic
+from budgetrun.kernels.rows import scaled
+from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
+
+_HIGH, _LOW = LOG_2
+
+
+@intrinsic
+def _as_int(typing: Any, x: Any) -> Any:
+    return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+
+
+@intrinsic
+def _as_float(typing: Any, x: Any) -> Any:
+    return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@intrinsic
+def _count_ones(typing: Any, x: Any) -> Any:
+    return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
+
+
+@overload(arithmetic.exp, jit_options=compiled.OPTIONS, inline="always")
+def exp_of(x):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+    """Compile `arithmetic.exp`, for a number."""
+
+    def compute(x):  # type: ignore[no-untyped-def]
+        x = max(x, LEAST)
+        n = (x * LOG2_E + ROUND) - ROUND
+        r = (x - n * _HIGH) - n * _LOW
+        p = TAYLOR[13] * r + TAYLOR[12]
+        p = p * r + TAYLOR[11]
+        p = p * r + TAYLOR[10]
+        p = p * r + TAYLOR[9]
+        p = p * r + TAYLOR[8]
+        p = p * r + TAYLOR[7]
+        p = p * r + TAYLOR[6]
+        p = p * r + TAYLOR[5]
+        p = p * r + TAYLOR[4]
+        p = p * r + TAYLOR[3]
+        p = p * r + TAYLOR[2]
+        p = p * r + TAYLOR[1]
+        p = p * r + TAYLOR[0]
+        first = max(n, -1022.0)
+        high = _as_float((_as_int(first + ROUND) + 1023) << 52)
+        return p * high * _as_float((_as_int((n - first) + ROUND) + 1023) << 52)
+
+    return compute
+
+
+def pack(X: Any, words: Any) -> bool:
+    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether there was nothing else."""
+    n, d = X.shape
+    for i in range(n):
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for j in range(64 * w, min(64 * w + 64, d)):
+                if X[i, j] == 1:
+                    word |= np.uint64(1) << np.uint64(j - 64 * w)
+                elif X[i, j] != 0:
+                    return False
+            words[i, w] = word
+    return True
+
+
+def take_whole(X: Any, rows: Any) -> bool:
+    """Copy numbers, shape (n, d), to int16; return whether all are whole and fit."""
+    n, d = X.shape
+    for i in range(n):
+        for j in range(d):
+            v = X[i, j]
+            if not -32767 <= v <= 32767 or v != np.int16(v):
+                return False
+            rows[i, j] = np.int16(v)
+    return True
+
+
+def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:
+    """Fill a block from a table, indexed by the number of bits that differ, or that are 1 in both rows.
+
+    Parameters
+    ----------
+    stored : ndarray of uint64, shape (capacity, W)
+    words : ndarray of uint64, shape (W, tiles * rounds)
+    table : ndarray of float64
+    differing : bool
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    counts = np.empty(width, np.int64)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            counts[:] = 0
+            for w in range(len(words)):
+                p, q = stored[s, w], words[w]
+                if differing:
+                    for r in range(width):
+                        counts[r] += _count_ones(p ^ q[first + r])
+                else:
+                    for r in range(width):
+                        counts[r] += _count_ones(p & q[first + r])
+            values = out[tile, s]
+            for r in range(width):
+                values[r] = table[counts[r]]
+
+
+def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values of rows of bits, as `fill_integers` does for integers."""
+    tiles, used, width = out.shape
+    numbers = kernel.numbers
+    counts = np.empty(width, np.int64)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            counts[:] = 0
+            for w in range(len(words)):
+                p, q = stored[s, w], words[w]
+                for r in range(width):
+                    counts[r] += _count_ones(p & q[first + r])
+            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            for r in range(width):
+                values[r] = kernel.formula(
+                    scaled(kernel.of_distance, counts[r], square, right[0, first + r], factor, right[1, first + r]),
+                    *numbers,
+                )
+
+
+def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values of integer rows, each with a factor.
+
+    Parameters
+    ----------
+    stored : ndarray of int16, shape (capacity, d), d even
+    rows : ndarray of int16, shape (tiles * rounds, d)
+    paired : ndarray of int16, shape (tiles, d / 2, 64, 2)
+        The same rows in the order that `_products` wants, if ``rounds`` is 64; otherwise empty.
+    kernel : Kernel
+    left, right : ndarray of float64, shapes (2, capacity) and (2, tiles * rounds)
+        The squares of the scaled rows, and their factors.
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    numbers = kernel.numbers
+    products = np.empty((4, width), np.int32)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(0, used, 4):
+            n = min(4, used - s)
+            if n == 4 and len(paired):
+                _products(stored, s, paired[tile], stored.shape[1] // 2, products)
+            else:
+                for i in range(n):
+                    a = stored[s + i]
+                    for r in range(width):
+                        b, total = rows[first + r], np.int32(0)
+                        for j in range(len(a)):
+                            total += np.int32(a[j]) * np.int32(b[j])
+                        products[i, r] = total
+            for i in range(n):
+                square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
+                for r in range(width):
+                    values[r] = kernel.formula(
+                        scaled(kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]),
+                        *numbers,
+                    )
+
+
+def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
+    """Fill a block of values of rows of floats; each sum is over the features in their order.
+
+    Parameters
+    ----------
+    stored : ndarray of float64, shape (d, capacity)
+    columns : ndarray of float64, shape (d, tiles * rounds)
+    kernel : Kernel
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    numbers = kernel.numbers
+    if width == 1:
+        sums = np.zeros(used)
+        for tile in range(tiles):
+            sums[:] = 0
+            for j in range(len(columns)):
+                row, b = stored[j], columns[j, tile]
+                if kernel.of_distance:
+                    for s in range(used):
+                        sums[s] += (row[s] - b) * (row[s] - b)
+                else:
+                    for s in range(used):
+                        sums[s] += row[s] * b
+            for s in range(used):
+                out[tile, s, 0] = kernel.formula(sums[s], *numbers)
+        return
+    sums = np.zeros(width)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            sums[:] = 0
+            for j in range(len(columns)):
+                a, row = stored[j, s], columns[j]
+                if kernel.of_distance:
+                    for r in range(width):
+                        sums[r] += (a - row[first + r]) * (a - row[first + r])
+                else:
+                    for r in range(width):
+                        sums[r] += a * row[first + r]
+            values = out[tile, s]
+            for r in range(width):
+                values[r] = kernel.formula(sums[r], *numbers)
+
+
+
+
+@intrinsic
+def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out: Any) -> Any:
+    """out[i, r] = <stored[first + i], row r> for 4 slots and 64 rounds, two features at a time.
+
+    LLVM has one instruction for two products of 16 bits and their sum of 32, but does not find it in a plain loop.
+    """
+    i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+    wide, half = ir.VectorType(i32, 32), ir.VectorType(i32, 16)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def data(at: int, kind: Any) -> Any:
+            array = context.make_array(signature.args[at])(context, builder, args[at])
+            return builder.bitcast(array.data, kind.as_pointer())
+
+        def number(value: int) -> Any:
+            return ir.Constant(i64, value)
+
+        def load(pointer: Any, kind: Any) -> Any:
+            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+            loaded.align = 2
+            return loaded
+
+        rows, blocks, target = data(0, i16), data(2, i16), data(4, i32)
+        n = args[3]
+        starts = [builder.mul(builder.add(args[1], number(i)), builder.mul(n, number(2))) for i in range(4)]
+        starts = [builder.bitcast(builder.gep(rows, [start]), i32.as_pointer()) for start in starts]
+        sums = [[cgutils.alloca_once_value(builder, ir.Constant(half, [0] * 16)) for _ in range(4)] for _ in range(4)]
+        nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(half, [0] * 16)
+        even, odd = (ir.Constant(half, list(range(start, 32, 2))) for start in (0, 1))
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.mul(loop.index, number(128))
+            chunks = [load(builder.gep(blocks, [builder.add(at, number(32 * j))]), ir.VectorType(i16, 32)) for j in range(4)]
+            right = [builder.sext(chunk, wide) for chunk in chunks]
+            for i, start in enumerate(starts):
+                pair = load(builder.gep(start, [loop.index]), i32)
+                vector = builder.insert_element(ir.Constant(half, ir.Undefined), pair, ir.Constant(i32, 0))
+                vector = builder.shuffle_vector(vector, ir.Constant(half, ir.Undefined), zeros)
+                left = builder.sext(builder.bitcast(vector, ir.VectorType(i16, 32)), wide)
+                for j in range(4):
+                    both = builder.mul(right[j], left)
+                    parts = [builder.shuffle_vector(both, nothing, side) for side in (even, odd)]
+                    builder.store(builder.add(builder.load(sums[i][j]), builder.add(*parts)), sums[i][j])
+        for i in range(4):
+            for j in range(4):
+                place = builder.bitcast(builder.gep(target, [number(64 * i + 16 * j)]), half.as_pointer())
+                builder.store(builder.load(sums[i][j]), place).align = 4
+        return context.get_dummy_value()
+
+    return types.void(stored, types.intp, paired, types.intp, out), generate

@@ -1,0 +1,466 @@
+"""Examples as kernels read them: bits, small integers, floats or sparse rows, and blocks of kernel values with them.
+
+Inner products of bits and integers are exact. Sums over floats are in the order of the features. So a kernel value
+depends on its two examples only, bit by bit: not on the size of a block, the machine or the library for linear algebra.
+Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very many
+features come from products of scipy.)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun import compiling
+
+if TYPE_CHECKING:
+    from budgetrun.kernels import Kernel
+
+# Rounds per tile: as many as registers and the first cache hold well.
+TILE = 64
+# With more features, sparse rows stay sparse.
+_DENSE_FEATURES = 8192
+# The largest error of a kernel value that is accepted from products of sparse rows.
+_COARSEST = 1e-10
+
+
+class IntegerRows:
+    """Rows of small integers, each times a factor: ``x_i = factors[i] * integers[i]``.
+
+    Parameters
+    ----------
+    integers : ndarray or csr_array, shape (n, d), of whole numbers
+    factors : ndarray of float64, shape (n,)
+    """
+
+    def __init__(self, integers: np.ndarray | sp.csr_array, factors: np.ndarray) -> None:
+        self.integers, self.factors = integers, factors
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of features."""
+        n, d = self.integers.shape
+        return int(n), int(d)
+
+    def __getitem__(self, rows: Any) -> IntegerRows:
+        return IntegerRows(self.integers[rows], self.factors[rows])
+
+
+Rows: TypeAlias = np.ndarray | sp.csr_array | IntegerRows
+
+
+class Encoded(NamedTuple):
+    """Examples in the representation of a kind.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array, shape (n, ...)
+    squares : ndarray of float64, shape (n,)
+        ||x||^2.
+    factors : ndarray of float64, shape (n,)
+    """
+
+    rows: Any
+    squares: np.ndarray
+    factors: np.ndarray
+
+
+class Kind(ABC):
+    """Storage for examples of one kind, by slot.
+
+    Parameters
+    ----------
+    n_features : int, >= 0
+
+    Attributes
+    ----------
+    name : str
+    scaled : ndarray of float64, shape (2, capacity)
+        The squares of the stored examples, and their factors.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.scaled = np.ones((2, 0))
+
+    @abstractmethod
+    def encode(self, X: Rows) -> Encoded | None:
+        """Return examples, shape (n, d), in this representation; None if it cannot hold them exactly."""
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        """Store examples in slots."""
+        self.scaled[0, slots], self.scaled[1, slots] = examples.squares, examples.factors
+
+    def resize(self, capacity: int) -> None:
+        """Make room for examples in slots below ``capacity``."""
+        self.scaled = _resized(self.scaled, capacity)
+
+    @abstractmethod
+    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+        """Compute the kernel values of examples with all slots.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        examples : Encoded, of tiles * rounds examples
+        out : ndarray, shape (tiles, slots, rounds)
+        """
+
+    @abstractmethod
+    def examples(self, slots: np.ndarray) -> np.ndarray | sp.csr_array:
+        """Return the examples in slots as floats, shape (len(slots), n_features)."""
+
+    def between(self, kernel: Kernel, B: Rows) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+        values = np.empty((self.scaled.shape[1], B.shape[0]))
+        for start in range(0, B.shape[0], TILE):
+            chunk = B[start : start + TILE]
+            examples = self.encode(chunk)
+            if examples is None:
+                return self.widened(chunk).between(kernel, B)
+            out = np.empty((1, len(values), chunk.shape[0]))
+            self.fill(kernel, examples, out)
+            values[:, start : start + TILE] = out[0]
+        return values
+
+    def widened(self, X: Rows) -> Kind:
+        """Return the stored examples as a kind that can hold others as well."""
+        capacity = self.scaled.shape[1]
+        slots = np.arange(capacity)
+        kind = kind_of(X, wider_than=type(self))
+        stored = kind.encode(self.examples(slots))
+        assert stored is not None
+        kind.resize(capacity)
+        kind.put(slots, stored)
+        return kind
+
+
+class Bits(Kind):
+    """Rows of zeros and ones, packed into words of 64 bits, each row times a factor."""
+
+    name = "bits"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self._words = np.zeros((0, -(-n_features // 64)), dtype=np.uint64)
+        # The one factor and the one square that all rows have; None before the first row, nan for several.
+        self._factor: float | None = None
+        self._square: float | None = None
+        self._table: tuple[Any, np.ndarray] | None = None
+
+    def encode(self, X: Rows) -> Encoded | None:
+        integers, factors = _unscaled(X)
+        words = np.zeros((X.shape[0], self._words.shape[1]), dtype=np.uint64)
+        if not _pack(integers, words):
+            return None
+        ones = np.bitwise_count(words).sum(axis=1, dtype=np.float64)
+        return Encoded(words, ones * (factors * factors), factors)
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self._words[slots] = examples.rows
+        self._factor = _common(self._factor, examples.factors)
+        self._square = _common(self._square, examples.squares)
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._words = _resized(self._words.T, capacity).T.copy()
+
+    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+        words = np.ascontiguousarray(examples.rows.T)
+        factor = _common(self._factor, examples.factors)
+        square = _common(self._square, examples.squares)
+        assert factor is not None and square is not None
+        if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
+            table = self._by_count(kernel, factor, square)
+            if compiling.on():
+                compiling.loop("fill_by_table")(self._words, words, table, kernel.of_distance, out)
+            else:
+                out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
+        elif compiling.on():
+            right = np.stack([examples.squares, examples.factors])
+            compiling.loop("fill_bits")(self._words, words, compiling.prepared(kernel), self.scaled, right, out)
+        else:
+            products = self._counts(words, False, out.shape[1]).astype(np.float64)
+            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def _by_count(self, kernel: Kernel, factor: float, square: float) -> np.ndarray:
+        """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
+        key = (kernel, factor, square)
+        if self._table is None or self._table[0] != key:
+            counts = np.arange(64 * self._words.shape[1] + 1, dtype=np.float64)
+            if kernel.of_distance:
+                # Rows of one factor and one square have the same number of ones.
+                n_ones = 0.0 if factor == 1 else round(square / factor**2)
+                s = counts if factor == 1 else scaled(True, n_ones - counts / 2, square, square, factor, factor)
+            else:
+                s = scaled(False, counts, square, square, factor, factor)
+            self._table = key, kernel.formula(s, *kernel.numbers)
+        return self._table[1]
+
+    def _counts(self, words: np.ndarray, differing: bool, used: int) -> np.ndarray:
+        operation = np.bitwise_xor if differing else np.bitwise_and
+        counts = np.zeros((used, words.shape[1]), dtype=np.intp)
+        for stored, given in zip(self._words[:used].T, words, strict=True):
+            counts += np.bitwise_count(operation.outer(stored, given))
+        return counts
+
+    def examples(self, slots: np.ndarray) -> np.ndarray:
+        bits = np.unpackbits(self._words[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
+        return bits * self.scaled[1, slots, None]
+
+
+class Integers(Kind):
+    """Rows of integers of 16 bits, each row times a factor."""
+
+    name = "integers"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self._integers = np.zeros((0, n_features + n_features % 2), dtype=np.int16)
+
+    def encode(self, X: Rows) -> Encoded | None:
+        given, factors = _unscaled(X)
+        integers = np.zeros((X.shape[0], self._integers.shape[1]), dtype=np.int16)
+        if not _take_whole(given, integers):
+            return None
+        squares = np.einsum("ij,ij->i", integers, integers, dtype=np.int64).astype(np.float64)
+        if squares.max(initial=0.0) >= 2.0**31:
+            return None
+        return Encoded(integers, squares * (factors * factors), factors)
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self._integers[slots] = examples.rows
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._integers = _resized(self._integers.T, capacity).T.copy()
+
+    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+        rows = examples.rows
+        tiles, used, width = out.shape
+        if compiling.on():
+            paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
+            if width == TILE:
+                by_pair = rows.reshape(tiles, TILE, rows.shape[1] // 2, 2)
+                paired = np.ascontiguousarray(by_pair.transpose(0, 2, 1, 3))
+            right = np.stack([examples.squares, examples.factors])
+            fill = compiling.loop("fill_integers")
+            fill(self._integers, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+        else:
+            # All partial sums are whole numbers below 2^53, so that their order does not matter.
+            products = self._integers[:used].astype(np.float64) @ rows.T.astype(np.float64)
+            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def examples(self, slots: np.ndarray) -> np.ndarray:
+        integers = self._integers[slots][:, : self.n_features]
+        return integers * self.scaled[1, slots, None]
+
+
+class Floats(Kind):
+    """Rows of float64, stored by feature."""
+
+    name = "floats"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self._columns = np.zeros((n_features, 0))
+
+    def encode(self, X: Rows) -> Encoded | None:
+        if isinstance(X, sp.csr_array) and X.shape[1] > _DENSE_FEATURES:
+            return None
+        rows = np.ascontiguousarray(_floats(X), dtype=np.float64)
+        return Encoded(rows, squares(rows), np.ones(len(rows)))
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self._columns[:, slots] = examples.rows.T
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._columns = _resized(self._columns, capacity)
+
+    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+        columns = np.ascontiguousarray(examples.rows.T)
+        if compiling.on():
+            compiling.loop("fill_floats")(self._columns, columns, compiling.prepared(kernel), out)
+            return
+        used = out.shape[1]
+        sums = np.zeros((used, columns.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for stored, given in zip(self._columns, columns, strict=True):
+                if kernel.of_distance:
+                    sums += np.square(np.subtract.outer(stored[:used], given))
+                else:
+                    sums += np.multiply.outer(stored[:used], given)
+            out[...] = _tiles(kernel.formula(sums, *kernel.numbers), out)
+
+    def examples(self, slots: np.ndarray) -> np.ndarray:
+        return self._columns[:, slots].T.copy()
+
+
+class Sparse(Kind):
+    """Sparse rows of float64 with very many features; their products are scipy's."""
+
+    name = "sparse"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self._rows = sp.csr_array((0, n_features))
+
+    def encode(self, X: Rows) -> Encoded | None:
+        rows = sp.csr_array(_floats(X), dtype=np.float64)
+        return Encoded(rows, squares(rows), np.ones(rows.shape[0]))
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        source = np.arange(self._rows.shape[0])
+        source[slots] = len(source) + np.arange(len(slots))
+        self._rows = sp.vstack([self._rows, examples.rows], format="csr")[source]
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
+        self._rows = sp.vstack([self._rows, more], format="csr")
+
+    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+        used = out.shape[1]
+        products = (self._rows[:used] @ examples.rows.T.tocsr()).toarray()
+        largest = max(self.scaled[0, :used].max(initial=0.0), examples.squares.max(initial=0.0))
+        if kernel.of_distance:
+            apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
+            if not same - apart <= _COARSEST:
+                raise FloatingPointError(
+                    f"the values of these sparse examples (largest ||x||^2 {largest:.3g}) are too large for the "
+                    f"{kernel} kernel: scale the examples, or give them as a dense table"
+                )
+        out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def examples(self, slots: np.ndarray) -> sp.csr_array:
+        return self._rows[slots]
+
+
+# From the tightest to the widest.
+KINDS: tuple[type[Kind], ...] = (Bits, Integers, Floats, Sparse)
+
+
+def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> Kind:
+    """Return empty storage of the tightest kind that holds these examples."""
+    for cls in KINDS if wider_than is None else KINDS[KINDS.index(wider_than) + 1 :]:
+        kind = cls(X.shape[1])
+        if kind.encode(X) is not None:
+            return kind
+    raise AssertionError("the widest kind holds any examples")
+
+
+def held(X: Rows) -> Kind:
+    """Return the tightest kind with these examples in its slots."""
+    kind = kind_of(X)
+    examples = kind.encode(X)
+    assert examples is not None
+    kind.resize(X.shape[0])
+    kind.put(np.arange(X.shape[0]), examples)
+    return kind
+
+
+def squares(X: Rows) -> np.ndarray:
+    """Return ||x||^2 for each row of ``X``, shape (n,), float64; summed in the order of the features."""
+    if isinstance(X, IntegerRows):
+        X = _floats(X)
+    with np.errstate(over="ignore"):
+        if isinstance(X, np.ndarray):
+            total = np.zeros(len(X))
+            for column in X.T:
+                total += np.square(column, dtype=np.float64)
+            return total
+        square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
+        return np.asarray(square @ np.ones(X.shape[1]))
+
+
+def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: Any, right_factor: Any) -> Any:
+    """Return ||a - b||^2 or <a, b> of two scaled rows, from the product of the unscaled ones. It is also compiled.
+
+    Parameters
+    ----------
+    of_distance : bool
+    product : float or ndarray
+        The inner product of the unscaled rows.
+    left, right : float or ndarray
+        The squares of the scaled rows.
+    left_factor, right_factor : float or ndarray
+    """
+    product = product * (left_factor * right_factor)
+    if of_distance:
+        return np.maximum((left + right) - 2.0 * product, 0.0)
+    return product
+
+
+def _values(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
+    used = len(products)
+    (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
+    values: np.ndarray = kernel.formula(
+        scaled(kernel.of_distance, products, squares, given[0], factors, given[1]), *kernel.numbers
+    )
+    return values
+
+
+def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Cut values, shape (slots, tiles * rounds), into the tiles of ``out``."""
+    tiles, used, width = out.shape
+    return values.reshape(used, tiles, width).transpose(1, 0, 2)
+
+
+def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return dense numbers, and the factors of the rows."""
+    if isinstance(X, IntegerRows):
+        integers = X.integers
+        return (integers if isinstance(integers, np.ndarray) else integers.toarray()), X.factors
+    return (X if isinstance(X, np.ndarray) else X.toarray()), np.ones(X.shape[0])
+
+
+def _floats(X: Rows) -> np.ndarray | sp.csr_array:
+    if not isinstance(X, IntegerRows):
+        return X if isinstance(X, np.ndarray) or X.shape[1] > _DENSE_FEATURES else X.toarray()
+    if isinstance(X.integers, np.ndarray):
+        return X.integers * X.factors[:, None]
+    return sp.diags_array(X.factors) @ X.integers
+
+
+def _pack(X: np.ndarray, words: np.ndarray) -> bool:
+    if compiling.on():
+        return bool(compiling.loop("pack")(X, words))
+    if not ((X == 0) | (X == 1)).all():
+        return False
+    packed = np.packbits(X.astype(bool), axis=1, bitorder="little")
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    return True
+
+
+def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
+    if compiling.on():
+        return bool(compiling.loop("take_whole")(X, integers))
+    if not ((np.abs(X) <= 32767) & (X == np.rint(X))).all():
+        return False
+    integers[:, : X.shape[1]] = X
+    return True
+
+
+def _common(known: float | None, more: np.ndarray) -> float | None:
+    """Return the one value of all numbers so far, nan if there are several."""
+    if not len(more):
+        return known
+    value = float(more[0])
+    return value if known in (None, value) and (more == value).all() else float("nan")
+
+
+def _resized(array: np.ndarray, capacity: int) -> np.ndarray:
+    """Return an array with ``capacity`` columns, which begins with the old ones; new ones are 0."""
+    new = np.zeros((array.shape[0], capacity), dtype=array.dtype)
+    new[:, : array.shape[1]] = array
+    return new
