@@ -84,7 +84,7 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             continue
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
-            _add_method(struct, attribute, found)
+            _add_method(struct, attribute, _stand_in(found) if hasattr(found, "interpreted") else found)
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
@@ -143,6 +143,16 @@ def _add_method(struct: type, name: str, source: FunctionType) -> None:
     resolve.__signature__ = inspect.signature(source)  # type: ignore[attr-defined]
     _make_callable(source)
     overload_method(struct, name, jit_options=OPTIONS)(resolve)
+
+
+def _stand_in(method: FunctionType) -> FunctionType:
+    """Return a function of the same parameters that raises; for numba's sake, it also has a result."""
+    names = ", ".join(inspect.signature(method).parameters)
+    error = "NotImplementedError('compiled code has called a method that is not compiled')"
+    scope: dict[str, Any] = {"np": np, "__name__": __name__}
+    exec(f"def stand_in({names}):\n    if len('raise') > 0:\n        raise {error}\n    return np.empty(0)", scope)
+    made: FunctionType = scope["stand_in"]
+    return made
 
 
 _CALLABLE: set[FunctionType] = set()

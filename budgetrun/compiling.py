@@ -1,4 +1,4 @@
-"""Whether and where code is compiled. numba is imported only when something is."""
+"""Whether code is compiled, and what is. numba is imported only when something is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 # Setting it to 0 runs everything in numpy, with the same results.
 ENVIRONMENT = "BUDGETRUN_COMPILED"
 
@@ -34,3 +35,32 @@ def prepared(thing: Any) -> Any:
 
         compiled.prepare(thing)
     return thing
+
+
+@cache
+def _play() -> Callable[..., Any]:
+    from budgetrun import compiled
+    from budgetrun.engine.play import play
+    from budgetrun.kernels import loops  # noqa: F401 (it tells numba of what the functions call)
+
+    return compiled.function(play)
+
+
+def play(f: Any, learner: Any, y: Any, t: int, options: Any) -> int:
+    """Call the compiled `engine.play.play`."""
+    t = _play()(prepared(f), prepared(learner), y, t, options)
+    return t
+
+
+def interpreted(method: F) -> F:
+    """Mark a method that is not compiled: compiled code that calls it raises."""
+    method.interpreted = True  # type: ignore[attr-defined]
+    return method
+
+
+class Compilable:
+    """An object that compiled code can take."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the type in compiled code out of pickles."""
+        return {name: value for name, value in self.__dict__.items() if name != "_numba_type_"}

@@ -11,16 +11,17 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Kernel, Rows
+from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.rules import BinaryRule, MulticlassRule
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
+# The most tiles of a block.
+_MOST_TILES = 4
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
-REVISION = 1
+REVISION = 2
 
 
 @dataclass
@@ -66,8 +69,14 @@ class Member:
     learner: Any
     task: int
     hypothesis: Any
-    count: Count = field(default_factory=Count)
+    seconds: float = 0.0
     error: Exception | None = None
+
+    @property
+    def count(self) -> Count:
+        """The counts of the run so far."""
+        f = self.hypothesis
+        return Count(f.mistakes, f.updates, f.largest_size, self.seconds)
 
 
 @dataclass(eq=False)
@@ -151,40 +160,40 @@ class Group:
         ndarray, shape (n_learners, b) or (n_learners, n_classes, b), of the group's dtype
             f_t(x_t), the scores at prediction time.
         """
-        began = time.perf_counter()
-        first = self.rounds
-        self.pool.admit(X)
-        Y = np.asarray(Y, dtype=self.pool.dtype if not self._shape else np.intp)
-        alone, trunks = list(self._alone), list(self._trunks)
-        sums = self._sums([m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks])
-        out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
-        share = (time.perf_counter() - began) / len(self.members)
-        for member, rows in zip(alone, sums, strict=False):
-            with self._failing([member]):
-                self._begin(member, rows, first)
-                self._play(member, Y[member.task], 0, first)
-                out[member.index] = member.hypothesis.scores
-        for trunk, rows in zip(trunks, sums[len(alone) :], strict=True):
-            with self._failing(trunk.waiting):
-                self._begin(trunk, rows, first)
-                self._play_trunk(trunk, Y[trunk.task], out, first)
-        for member in self.members:
-            member.count.seconds += share
-        self._release()
+        Y = np.asarray(Y, dtype=np.intp)
+        out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan)
+        start = 0
+        while start < X.shape[0]:
+            # Tiles begin at multiples of 64 rounds.
+            apart, left = self.rounds % TILE, X.shape[0] - start
+            b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
+            self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
+            start += b
         return out
 
     # -- a block --------------------------------------------------------------------------------------------------
 
-    def _begin(self, player: Member | Trunk, sums: np.ndarray, first: int) -> None:
+    def _feed(self, X: Rows, Y: np.ndarray, out: np.ndarray) -> None:
         began = time.perf_counter()
-        f = player.hypothesis
-        f.begin_block(sums)
-        if not np.isfinite(f.scores).all():
-            raise FloatingPointError(
-                f"the scores after round {first} are not finite: the learner's weights are out of bounds"
-            )
+        self.pool.admit(X)
+        share = (time.perf_counter() - began) / len(self.members)
+        for member in list(self._alone):
+            with self._failing([member]):
+                self._begin(member)
+                self._play(member, Y[member.task], 0, out)
+        for trunk in list(self._trunks):
+            with self._failing(trunk.waiting):
+                self._begin(trunk)
+                self._play_trunk(trunk, Y[trunk.task], out)
+        for member in self.members:
+            member.seconds += share
+        self._release()
+
+    def _begin(self, player: Member | Trunk) -> None:
+        began = time.perf_counter()
+        player.hypothesis.begin_block()
         if isinstance(player, Member):
-            player.count.seconds += time.perf_counter() - began
+            player.seconds += time.perf_counter() - began
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
@@ -205,86 +214,68 @@ class Group:
             if member in trunk.waiting:
                 trunk.waiting.remove(member)
 
-    def _sums(self, hypotheses: list[Any]) -> list[np.ndarray]:
-        """Return the values of each hypothesis's `terms` on the block, shape (number of terms, b)."""
-        pool = self.pool
-        terms = [h.terms() for h in hypotheses]
-        flat = [term for of_one in terms for term in of_one]
-        if not flat:
-            return [np.empty((0, pool.block.shape[1]), dtype=pool.dtype) for _ in hypotheses]
-        sizes = [len(slots) for slots, _ in flat]
-        if sum(sizes) > _DENSE * len(flat) * pool.used:
-            weights = np.zeros((len(flat), pool.used), dtype=pool.dtype)
-            for row, (slots, coef) in zip(weights, flat, strict=True):
-                row[slots] = coef
-            sums = weights @ pool.block
-        else:
-            held = np.concatenate([slots for slots, _ in flat])
-            coef = np.concatenate([coef for _, coef in flat]).astype(pool.dtype, copy=False)
-            ends = np.concatenate([[0], np.cumsum(sizes)])
-            sums = sp.csr_array((coef, held, ends), shape=(len(flat), pool.used)) @ pool.block
-        return np.split(sums, np.cumsum([len(of_one) for of_one in terms])[:-1])
-
-    def _play(self, member: Member, y: np.ndarray, t: int, first: int) -> None:
-        """Update the member on every round of the block, from ``t`` on, on which it acts."""
+    def _play(self, member: Member, y: np.ndarray, t: int, out: np.ndarray) -> None:
+        """Play the block from round ``t`` on."""
         began = time.perf_counter()
-        f, learner, count, watch, tie = member.hypothesis, member.learner, member.count, self.watch, self.tie
-        update, next_act = learner.update, f.next_act
-        while (act := next_act(y, t, learner, tie)) is not None:
-            t, mistaken, told = act
-            f.at(t, mistaken)
-            count.updates += 1
-            count.mistakes += mistaken
-            update(f, *told)
-            if f.size > count.max_support:
-                count.max_support = f.size
-            if watch is not None:
-                watch(member.index, first + t)
-            t += 1
+        f, learner, watch = member.hypothesis, member.learner, self.watch
+        options = Options(self.tie == "positive", -1, watch is not None)
+        first, updates = self.rounds - len(y), f.updates
+        while t < len(y):
+            t = f.play(learner, y, t, options)
+            if watch is not None and f.updates > updates:
+                updates = f.updates
+                watch(member.index, first + t - 1)
         f.end_block()
-        count.seconds += time.perf_counter() - began
+        self._record(member, f, out)
+        member.seconds += time.perf_counter() - began
 
-    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray, first: int) -> None:
+    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray) -> None:
         """Play the shared hypothesis; a member whose budget is full continues on a copy of its own."""
         began = time.perf_counter()
-        f, t, apart = trunk.hypothesis, 0, 0.0
-        while trunk.waiting and (act := f.next_act(y, t, trunk.waiting[0].learner, self.tie)) is not None:
-            t, mistaken, told = act
-            if trunk.waiting[-1].learner.budget == f.size:
-                branched = time.perf_counter()
-                matrix = cache(partial(self.pool.matrix, f.slots))
-                while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
-                    member = trunk.waiting.pop()
-                    self._alone.append(member)
-                    with self._failing([member]):
-                        member.hypothesis = member.learner.start(self.pool)
-                        member.hypothesis.continue_from(f, matrix)
-                        self._play(member, y, t, first)
-                        out[member.index] = member.hypothesis.scores
-                apart += time.perf_counter() - branched
-            if trunk.waiting:
-                f.at(t, mistaken)
-                trunk.waiting[0].learner.update(f, *told)
+        f, t, apart, first, updates = trunk.hypothesis, 0, 0.0, self.rounds - len(y), trunk.hypothesis.updates
+        while trunk.waiting and t < len(y):
+            full = trunk.waiting[-1].learner.budget
+            options = Options(self.tie == "positive", -1 if full is None else full, self.watch is not None)
+            t = f.play(trunk.waiting[0].learner, y, t, options)
+            if self.watch is not None and f.updates > updates:
+                updates = f.updates
                 for member in trunk.waiting:
-                    count = member.count
-                    count.mistakes, count.updates = f.mistakes, count.updates + 1
-                    count.max_support = f.size
-                    if self.watch is not None:
-                        self.watch(member.index, first + t)
-            t += 1
-        if trunk.waiting:
-            share = (time.perf_counter() - began - apart) / len(trunk.waiting)
-            for member in trunk.waiting:
-                member.count.seconds += share
-                out[member.index] = f.scores
+                    self.watch(member.index, first + t - 1)
+            elif t < len(y):
+                branched = time.perf_counter()
+                self._branch(trunk, y, t, out)
+                apart += time.perf_counter() - branched
+        share = (time.perf_counter() - began - apart) / max(1, len(trunk.waiting))
+        for member in trunk.waiting:
+            member.seconds += share
+            self._record(member, f, out)
+
+    def _branch(self, trunk: Trunk, y: np.ndarray, t: int, out: np.ndarray) -> None:
+        """Let the members whose budget is full before they act on round ``t`` continue on their own."""
+        f = trunk.hypothesis
+        matrix = cache(partial(self.pool.matrix, f.slots))
+        while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
+            member = trunk.waiting.pop()
+            self._alone.append(member)
+            with self._failing([member]):
+                member.hypothesis = member.learner.start(self.pool)
+                member.hypothesis.continue_from(f, matrix)
+                self._play(member, y, t, out)
+
+    def _record(self, member: Member, f: Any, out: np.ndarray) -> None:
+        if not np.isfinite(f.predictions).all():
+            raise FloatingPointError(
+                f"the scores up to round {self.rounds} are not finite: the learner's weights are out of bounds"
+            )
+        out[member.index] = f.predictions
 
     def _release(self) -> None:
         held = np.zeros(self.pool.used, dtype=bool)
         for member in self._alone:
-            held[member.hypothesis.slots] = True
+            held[member.hypothesis.held] = True
         self._trunks = [trunk for trunk in self._trunks if trunk.waiting]
         for trunk in self._trunks:
-            held[trunk.hypothesis.slots] = True
+            held[trunk.hypothesis.held] = True
         self.pool.release(held)
 
     # -- sharing ---------------------------------------------------------------------------------------------------
@@ -305,10 +296,6 @@ class Group:
                 member.hypothesis = trunk.hypothesis
             trunks.append(trunk)
         return sorted(alone, key=lambda m: (m.task, m.index)), trunks
-
-
-# Above this fraction of non-zero weights a dense product is faster than a sparse one; both give the same scores.
-_DENSE = 0.08
 
 
 def run(

@@ -277,7 +277,7 @@ def refuse_impossible(pool: Pool) -> None:
     FloatingPointError
     """
     null = pool.squares[pool.block_slots] <= 0
-    if null.any() and (np.abs(pool.block[pool.block_slots[null]]) > pool.resolution).any():
+    if null.any() and (np.abs(pool.block[pool.block_slots[null]]) > 0).any():
         raise _not_positive_definite(str(pool.kernel))
 
 

@@ -14,6 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from budgetrun import compiled
+from budgetrun.kernels import sums
 from budgetrun.kernels import arithmetic
 from budgetrun.kernels.rows import scaled
 from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
@@ -89,6 +90,22 @@ def take_whole(X: Any, rows: Any) -> bool:
                 return False
             rows[i, j] = np.int16(v)
     return True
+
+
+@overload(sums.add_up, jit_options=compiled.OPTIONS)
+def _resolve_add_up(weights, slots, tile):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+    return add_up
+
+
+def add_up(weights, slots, tile):  # type: ignore[no-untyped-def]
+    """Compile `sums.add_up`."""
+    width = tile.shape[1]
+    out = np.zeros(width)
+    for i in range(len(slots)):
+        weight, values = weights[i], tile[slots[i]]
+        for r in range(width):
+            out[r] += weight * values[r]
+    return out
 
 
 def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:

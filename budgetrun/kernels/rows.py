@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
 # With more features, sparse rows stay sparse.
-_DENSE_FEATURES = 8192
+DENSE_FEATURES = 8192
 # The largest error of a kernel value that is accepted from products of sparse rows.
 _COARSEST = 1e-10
 
@@ -112,32 +112,43 @@ class Kind(ABC):
         """
 
     @abstractmethod
+    def rows(self, slots: np.ndarray) -> Any:
+        """Return the rows of examples in slots, as in `Encoded`."""
+
+    @abstractmethod
     def examples(self, slots: np.ndarray) -> np.ndarray | sp.csr_array:
         """Return the examples in slots as floats, shape (len(slots), n_features)."""
 
-    def between(self, kernel: Kernel, B: Rows) -> np.ndarray:
-        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
-        values = np.empty((self.scaled.shape[1], B.shape[0]))
-        for start in range(0, B.shape[0], TILE):
-            chunk = B[start : start + TILE]
-            examples = self.encode(chunk)
-            if examples is None:
-                return self.widened(chunk).between(kernel, B)
-            out = np.empty((1, len(values), chunk.shape[0]))
-            self.fill(kernel, examples, out)
-            values[:, start : start + TILE] = out[0]
-        return values
+    def encoded(self, slots: np.ndarray) -> Encoded:
+        """Return examples in slots in this representation."""
+        return Encoded(self.rows(slots), *self.scaled[:, slots])
+
+    def taken(self, slots: np.ndarray) -> Kind:
+        """Return storage of the same kind with these examples alone, in this order."""
+        return _filled(type(self)(self.n_features), self.encoded(slots))
 
     def widened(self, X: Rows) -> Kind:
         """Return the stored examples as a kind that can hold others as well."""
-        capacity = self.scaled.shape[1]
-        slots = np.arange(capacity)
+        stored = self.examples(np.arange(self.scaled.shape[1]))
         kind = kind_of(X, wider_than=type(self))
-        stored = kind.encode(self.examples(slots))
-        assert stored is not None
-        kind.resize(capacity)
-        kind.put(slots, stored)
-        return kind
+        examples = kind.encode(stored)
+        return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
+
+    def values(self, kernel: Kernel, examples: Encoded) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+        n, b = self.scaled.shape[1], len(examples.squares)
+        values = np.empty((n, b))
+        for start in range(0, b, TILE):
+            chunk = Encoded(*(part[start : start + TILE] for part in examples))
+            out = np.empty((1, n, len(chunk.squares)))
+            self.fill(kernel, chunk, out)
+            values[:, start : start + TILE] = out[0]
+        return values
+
+    def between(self, kernel: Kernel, B: Rows) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+        examples = self.encode(B)
+        return self.widened(B).between(kernel, B) if examples is None else self.values(kernel, examples)
 
 
 class Bits(Kind):
@@ -210,6 +221,9 @@ class Bits(Kind):
             counts += np.bitwise_count(operation.outer(stored, given))
         return counts
 
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self._words[slots]
+
     def examples(self, slots: np.ndarray) -> np.ndarray:
         bits = np.unpackbits(self._words[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
         return bits * self.scaled[1, slots, None]
@@ -258,6 +272,9 @@ class Integers(Kind):
             products = self._integers[:used].astype(np.float64) @ rows.T.astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self._integers[slots]
+
     def examples(self, slots: np.ndarray) -> np.ndarray:
         integers = self._integers[slots][:, : self.n_features]
         return integers * self.scaled[1, slots, None]
@@ -273,7 +290,7 @@ class Floats(Kind):
         self._columns = np.zeros((n_features, 0))
 
     def encode(self, X: Rows) -> Encoded | None:
-        if isinstance(X, sp.csr_array) and X.shape[1] > _DENSE_FEATURES:
+        if isinstance(X, sp.csr_array) and X.shape[1] > DENSE_FEATURES:
             return None
         rows = np.ascontiguousarray(_floats(X), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(len(rows)))
@@ -301,8 +318,10 @@ class Floats(Kind):
                     sums += np.multiply.outer(stored[:used], given)
             out[...] = _tiles(kernel.formula(sums, *kernel.numbers), out)
 
-    def examples(self, slots: np.ndarray) -> np.ndarray:
+    def rows(self, slots: np.ndarray) -> np.ndarray:
         return self._columns[:, slots].T.copy()
+
+    examples = rows
 
 
 class Sparse(Kind):
@@ -342,8 +361,10 @@ class Sparse(Kind):
                 )
         out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
-    def examples(self, slots: np.ndarray) -> sp.csr_array:
+    def rows(self, slots: np.ndarray) -> sp.csr_array:
         return self._rows[slots]
+
+    examples = rows
 
 
 # From the tightest to the widest.
@@ -364,9 +385,7 @@ def held(X: Rows) -> Kind:
     kind = kind_of(X)
     examples = kind.encode(X)
     assert examples is not None
-    kind.resize(X.shape[0])
-    kind.put(np.arange(X.shape[0]), examples)
-    return kind
+    return _filled(kind, examples)
 
 
 def squares(X: Rows) -> np.ndarray:
@@ -401,6 +420,13 @@ def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: 
     return product
 
 
+def _filled(kind: Kind, examples: Encoded) -> Kind:
+    n = len(examples.squares)
+    kind.resize(n)
+    kind.put(np.arange(n), examples)
+    return kind
+
+
 def _values(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
     used = len(products)
     (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
@@ -426,7 +452,7 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def _floats(X: Rows) -> np.ndarray | sp.csr_array:
     if not isinstance(X, IntegerRows):
-        return X if isinstance(X, np.ndarray) or X.shape[1] > _DENSE_FEATURES else X.toarray()
+        return X if isinstance(X, np.ndarray) or X.shape[1] > DENSE_FEATURES else X.toarray()
     if isinstance(X.integers, np.ndarray):
         return X.integers * X.factors[:, None]
     return sp.diags_array(X.factors) @ X.integers

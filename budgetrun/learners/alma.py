@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.engine.hypotheses import BinaryHypothesis, Expansion
+from budgetrun.engine.hypotheses import Hypothesis, Expansion
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.params import Positive, PositiveShare
@@ -54,6 +54,7 @@ class Alma(BinaryLearner):
     """
 
     name = "alma"
+    compiled = False
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha
@@ -64,7 +65,7 @@ class Alma(BinaryLearner):
     def start(self, pool: Pool) -> Any:
         return Expansion(pool, norm=True)
 
-    def margins(self, f: BinaryHypothesis, t: int) -> np.ndarray:
+    def margins(self, f: Hypothesis, t: int) -> np.ndarray:
         # A margin equal to the limit is an update, too.
         limit = (1 - self.alpha) * self.B / math.sqrt(self.k)
         return np.nextafter(limit * lengths(f.squares_from(t)), np.inf)

@@ -54,6 +54,7 @@ class AVP(BinaryLearner):
     """
 
     name = "avp"
+    compiled = False
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon

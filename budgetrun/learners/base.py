@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from budgetrun.compiling import Compilable
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Learner(ABC):
+class Learner(Compilable, ABC):
     """An online learner: the update rule of its paper, and the rounds on which it acts.
 
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
@@ -51,6 +52,9 @@ class Learner(ABC):
         conversion) has the same support set as the last hypothesis.
     draws : bool
         Whether the rule draws random numbers; then it has a parameter ``seed``.
+    compiled : bool
+        Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
+        functions, methods and what numba knows of numpy, and it assigns numbers only.
     """
 
     name: ClassVar[str]
@@ -64,6 +68,7 @@ class Learner(ABC):
     alike_until_full: ClassVar[str | None] = None
     only_adds: ClassVar[bool] = False
     draws: ClassVar[bool] = False
+    compiled: ClassVar[bool] = True
 
     budget: int | None = None
 

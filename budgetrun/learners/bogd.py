@@ -105,7 +105,7 @@ class BOGDPlusPlus(BinaryLearner):
         # The sum may end just below 1: then a uniform number above it means the last index.
         r = min(int(p.cumsum().searchsorted(self._random.random(), side="right")), self.budget - 1)
         if self.reading == "program":
-            sizes *= self.decay / max(1 - p.item(r), _TINY)
+            sizes *= self.decay / max(1 - p[r], _TINY)
         else:
             # If the probability of staying is 0 except for rounding, the weight is clipped below.
             sizes /= np.maximum(1 - p, _TINY)

@@ -50,7 +50,7 @@ def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
 
 def weight_and_margin(f: Expansion, r: int) -> tuple[float, float]:
     """Return sigma_r, the weight of support example ``r`` without its sign, and its margin y_r f(x_r)."""
-    coef, score = f.coef.item(r), f.score_of(r)
+    coef, score = f.coef[r], f.score_of(r)
     return abs(coef), score if coef > 0 else -score
 
 

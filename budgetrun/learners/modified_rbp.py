@@ -75,7 +75,7 @@ class ModifiedRBP(BinaryLearner):
         return Expansion(pool, norm=True, track="all", capacity=self.budget)
 
     def update(self, f: Expansion, y: int, score: float) -> None:
-        slot = int(self._random.integers(self.budget))
+        slot = int(self._random.integers(0, self.budget))
         if slot < f.size:
             f.evict(slot)
         f.add(y * self.step)

@@ -52,7 +52,7 @@ class RBP(BinaryLearner):
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
-            f.evict(int(self._random.integers(self.budget)))
+            f.evict(int(self._random.integers(0, self.budget)))
         f.add(y)
 
 
@@ -96,5 +96,5 @@ class MulticlassRBP(MulticlassLearner):
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
-            f.evict(int(self._random.integers(self.budget)))
+            f.evict(int(self._random.integers(0, self.budget)))
         f.add(y, rival, 1.0)

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from budgetrun.compiling import Compilable
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.engine.rules import BinaryRule
     from budgetrun.kernels import Rows
 
-# An exact sum that is at most this fraction of the sum of its absolute terms is 0 except for rounding of the weights.
+# A sum that is at most this fraction of the sum of its absolute terms is 0 except for rounding.
 CANCELLED = 1e-9
-# A round on which the learner acts, whether it is a mistake, and the further arguments of the learner's update.
-Act = tuple[int, bool, tuple[Any, ...]]
 
 
-class Hypothesis(ABC):
+class Options(NamedTuple):
+    """How rounds are played.
+
+    Attributes
+    ----------
+    positive : bool
+        Whether a score of 0 predicts +1; otherwise it is a mistake.
+    full : int
+        Stop before the learner acts with this many support examples; -1 for never.
+    single : bool
+        Stop after each round on which the learner acts.
+    """
+
+    positive: bool = False
+    full: int = -1
+    single: bool = False
+
+
+class Hypothesis(Compilable, ABC):
     """A function f that a learner changes by verbs, and its scores on the rest of the current block.
 
     Verbs can be called in any order: each one updates the scores of later rounds, `current`, and all that the form
@@ -40,6 +58,12 @@ class Hypothesis(ABC):
         M_t, the mistakes so far, including the current round.
     mistaken : bool
         Whether the current round is a mistake.
+    updates : int
+        The rounds so far on which the learner acted, including the current one.
+    largest_size : int
+        The largest support set after a round.
+    rounding : float
+        The tolerance of rules: values that differ by less than this count as equal.
     """
 
     form: ClassVar[str]
@@ -50,7 +74,10 @@ class Hypothesis(ABC):
     def __init__(self, pool: Pool) -> None:
         self.mistakes = 0
         self.mistaken = False
-        self.scores = np.empty(0, dtype=pool.dtype)
+        self.updates = 0
+        self.largest_size = 0
+        self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-4
+        self.scores = np.empty(0)
         self._pool = pool
         self._round = 0
 
@@ -94,11 +121,6 @@ class Hypothesis(ABC):
         """Return k(x, x) for the examples of the block's rounds from ``t`` on, shape (b - t,)."""
         return self._pool.squares[self._pool.block_slots[t:]]
 
-    @property
-    def rounding(self) -> float:
-        """The tolerance of rules: values that differ by less than this count as equal."""
-        return 1e-9 if self._pool.dtype == np.float64 else 1e-4
-
     # -- called by the engine ------------------------------------------------------------------------------------
 
     @property
@@ -114,36 +136,43 @@ class Hypothesis(ABC):
     def at(self, t: int, mistaken: bool) -> None:
         """Go to round ``t`` of the block, on which the learner acts."""
         self._round, self.mistaken = t, mistaken
+        self.updates += 1
         self.mistakes += mistaken
 
-    @abstractmethod
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the weighted sums of kernel values that a block's scores start from, as (slots, weights)."""
+    @property
+    def held(self) -> np.ndarray:
+        """The slots that the pool must keep after the block: of the support examples, and of others still needed."""
+        return self.slots
 
     @abstractmethod
-    def begin_block(self, sums: np.ndarray) -> None:
-        """Begin a block; ``sums``, shape (terms, b), holds the values of `terms` on it and may be changed in place."""
+    def begin_block(self) -> None:
+        """Begin a block: the pool has its kernel values."""
 
     @abstractmethod
-    def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
-        """Return the next round of the block, from ``t`` on, on which the learner acts.
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+        """Let a learner act on the rounds of the block from ``t`` on.
 
         Parameters
         ----------
+        learner : BinaryRule or MulticlassRule
         y : ndarray, shape (b,)
             The labels of the block.
         t : int
-        learner : BinaryRule or MulticlassRule
-        tie : {"mistake", "positive"}
+        options : Options
 
         Returns
         -------
-        tuple or None
-            The round, whether it is a mistake, and the further arguments of the learner's ``update``.
+        int
+            The next round: b at the end of the block.
         """
 
     def end_block(self) -> None:  # noqa: B027 (most forms have nothing to do here)
         """End the block."""
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """f(x_t) at prediction time for the rounds of the block that have been played, shape (b,) or (n_classes, b)."""
+        return self.scores
 
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -178,11 +207,11 @@ class Hypothesis(ABC):
 
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
-        return self._pool.kernel.between(self.support_set, X.astype(self._pool.dtype, copy=False))
+        return self._pool.values(self.slots, X)
 
 
-class BinaryHypothesis(Hypothesis):
-    """One function f, whose sign predicts."""
+class BlockHypothesis(Hypothesis):
+    """One function f, whose sign predicts; verbs correct the scores of the rest of the block."""
 
     # The change of f(x_t) by verbs since the prediction.
     _moved = 0.0
@@ -195,32 +224,34 @@ class BinaryHypothesis(Hypothesis):
         super().at(t, mistaken)
         self._moved = 0.0
 
-    def next_act(self, y: np.ndarray, t: int, learner: BinaryRule, tie: str) -> Act | None:
-        scores, b = self.scores, len(y)
+    def play(self, learner: BinaryRule, y: np.ndarray, t: int, options: Options) -> int:
+        scores, b, doubt = self.scores, len(y), self.doubt()
         while t < b:
-            doubt = self.doubt()
             margins = learner.margins(self, t)
             hits = y[t:] * scores[t:] <= margins + doubt
             k = int(hits.argmax())
             if not hits[k]:
-                return None
+                return b
             t += k
             threshold = margins if isinstance(margins, float) else margins.item(k)
             label, score = int(y[t]), scores.item(t)
+            if abs(label * score - threshold) <= doubt or abs(score) <= doubt:
+                scores[t] = score = self.settled(t)
             margin = label * score
-            if abs(margin - threshold) <= doubt or abs(margin) <= doubt:
-                scores[t] = score = self.exact_score(t)
-                margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or tie == "mistake"))
-            if mistake or margin < threshold:
-                return t, mistake, (label, score)
+            mistake = margin < 0 or (margin == 0 and (label < 0 or not options.positive))
             t += 1
-        return None
+            if mistake or margin < threshold:
+                self.at(t - 1, mistake)
+                learner.update(self, label, score)
+                self.largest_size = max(self.largest_size, self.size)
+                if options.single:
+                    return t
+        return b
 
     @abstractmethod
     def doubt(self) -> float:
         """Return the possible rounding error of a score."""
 
     @abstractmethod
-    def exact_score(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block, with as little rounding error as possible."""
+    def settled(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""

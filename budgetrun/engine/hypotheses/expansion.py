@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, BinaryHypothesis
+from budgetrun import compiling
+from budgetrun.compiling import interpreted
+from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
+from budgetrun.engine.play import play
+from budgetrun.kernels.sums import add_up
+from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
 
+_NONE, _OLDEST, _ALL = range(3)
+# How often the verbs of 64 rounds may change scores before these are summed again.
+_MOST_CHANGES = 4 * TILE
+# In place of a slot, in the list of changes: all scores are multiplied.
+SCALED = -1
 
-class Expansion(BinaryHypothesis):
+
+class Expansion(Hypothesis):
     """f = sum_i coef_i k(x_i, .).
 
     The verbs are `add`, `scale`, `evict`, `shift`, `keep` and `replace`. Support examples are counted from 0, oldest
@@ -47,13 +57,18 @@ class Expansion(BinaryHypothesis):
 
     Notes
     -----
-    Evicting the oldest example needs no kernel values from outside the block: row 1 of `_held` has, for each example,
-    the part of f(x_i) that is due to itself and younger examples; for the oldest one, that is all of f(x_i). Evicting
-    any other example needs the kernel values between support examples. They are part of the block in which the younger
-    of the two is added, and ``track="all"`` keeps them in `_pairs`: row of the younger, column of the older.
+    The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest first, where
+    g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This does not
+    depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what followed.
+
+    Evicting the oldest example needs no kernel values from outside the block: `_own` has, for each example, the part of
+    f(x_i) that is due to itself and younger examples; for the oldest one, that is all of f(x_i). Evicting any other
+    example needs the kernel values between support examples. They are part of the block in which the younger of the two
+    is added, and ``track="all"`` keeps them in `_pairs`: row of the younger, column of the older.
     """
 
     form = "expansion"
+    revision = 2
 
     def __init__(
         self,
@@ -64,23 +79,36 @@ class Expansion(BinaryHypothesis):
         capacity: int | None = None,
     ) -> None:
         super().__init__(pool)
-        self.track = track
         self.upkeep = {None: 1, "oldest": 2, "all": 4}[track]
-        self._head = self._tail = 0
-        self._slots = np.empty(16, dtype=np.intp)
-        # Row 0: the weights. Row 1, if tracked: the examples' own scores. One multiplication scales both.
-        self._held = np.empty((1 if track is None else 2, 16))
-        self._norm_sq: float | None = 0.0 if norm else None
+        self._track = {None: _NONE, "oldest": _OLDEST, "all": _ALL}[track]
+        self._normed = norm
+        self._norm_sq = 0.0
         self._mass = 0.0
-        self._capacity = capacity
+        self._moved = 0.0
+        self._head = self._tail = 0
+        self._slots = np.zeros(16, dtype=np.intp)
+        self._weights = np.zeros(16)
+        self._own = np.zeros(16)
+        self._capacity = -1 if capacity is None else capacity
         # With track="all": kernel values between support examples, each example's row of them, and the free rows.
-        self._pairs: np.ndarray | None = None
-        self._place = np.empty(16 if track == "all" else 0, dtype=np.intp)
-        self._free_places: list[int] = []
-        if track is not None:
-            pool.keep_rounds()
-        if track == "all":
-            self._pairs = np.empty((0, 0), dtype=pool.dtype)
+        self._pairs = np.zeros((0, 0))
+        self._place = np.zeros(16, dtype=np.intp)
+        self._free_places = np.zeros(0, dtype=np.intp)
+        self._n_free = 0
+        # The support set at the last multiple of 64 rounds, and the changes of scores since: slots and weights.
+        self._then_slots = np.zeros(16, dtype=np.intp)
+        self._then_weights = np.zeros(16)
+        self._n_then = 0
+        self._changed = np.zeros(_MOST_CHANGES, dtype=np.intp)
+        self._changes = np.zeros(_MOST_CHANGES)
+        self._n_changes = 0
+        # The block: kernel values, and the rounds of the current tile.
+        self._tiles = np.zeros((1, 0, 0), dtype=pool.dtype)
+        self._squares = np.zeros(0)
+        self._block_slots = np.zeros(0, dtype=np.intp)
+        self._before = 0
+        self._tile = -1
+        self.tile_start = self.tile_end = 0
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -94,50 +122,63 @@ class Expansion(BinaryHypothesis):
 
     @property
     def coef(self) -> np.ndarray:
-        return self._held[0, self._head : self._tail]
+        return self._weights[self._head : self._tail]
 
     @property
     def labels(self) -> np.ndarray:
         return np.sign(self.coef)
 
     @property
+    def square(self) -> float:
+        return self._squares[self._block_slots[self._round]]
+
+    @property
     def squares(self) -> np.ndarray:
-        return self._pool.squares[self.slots]
+        return self._squares[self.slots]
 
     @property
     def self_scores(self) -> np.ndarray:
-        return self._held[1, self._head : self._tail]
+        return self._own[self._head : self._tail]
 
     @property
     def norm_sq(self) -> float:
-        assert self._norm_sq is not None
         return self._norm_sq
+
+    @property
+    def current(self) -> float:
+        return self.scores[self._round] + self._moved
+
+    @property
+    def now(self) -> int:
+        return self._before + self._round + 1
 
     def score_of(self, i: int) -> float:
         """Return f(x_i), the score of support example ``i``."""
-        if self.track == "all" or (self.track == "oldest" and i == 0):
-            return self._held.item(1, self._head + i)
-        return float(self.coef @ self._row(i))
+        if self._track == _ALL or (self._track == _OLDEST and i == 0):
+            return self._own[self._head + i]
+        return np.sum(self.coef * self._computed_row(i))
 
+    @interpreted
     def gram(self) -> np.ndarray:
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
-        return self._pool.matrix(self.slots).astype(np.float64, copy=False)
+        return self._pool.matrix(self.slots)
 
     def smallest(self, values: np.ndarray) -> int:
         """Return the first index of the smallest value; values that differ only by rounding count as equal."""
-        return int((values <= values.min() + self.rounding).argmax())
+        return int(np.argmax(values <= values.min() + self.rounding))
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
-        pool, t = self._pool, self._round
-        slot = pool.block_slots.item(t)
-        square = pool.squares.item(slot)
-        values = None if self.track is None else pool.with_round(t, self.slots)
-        self._append(slot, weight, square, self.scores.item(t), values, self._moved)
+        slot = self._block_slots[self._round]
+        square = self._squares[slot]
+        if self._track != _NONE:
+            self._append_tracked(weight, square, self.current, self.kernel_row())
+        self._append(slot, weight, square, self.current)
         self._moved += weight * square
 
+    @interpreted
     def replace(self, i: int, point: Rows, weight: float) -> None:
         """Evict support example ``i`` and add a point z, not necessarily of the stream: f += weight k(z, .).
 
@@ -151,43 +192,50 @@ class Expansion(BinaryHypothesis):
         self.evict(i)
         pool = self._pool
         slot = pool.place(point, self._round)
-        values = pool.exact(self.slots, slot)
-        self._append(slot, weight, pool.squares.item(slot), float(self.coef @ values), values)
-        self._moved += weight * pool.block.item(slot, self._round)
+        self._look()
+        values = pool.between(self.slots, np.array([slot]))[:, 0]
+        score, square = float(np.sum(self.coef * values)), pool.squares.item(slot)
+        if self._track != _NONE:
+            self._append_tracked(weight, square, score, values)
+        self._append(slot, weight, square, score)
+        self._moved += weight * self._tiles.item(self._tile, slot, self._round - self.tile_start)
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
         if phi == 1.0:
             return
-        held = self._held[:, self._head : self._tail]
-        held *= phi
-        rest = self.scores[self._round + 1 :]
-        rest *= phi
+        self._weights[self._head : self._tail] *= phi
+        if self._track != _NONE:
+            self.self_scores[:] *= phi
         self._moved += (phi - 1) * self.current
-        if self._norm_sq is not None:
-            self._norm_sq *= phi * phi
+        self._mass *= phi
+        self._norm_sq *= phi * phi
+        self._change_scores(SCALED, phi)
 
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and drop support example ``i``."""
         at = self._head + i
-        self._change(i, -self._held.item(0, at), own=i)
-        if self.track == "all":
-            self._free_places.append(self._place.item(at))
-        if i:
-            tail = self._tail
-            arrays = (self._slots, self._held, self._place) if self.track == "all" else (self._slots, self._held)
-            for array in arrays:
-                array[..., at : tail - 1] = array[..., at + 1 : tail]
-            self._tail = tail - 1
-        else:
+        self._shift(i, -self._weights[at], i)
+        if self._track == _ALL:
+            self._free_places[self._n_free] = self._place[at]
+            self._n_free += 1
+        if i == 0:
             self._head += 1
+            return
+        tail = self._tail
+        self._slots[at : tail - 1] = self._slots[at + 1 : tail]
+        self._weights[at : tail - 1] = self._weights[at + 1 : tail]
+        if self._track != _NONE:
+            self._own[at : tail - 1] = self._own[at + 1 : tail]
+            self._place[at : tail - 1] = self._place[at + 1 : tail]
+        self._tail = tail - 1
 
     def shift(self, i: int, delta: float) -> None:
         """coef_i += delta, for support example ``i``."""
-        self._change(i, delta, own=i + 1)
-        self._held[0, self._head + i] += delta
-        self._mass += abs(delta)
+        self._shift(i, delta, i + 1)
+        self._mass += abs(delta) * np.sqrt(self._squares[self._slots[self._head + i]])
 
+    @interpreted
     def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
         """f = sum of ``weights`` times k(x_i, .) over the ``chosen`` support examples; drop the others.
 
@@ -204,32 +252,31 @@ class Expansion(BinaryHypothesis):
         n = len(slots)
         self._head, self._tail = 0, n
         self._slots[:n] = slots
-        self._held[0, :n] = weights
-        values = weights @ self._pool.block[slots, self._round :]
-        self._moved = (float(values[0]) if n else 0.0) - self.scores.item(self._round)
-        self.scores[self._round + 1 :] = values[1:]
-        self._mass = float(np.abs(weights).sum())
+        self._weights[:n] = weights
+        values = self._tiles[self._tile, slots, self._round - self.tile_start]
+        self._moved = float(np.sum(self.coef * values)) - self.scores.item(self._round)
+        self._sum_again(self._round + 1)
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
     # -- called by the engine ------------------------------------------------------------------------------------
+
+    def at(self, t: int, mistaken: bool) -> None:
+        self._round, self.mistaken, self._moved = t, mistaken, 0.0
+        self.updates += 1
+        self.mistakes += mistaken
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
         """Copy another expansion in the middle of a block, and compute what this one tracks in addition.
 
         ``matrix`` returns the kernel values between the support examples, shape (size, size).
         """
-        n = other.size
-        self.mistakes, self.mistaken, self._moved = other.mistakes, other.mistaken, other._moved
-        self.scores, self._round, self._mass = other.scores.copy(), other._round, other._mass
-        length = max(16, len(other._slots))
-        self._slots = np.empty(length, dtype=np.intp)
-        self._held = np.empty((len(self._held), length))
-        self._head, self._tail = other._head, other._tail
-        self._slots[:] = other._slots
-        self._held[0] = other._held[0]
-        if self.track == "all":
-            self._place = np.empty(length, dtype=np.intp)
-        if n:
+        own = {"_track", "_normed", "_capacity", "upkeep", "_numba_type_"}
+        for name, value in vars(other).items():
+            if name not in own:
+                setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
+        self._look()
+        self._make_room()
+        if self.size:
             self._retrack(matrix, None)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -238,155 +285,211 @@ class Expansion(BinaryHypothesis):
         # An example that was added in round r (from 0) and kept its weight is part of the hypotheses of all later
         # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-        scores: np.ndarray = (share * self.coef) @ self._values_with(X)
-        return scores
+        return add_up(share * self.coef, np.arange(self.size), self._values_with(X))
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self.slots, self.coef)]
+    @property
+    def held(self) -> np.ndarray:
+        if self._pool.seen % TILE == 0:
+            return self.slots
+        changed = self._changed[: self._n_changes]
+        return np.concatenate([self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]])
 
-    def begin_block(self, sums: np.ndarray) -> None:
-        self.scores = sums[0]
-        self._mass = float(np.abs(self.coef).sum())
+    def begin_block(self) -> None:
+        self._look()
+        self._before = self._pool.seen - len(self._block_slots)
+        self.scores = np.zeros(len(self._block_slots))
+        self._tile, self.tile_end = -1, 0
+        self._make_room()
 
-    def doubt(self) -> float:
-        return self._mass * self._pool.resolution
+    def begin_tile(self) -> None:
+        """Go to the next rounds of the block, and compute their scores."""
+        self._begin_tile()
 
-    def exact_score(self, t: int) -> float:
-        # fsum does not depend on the order of the terms; 0 if they cancel.
-        terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
-        score = math.fsum(terms.tolist())
-        # Weights other than whole numbers have rounding errors of their own.
-        return 0.0 if abs(score) <= CANCELLED * np.abs(terms).sum() else score
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
+        return self._score_at(t)
+
+    def _begin_tile(self) -> None:
+        self._tile += 1
+        self.tile_start = self.tile_end
+        self.tile_end += self._tiles.shape[2]
+        if (self._before + self.tile_start) % TILE == 0:
+            self._sum_again(self.tile_start)
+            return
+        scores = self.scores[self.tile_start : self.tile_end]
+        tile = self._tiles[self._tile]
+        scores[:] = add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], tile)
+        for i in range(self._n_changes):
+            if self._changed[i] == SCALED:
+                scores[:] *= self._changes[i]
+            else:
+                scores[:] += np.float64(self._changes[i]) * tile[self._changed[i]]
+
+    def _score_at(self, t: int) -> float:
+        score = float(self.scores[t])
+        if abs(score) <= CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
+            score, total = 0.0, 0.0
+            for i in range(self._head, self._tail):
+                term = self._weights[i] * self._tiles[self._tile, self._slots[i], t - self.tile_start]
+                score += term
+                total += abs(term)
+            if abs(score) <= CANCELLED * total:
+                score = 0.0
+            self.scores[t] = score
+        return score
+
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+        if learner.compiled and compiling.on():
+            return int(compiling.play(self, learner, y, t, options))
+        return play(self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
-        pairs = size + 1 if self.track == "all" and size else 0
+        pairs = size + 1 if self._track == _ALL and size else 0
         # The pairs are copied as they grow.
-        return super().memory(size, block) + 1.5 * pairs**2 * self._pool.dtype.itemsize
+        return 2 * super().memory(size, block) + 1.5 * 8 * pairs**2
 
-    # -- tracking ------------------------------------------------------------------------------------------------
+    # -- scores --------------------------------------------------------------------------------------------------
 
-    def _append(
-        self, slot: int, weight: float, square: float, score: float, values: np.ndarray | None, moved: float = 0.0
-    ) -> None:
-        """f += weight k(x, .), for an example in the pool, which becomes the youngest.
+    def _change_scores(self, slot: int, weight: float) -> None:
+        """Change the scores of the rest of the tile: add weight k(x, .), or multiply them."""
+        if self._n_changes == _MOST_CHANGES:
+            # The caller has changed the weights already.
+            self._sum_again(self._round + 1)
+            return
+        self._changed[self._n_changes], self._changes[self._n_changes] = slot, weight
+        self._n_changes += 1
+        first = self._round + 1
+        rest = self.scores[first : self.tile_end]
+        if slot == SCALED:
+            rest[:] *= weight
+        else:
+            rest[:] += np.float64(weight) * self._tiles[self._tile, slot, first - self.tile_start :]
 
-        Parameters
-        ----------
-        slot : int
-            The example's slot in the pool.
-        weight : float
-        square, score : float
-            k(x, x), and f(x) before the change, less ``moved``.
-        values : ndarray, shape (size,)
-            k(x_i, x) for the support examples, if needed for tracking.
-        """
-        if self._tail == len(self._slots):
-            self._make_room()
-        head, tail = self._head, self._tail
-        if self._norm_sq is not None:
+    def _sum_again(self, t: int) -> None:
+        """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
+        n, weights = self.size, self._weights[self._head : self._tail]
+        self._n_changes, self._n_then = 0, n
+        self._then_slots[:n] = self.slots
+        self._then_weights[:n] = weights
+        self._mass = np.cumsum(np.abs(weights) * np.sqrt(self.squares))[-1] if n else 0.0
+        if t < self.tile_end:
+            tile = self._tiles[self._tile][:, t - self.tile_start :]
+            self.scores[t : self.tile_end] = add_up(weights, self.slots, tile)
+
+    # -- the support set -----------------------------------------------------------------------------------------
+
+    def _append(self, slot: int, weight: float, square: float, score: float) -> None:
+        """f += weight k(x, .), for an example x whose score was ``score``, as the youngest support example."""
+        if self._normed:
             self._norm_sq += weight * (2 * score + weight * square)
-            self._norm_sq += 2 * weight * moved
-        if self.track is not None and values is not None:
-            own = self._held[1]
-            _add(weight, values, own[head:tail])
-            own[tail] = weight * square
-            if self.track == "all":
-                own[tail] += score + moved
-                self._remember(values)
-        self._slots[tail] = slot
-        self._held[0, tail] = weight
-        self._tail = tail + 1
-        self._mass += abs(weight)
-        t = self._round + 1
-        _add(weight, self._pool.block[slot, t:], self.scores[t:])
+        self._slots[self._tail] = slot
+        self._weights[self._tail] = weight
+        self._tail += 1
+        self._mass += abs(weight) * np.sqrt(square)
+        self._change_scores(slot, weight)
 
-    def _change(self, i: int, delta: float, own: int) -> None:
+    def _append_tracked(self, weight: float, square: float, score: float, values: np.ndarray) -> None:
+        """Track a new example; ``values`` are its kernel values with the support examples."""
+        self.self_scores[:] += weight * values
+        self._own[self._tail] = weight * square
+        if self._track == _ALL:
+            self._own[self._tail] += score
+            self._n_free -= 1
+            place = self._free_places[self._n_free]
+            self._place[self._tail] = place
+            row = self._pairs[place]
+            row[self._place[self._head : self._tail]] = values
+
+    def _shift(self, i: int, delta: float, own: int) -> None:
         """Update everything that depends on f, except the weight itself, for coef_i += delta.
 
-        With ``track="oldest"``, this changes row 1 of `_held` for the first ``own`` examples.
+        With ``track="oldest"``, this changes `_own` for the first ``own`` examples.
         """
-        pool, t, at = self._pool, self._round, self._head + i
-        slot = self._slots.item(at)
-        if self._norm_sq is not None:
-            self._norm_sq += delta * (delta * pool.squares.item(slot) + 2 * self.score_of(i))
-        if self.track == "all":
+        slot = self._slots[self._head + i]
+        if self._normed:
+            self._norm_sq += delta * (delta * self._squares[slot] + 2 * self.score_of(i))
+        if self._track == _ALL:
             self.self_scores[:] += delta * self._row(i)
-        elif self.track == "oldest" and own:
-            self.self_scores[:own] += delta * self._row(i)[:own]
-        self._moved += delta * pool.block.item(slot, t)
-        rest = self.scores[t + 1 :]
-        rest += delta * pool.block[slot, t + 1 :]
+        elif self._track == _OLDEST and own:
+            self.self_scores[:own] += delta * self._computed_row(i)[:own]
+        self._weights[self._head + i] += delta
+        self._moved += delta * self._tiles[self._tile, slot, self._round - self.tile_start]
+        self._change_scores(slot, delta)
+
+    def kernel_row(self) -> np.ndarray:
+        """Return k(x_i, x_t) between the support examples and the example of the current round.
+
+        Returns
+        -------
+        ndarray of float64, shape (size,), oldest first
+        """
+        column = self._tiles[self._tile][:, self._round - self.tile_start]
+        return column[self.slots].astype(np.float64)
+
+    def _row(self, i: int) -> np.ndarray:
+        """Return k(x_i, x_j) for all support examples j, from `_pairs`, shape (size,)."""
+        values, places = np.empty(self.size), self._place[self._head : self._tail]
+        place = places[i]
+        values[:i] = self._pairs[place][places[:i]]
+        values[i] = self._squares[self._slots[self._head + i]]
+        values[i + 1 :] = self._pairs[:, place][places[i + 1 :]]
+        return values
+
+    @interpreted
+    def _computed_row(self, i: int) -> np.ndarray:
+        """Compute k(x_i, x_j) for all support examples j, shape (size,)."""
+        return self._pool.between(self.slots, self.slots[i : i + 1])[:, 0]
 
     def _retrack(self, matrix: Callable[[], np.ndarray], norm_sq: float | None) -> None:
         """Recompute everything tracked; ``matrix`` returns the kernel values between the support examples."""
-        if self._norm_sq is not None:
+        if self._normed:
             self._norm_sq = float(matrix() @ self.coef @ self.coef) if norm_sq is None else norm_sq
-        if self.track is not None and self.size:
-            K = matrix()
-            self.self_scores[:] = (K if self.track == "all" else np.triu(K)) @ self.coef
-        if self.track == "all":
+        if self._track == _NONE or not self.size:
+            self._n_free = len(self._pairs)
+            self._free_places = np.arange(self._n_free)
+            return
+        K = matrix()
+        self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
+        if self._track == _ALL:
             n = self.size
             self._place[self._head : self._tail] = np.arange(n)
-            self._pairs = np.empty((0, 0), dtype=self._pool.dtype)
-            self._free_places = []
-            if n:
-                self._grow_pairs(n + 1)
-                self._pairs[:n, :n] = K
-                del self._free_places[-n:]
+            self._pairs = np.zeros((n, n))
+            self._pairs[:] = K
+            self._n_free = 0
+            self._make_room()
 
-    def _row(self, i: int) -> np.ndarray:
-        """Return k(x_i, x_j) for all support examples j, shape (size,)."""
-        if self._pairs is None:
-            return self._pool.exact(self.slots, self.slots.item(i))
-        places = self._place[self._head : self._tail]
-        place, width = places.item(i), len(self._pairs)
-        values = np.empty(self.size, dtype=self._pool.dtype)
-        values[:i] = self._pairs[place].take(places[:i])
-        values[i] = self._pool.squares.item(self.slots.item(i))
-        values[i + 1 :] = self._pairs.ravel().take(places[i + 1 :] * width + place)
-        return values
-
-    def _remember(self, values: np.ndarray) -> None:
-        """Store the new example's kernel values with the older ones in a free row of `_pairs`."""
-        assert self._pairs is not None
-        head, tail = self._head, self._tail
-        if not self._free_places:
-            self._grow_pairs(len(self._pairs) * 3 // 2 + 16)
-        place = self._free_places.pop()
-        self._place[tail] = place
-        self._pairs[place, self._place[head:tail]] = values
-
-    def _grow_pairs(self, wanted: int) -> None:
-        """Enlarge `_pairs` for ``wanted`` examples, within the capacity."""
-        assert self._pairs is not None
-        old = len(self._pairs)
-        room = max(old + 1, wanted if self._capacity is None else min(wanted, self._capacity))
-        pairs = np.empty((room, room), dtype=self._pairs.dtype)
-        pairs[:old, :old] = self._pairs
-        self._pairs = pairs
-        self._free_places += range(room - 1, old - 1, -1)
+    def _look(self) -> None:
+        """Take what the pool has of the current block."""
+        pool = self._pool
+        self._tiles, self._squares, self._block_slots = pool.tiles, pool.squares, pool.block_slots
 
     def _make_room(self) -> None:
-        """Move the examples to the front of their arrays; double the arrays if they are more than half full."""
-        head, tail, size = self._head, self._tail, self.size
-        length = len(self._slots) if size <= len(self._slots) // 2 else 2 * len(self._slots)
-
-        def moved(array: np.ndarray) -> np.ndarray:
-            new = np.empty((*array.shape[:-1], length), dtype=array.dtype)
-            new[..., :size] = array[..., head:tail]
-            return new
-
-        self._slots, self._held = moved(self._slots), moved(self._held)
-        if self.track == "all":
-            self._place = moved(self._place)
-        self._head, self._tail = 0, size
-
-
-def _add(weight: float, values: np.ndarray, to: np.ndarray) -> None:
-    """to += weight * values. Most weights are labels, which need no multiplication."""
-    if weight == 1:
-        to += values
-    elif weight == -1:
-        to -= values
-    else:
-        to += weight * values
+        """Make room for the examples that a block may add; compiled code cannot."""
+        more = 2 * len(self._block_slots) + 1
+        if self._tail + more > len(self._slots):
+            head, tail, n = self._head, self._tail, self.size
+            length = 2 * (n + more)
+            for name in ("_slots", "_weights", "_own", "_place"):
+                array = getattr(self, name)
+                new = np.zeros(length, dtype=array.dtype)
+                new[:n] = array[head:tail]
+                setattr(self, name, new)
+            self._head, self._tail = 0, n
+        if len(self._then_slots) < self.size + more:
+            for name in ("_then_slots", "_then_weights"):
+                array = getattr(self, name)
+                new = np.zeros(2 * (self.size + more), dtype=array.dtype)
+                new[: len(array)] = array
+                setattr(self, name, new)
+        if self._track == _ALL:
+            old, wanted = len(self._pairs), self.size + more
+            wanted = wanted if self._capacity < 0 else min(wanted, self._capacity)
+            if wanted > old:
+                room = wanted if self._capacity < 0 else min(max(wanted, old * 3 // 2), self._capacity)
+                pairs = np.zeros((room, room))
+                pairs[:old, :old] = self._pairs
+                free = np.zeros(room, dtype=np.intp)
+                free[: self._n_free] = self._free_places[: self._n_free]
+                free[self._n_free : self._n_free + room - old] = np.arange(old, room)
+                self._pairs, self._free_places = pairs, free
+                self._n_free += room - old

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import BinaryHypothesis
+from budgetrun.engine.hypotheses.base import BlockHypothesis
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -137,7 +137,7 @@ def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> R
     return of_pool.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
 
 
-class ExplicitFeatures(BinaryHypothesis):
+class ExplicitFeatures(BlockHypothesis):
     """f = w . z(x) over random features. The support set is empty.
 
     The verb is `step`.
@@ -179,10 +179,7 @@ class ExplicitFeatures(BinaryHypothesis):
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
         self._moved += weight * self._f.square(self._round)
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return []
-
-    def begin_block(self, sums: np.ndarray) -> None:
+    def begin_block(self) -> None:
         self.scores = self._f.begin_block(self._map.of_block(self._pool))
 
     def end_block(self) -> None:
@@ -191,7 +188,7 @@ class ExplicitFeatures(BinaryHypothesis):
     def doubt(self) -> float:
         return self.rounding * self._unit
 
-    def exact_score(self, t: int) -> float:
+    def settled(self, t: int) -> float:
         score = self.scores.item(t)
         return 0.0 if abs(score) <= self.doubt() else score
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, Act, Hypothesis
+from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -38,7 +38,23 @@ class MulticlassHypothesis(Hypothesis):
         super().at(t, mistaken)
         self._moved = np.zeros(self.n_classes)
 
-    def next_act(self, y: np.ndarray, t: int, learner: MulticlassRule, tie: str) -> Act | None:
+    def play(self, learner: MulticlassRule, y: np.ndarray, t: int, options: Options) -> int:
+        b = len(y)
+        while t < b:
+            act = self._next_act(learner, y, t)
+            if act is None:
+                return b
+            t, mistaken, told = act
+            self.at(t, mistaken)
+            learner.update(self, *told)
+            self.largest_size = max(self.largest_size, self.size)
+            t += 1
+            if options.single:
+                return t
+        return b
+
+    def _next_act(self, learner: MulticlassRule, y: np.ndarray, t: int) -> tuple[int, bool, tuple[int, int, float]] | None:
+        """Return the next round on which the learner acts, whether it is a mistake, and what it is told."""
         b = len(y)
         while t < b:
             doubt = self.doubt()
@@ -151,12 +167,8 @@ class MulticlassExpansion(MulticlassHypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        held = [np.flatnonzero(row) for row in self.coef]
-        return [(self.slots[i], row[i]) for row, i in zip(self.coef, held, strict=True)]
-
-    def begin_block(self, sums: np.ndarray) -> None:
-        self.scores = sums
+    def begin_block(self) -> None:
+        self.scores = self.coef @ self._pool.block[self.slots]
         self._mass = float(np.abs(self.coef).sum(axis=1).max())
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -172,10 +184,10 @@ class MulticlassExpansion(MulticlassHypothesis):
 
     def doubt(self) -> float:
         # A lead is the difference of two scores.
-        return 2 * self._mass * self._pool.resolution
+        return 1e-12 * self._mass * float(np.sqrt(self._pool.squares[self._pool.block_slots].max()))
 
     def settled(self, t: int, y: int) -> tuple[int, float]:
-        terms = self.coef * self._pool.exact(self.slots, self._pool.block_slots.item(t))
+        terms = self.coef * self._pool.block[self.slots, t]
         scores = np.array([math.fsum(row) for row in terms.tolist()])
         self.scores[:, t] = scores
         # Weights other than whole numbers have rounding errors of their own.

@@ -141,10 +141,7 @@ class MulticlassProjected(MulticlassHypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return []
-
-    def begin_block(self, sums: np.ndarray) -> None:
+    def begin_block(self) -> None:
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
         refuse_impossible(pool)

@@ -69,33 +69,34 @@ class Nystroem(Expansion):
         scores = self._f.begin_block(self._features())
         self._moved = scores.item(self._round) - self.scores.item(self._round)
         self.scores[t:] = scores[t:]
+        self.tile_end = len(scores)
 
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the current round."""
         self.scores[self._round + 1 :] += self._f.step(self._round, weight)
         self._moved += weight * self._f.square(self._round)
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return super().terms() if self._map is None else []
-
-    def begin_block(self, sums: np.ndarray) -> None:
-        if self._map is None:
-            super().begin_block(sums)
-        else:
+    def begin_block(self) -> None:
+        super().begin_block()
+        if self._map is not None:
             self.scores = self._f.begin_block(self._features())
+
+    def begin_tile(self) -> None:
+        if self._map is None:
+            super().begin_tile()
+        else:
+            self.tile_end = len(self.scores)
 
     def end_block(self) -> None:
         if self._map is not None:
             self._f.end_block()
 
-    def doubt(self) -> float:
-        return super().doubt() if self._map is None else self.rounding * self._unit * float(self._lengths.max())
-
-    def exact_score(self, t: int) -> float:
+    def score_at(self, t: int) -> float:
         if self._map is None:
-            return super().exact_score(t)
-        score = self.scores.item(t)
-        return 0.0 if abs(score) <= self.rounding * self._unit * self._lengths.item(t) else score
+            return super().score_at(t)
+        if abs(self.scores[t]) <= self.rounding * self._unit * self._lengths[t]:
+            self.scores[t] = 0.0
+        return self.scores.item(t)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:

@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
-from budgetrun.engine.hypotheses.base import Act
+from budgetrun.engine.hypotheses.base import CANCELLED, Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 
 if TYPE_CHECKING:
@@ -40,11 +39,6 @@ class Optimistic(Expansion):
         ||k(x, .) - P k(x, .)||^2 for that example: the squared error of projecting it.
     projected_square, projected_hint : float
         ||P k(x, .)||^2, and the inner product of P k(x, .) with the hint.
-
-    Notes
-    -----
-    `scores` are predictions, except while the learner acts: then they are the scores of f without the hint, which the
-    verbs change.
     """
 
     form = "optimistic"
@@ -53,14 +47,15 @@ class Optimistic(Expansion):
         super().__init__(pool, norm=True)
         self._window = window
         self._hint_weight = hint_weight
-        # The examples of the last rounds before the block, oldest first.
-        self._recent: Rows | None = None
+        # The examples of the last rounds before the block, oldest first, and their labels.
+        self._recent_slots = np.empty(0, dtype=np.intp)
         self._recent_labels = np.empty(0)
-        # For the block: the scores of f and the predictions; once the labels are known, the hint's values, and the
-        # labels of the recent rounds followed by the block's.
-        self._own = self._predictions = self.scores
+        # For the block: the hint's values, once the labels are known; the predictions; the slots and labels of the
+        # recent rounds followed by the block's.
         self._hints: np.ndarray | None = None
-        self._labels = np.empty(0)
+        self._predictions = np.empty(0)
+        self._last_slots = self._recent_slots
+        self._last_labels = self._recent_labels
         # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .); None if not computed.
         self._factor: Any = None
         self._shares: np.ndarray | None = None
@@ -85,14 +80,8 @@ class Optimistic(Expansion):
         first, last = self._span_of_hint(self._round)
         if first == last or not self.size:
             return 0.0
-        n, pool = len(self._recent_labels), self._pool
-        inside = pool.block[np.ix_(self.slots, np.arange(max(0, first - n), last - n))] if last > n else None
-        parts = [] if inside is None else [inside]
-        if first < n:
-            assert self._recent is not None
-            parts.insert(0, pool.kernel.between(pool.examples(self.slots), self._recent[first:]))
-        values = self._projection() @ np.concatenate(parts, axis=1)
-        return float(values @ self._labels[first:last]) / (last - first)
+        values = self._projection() @ self._pool.between(self.slots, self._last_slots[first:last])
+        return float(values @ self._last_labels[first:last]) / (last - first)
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -125,84 +114,74 @@ class Optimistic(Expansion):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def begin_block(self, sums: np.ndarray) -> None:
-        super().begin_block(sums)
-        self._own, self._predictions = self.scores, self.scores.copy()
-        self._hints = None
+    @property
+    def predictions(self) -> np.ndarray:
+        return self._predictions
 
-    def next_act(self, y: np.ndarray, t: int, learner: Any, tie: str) -> Act | None:
+    @property
+    def held(self) -> np.ndarray:
+        return np.concatenate([super().held, self._recent_slots])
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        self._hints, self._predictions = None, np.zeros(len(self.scores))
+
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         if self._hints is None:
             self._hints = self._hints_of(y)
-        self._predictions[t:] = self._own[t:] + self._hint_weight * self._hints[t:]
-        self.scores = self._predictions
-        return super().next_act(y, t, learner, tie)
+        return super().play(learner, y, t, options)
+
+    def score_at(self, t: int) -> float:
+        assert self._hints is not None
+        prediction = super().score_at(t) + self._hint_weight * self._hints.item(t)
+        square = self._squares.item(self._block_slots.item(t))
+        if abs(prediction) <= CANCELLED * (self._mass + abs(self._hint_weight)) * math.sqrt(square):
+            terms = self.coef * self._pool.block[self.slots, t]
+            first, last = self._span_of_hint(t)
+            if first < last:
+                values = self._pool.block[self._last_slots[first:last], t]
+                terms = np.append(terms, self._hint_weight / (last - first) * self._last_labels[first:last] * values)
+            prediction = math.fsum(terms.tolist())
+            if abs(prediction) <= self.rounding * np.abs(terms).sum():
+                prediction = 0.0
+        self._predictions[t] = prediction
+        return prediction
 
     def at(self, t: int, mistaken: bool) -> None:
-        self.scores = self._own
         super().at(t, mistaken)
         self._shares = None
 
     def end_block(self) -> None:
-        first, last = self._span_of_hint(len(self._own))
-        n, slots = len(self._recent_labels), self._pool.block_slots
-        self._recent = self._stacked(first, n, slots[max(0, first - n) : last - n])
-        self._recent_labels = self._labels[first:last].copy()
+        kept = slice(max(0, len(self._last_slots) - self._window), None)
+        self._recent_slots, self._recent_labels = self._last_slots[kept].copy(), self._last_labels[kept].copy()
         self._shares = None
-
-    def doubt(self) -> float:
-        return super().doubt() + abs(self._hint_weight) * self._pool.resolution
-
-    def exact_score(self, t: int) -> float:
-        pool, n = self._pool, len(self._recent_labels)
-        slot, (first, last) = pool.block_slots.item(t), self._span_of_hint(t)
-        terms = self.coef * pool.exact(self.slots, slot)
-        if first < last:
-            rows = self._stacked(first, n, pool.block_slots[max(0, first - n) : last - n])
-            values = pool.kernel.row(rows, pool.examples(np.array([slot])))
-            terms = np.append(terms, self._hint_weight / (last - first) * self._labels[first:last] * values)
-        score = math.fsum(terms.tolist())
-        return 0.0 if abs(score) <= self.rounding * np.abs(terms).sum() else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores = super().score(X)
-        if self._recent is not None and len(self._recent_labels):
-            X = X.astype(self._pool.dtype, copy=False)
-            weights = self._hint_weight / len(self._recent_labels) * self._recent_labels
-            scores = scores + weights @ self._pool.kernel.between(self._recent, X)
+        if len(self._recent_slots):
+            weights = self._hint_weight / len(self._recent_slots) * self._recent_labels
+            scores = scores + weights @ self._pool.values(self._recent_slots, X)
         return scores
 
     # -- hints and projections -----------------------------------------------------------------------------------
 
     def _span_of_hint(self, t: int) -> tuple[int, int]:
-        """Return the range of `_labels` that the hint of round ``t`` of the block averages."""
+        """Return the range of `_last_labels` that the hint of round ``t`` of the block averages."""
         last = len(self._recent_labels) + t
         return max(0, last - self._window), last
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
         """Return the hint's value on every example of the block, whose labels are ``y``."""
-        pool, n, b = self._pool, len(self._recent_labels), len(y)
-        self._labels = np.append(self._recent_labels, y).astype(np.float64)
+        pool, n, b = self._pool, len(self._recent_slots), len(y)
+        self._last_slots = np.concatenate([self._recent_slots, pool.block_slots])
+        self._last_labels = np.concatenate([self._recent_labels, y])
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
-        before = np.empty((0, b))
-        if n:
-            before = pool.kernel.between(self._recent, pool.examples(pool.block_slots))
         for lag in range(1, self._window + 1):
             rounds = np.arange(max(0, lag - n), b)
-            outside = rounds[rounds < lag]
-            inside = rounds[len(outside) :]
-            totals[outside] += self._labels[outside + n - lag] * before[outside + n - lag, outside]
-            totals[inside] += y[inside - lag] * pool.block[pool.block_slots[inside - lag], inside]
+            totals[rounds] += self._last_labels[rounds + n - lag] * pool.block[self._last_slots[rounds + n - lag], rounds]
         return totals / np.maximum(counts, 1)
-
-    def _stacked(self, first: int, n: int, slots: np.ndarray) -> Rows:
-        """Return the recent examples from ``first`` to ``n``, followed by those in ``slots``."""
-        inside = self._pool.examples(slots)
-        if self._recent is None or first >= n:
-            return inside
-        kept = self._recent[first:]
-        return np.concatenate([kept, inside]) if isinstance(inside, np.ndarray) else sp.vstack([kept, inside], "csr")
 
     def _projection(self) -> np.ndarray:
         """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""

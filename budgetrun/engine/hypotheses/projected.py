@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import BinaryHypothesis
+from budgetrun.engine.hypotheses.base import BlockHypothesis
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Rows
 
 
-class Projected(BinaryHypothesis):
+class Projected(BlockHypothesis):
     """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
 
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
@@ -125,14 +125,11 @@ class Projected(BinaryHypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def terms(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self._slots[self._beside], self._weights[0])] if self._beside.any() else []
-
-    def begin_block(self, sums: np.ndarray) -> None:
+    def begin_block(self) -> None:
         pool = self._pool
         values = pool.block[self._slots[~self._beside]]
         projected = self._subspace.begin_block(values.astype(np.float64, copy=False))
-        self.scores = self._f.begin_block() + sums.sum(axis=0)
+        self.scores = self._f.begin_block() + self._weights[0] @ pool.block[self._slots[self._beside]]
         self._residuals = self.squares_from(0) - projected
         refuse_impossible(pool)
         self._settle(0)
@@ -150,7 +147,7 @@ class Projected(BinaryHypothesis):
     def doubt(self) -> float:
         return self.rounding
 
-    def exact_score(self, t: int) -> float:
+    def settled(self, t: int) -> float:
         score = self.scores.item(t)
         if abs(score) > self.rounding:
             return score
