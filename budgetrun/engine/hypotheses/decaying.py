@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.hypotheses.expansion import SCALED, Expansion
 from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
