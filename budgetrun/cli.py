@@ -181,7 +181,7 @@ def check(configs: tuple[str, ...]) -> None:
         except InputError as error:
             problems.append(str(error))
             continue
-        counts = sorted({len(list(loaded.expand(dataset.label))) for dataset in loaded.datasets})
+        counts = sorted({loaded.count(dataset.label) for dataset in loaded.datasets})
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
         click.echo(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")

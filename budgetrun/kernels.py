@@ -15,13 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from budgetrun.params import Positive
+from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
 
 Rows: TypeAlias = np.ndarray | sp.csr_array
-Degree = Annotated[int, Field(ge=1)]
+Degree = Annotated[int, Field(ge=1, le=1000, strict=True)]
 Offset = Annotated[
-    float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
+    float,
+    Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite"),
+    InRange,
 ]
 
 
