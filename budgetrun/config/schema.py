@@ -47,6 +47,8 @@ FileName = Annotated[
     AfterValidator(_not_a_device),
 ]
 Label = int | float | str
+# Of a support size; budgets stay numbers that can be computed with.
+Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
 Quantity = QuantityName
 
@@ -142,7 +144,7 @@ class FractionBudget(_Spec):
 
     # The label of that learner. The Perceptron holds one example per mistake.
     of: Text
-    fractions: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
+    fractions: Annotated[tuple[Fraction, ...], Field(min_length=1)] = (1.0,)
 
 
 class ByDataset(_Spec):

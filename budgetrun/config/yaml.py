@@ -17,6 +17,7 @@ KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
 _LONGEST = 60
+_LONGEST_SENTENCE = 1000
 # What a file may hold: bytes, keys and values, the characters of these, and levels of nesting. The values of an alias
 # count each time that it is used.
 MOST_BYTES = 1_000_000
@@ -33,7 +34,8 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         where = dotted(self.path)
-        return f"{self.line}: {where}: {self.text}" if where else f"{self.line}: {self.text}"
+        text = self.text if len(self.text) <= _LONGEST_SENTENCE else f"{self.text[:_LONGEST_SENTENCE]}..."
+        return f"{self.line}: {where}: {text}" if where else f"{self.line}: {text}"
 
 
 @dataclass(frozen=True)

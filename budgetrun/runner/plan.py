@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
-from budgetrun.config.schema import setting_text
+from budgetrun.config.schema import MOST_RUNS, setting_text
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.runner import identity
 
@@ -123,6 +123,7 @@ def make_plan(
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
     problems: list[str] = []
+    n_runs = 0
     for dataset in config.datasets:
         if only is not None and dataset.label not in only:
             continue
@@ -131,10 +132,14 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        tasks = info.task_names[: config.tasks]
+        n_runs += config.count(dataset.label) * (dataset.repetitions or 1) * len(tasks)
+        if n_runs > MOST_RUNS:
+            raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
         specs = _specs(config, dataset.label, info.n_examples, problems)
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
-            for task in info.task_names[: config.tasks]:
+            for task in tasks:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
