@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import DataMissingError, InputError
+from budgetrun.errors import DataMissingError, InputError, printable
 
 if TYPE_CHECKING:
     from budgetrun.data import Card
@@ -38,20 +39,38 @@ class _Group(click.Group):
             ctx.exit(0)
 
 
+def _say(text: object, err: bool = False) -> None:
+    """Print a text, whose control characters (of labels, paths and results folders) never reach the terminal."""
+    click.echo(printable(str(text)), err=err)
+
+
 def _bytes(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise click.BadParameter(f"{text!r} is not a size; give a number with K, M or G, like 8G")
     return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
 
+class _Folder(click.Path):
+    """A folder that need not exist, but could."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            os.lstat(value)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, ValueError) as error:
+            self.fail(f"{str(value)[:60]!r}: {getattr(error, 'strerror', error)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _data_option = click.option(
-    "--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first."
+    "--data", "data_dir", type=_Folder(path_type=Path, file_okay=False), help="Look for data here first."
 )
 
 
 def _results_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    folder = click.Path(path_type=Path)
+    folder = _Folder(path_type=Path)
     return click.option("--results", type=folder, default=Path(default), show_default=True, help="Results go here.")
 
 
@@ -100,7 +119,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     code = 0
     for config in loaded:
         if dry_run:
-            click.echo(describe(config, options))
+            _say(describe(config, options))
             continue
         code = max(code, run_sweep(config, options))
         if code == 130:
@@ -113,18 +132,18 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
     from budgetrun.report import write_figures
 
     for folder in _complete_folders(results):
         for path in write_figures(folder):
-            click.echo(path)
+            _say(path)
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
     for folder in _complete_folders(results):
@@ -132,7 +151,7 @@ def report(results: Path) -> None:
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 @_data_option
 @click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
@@ -143,21 +162,21 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
     problems = []
     for folder in _complete_folders(results):
         report = write_bounds(folder, data_dir, None if every else streams)
-        click.echo(report.text)
+        _say(report.text)
         problems += [*report.missing, *report.violated]
     for problem in problems:
-        click.echo(problem, err=True)
+        _say(problem, err=True)
     sys.exit(int(bool(problems)))
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def status(results: Path) -> None:
     """Show how many runs of a results folder are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
     for folder in _folders(results):
-        click.echo(status_of(folder))
+        _say(status_of(folder))
 
 
 @main.command(name="list")
@@ -165,7 +184,7 @@ def status(results: Path) -> None:
 def list_(what: str) -> None:
     """List the available algorithms, kernels, datasets or configs."""
     for name, text in _listing(what):
-        click.echo(f"{name:<32} {text}")
+        _say(f"{name:<32} {text}")
 
 
 @main.command()
@@ -184,7 +203,7 @@ def check(configs: tuple[str, ...]) -> None:
         counts = sorted({loaded.count(dataset.label) for dataset in loaded.datasets})
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
-        click.echo(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
+        _say(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
     if problems:
         raise InputError("\n".join(problems))
 
@@ -202,7 +221,7 @@ def data_list() -> None:
     for card in list_cards():
         states = {state for _, _, state in verify(card)}
         state = "generated" if not states else "present" if states == {"ok"} else ", ".join(sorted(states))
-        click.echo(f"{card.name:<18} {state:<10} {card.title}")
+        _say(f"{card.name:<18} {state:<10} {card.title}")
 
 
 @data.command(name="fetch")
@@ -240,7 +259,7 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
 
     found = verify(card, data_dir)
     for file, path, state in found:
-        click.echo(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+        _say(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
     return all(state == "ok" for _, _, state in found)
 
 
@@ -264,8 +283,8 @@ def _report(folder: Path) -> None:
 
     report = Report(folder)
     paths = report.write()
-    click.echo(report.summary())
-    click.echo(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    _say(report.summary())
+    _say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
 
 
 def _folders(results: Path) -> list[Path]:

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from budgetrun.errors import printable
+
 
 def duration(seconds: float) -> str:
     """Return a time as text, for example ``4 min`` or ``1 h 20 min``."""
@@ -73,4 +75,4 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self._bar.write(text, file=sys.stderr)
+        self._bar.write(printable(text), file=sys.stderr)

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError
+from budgetrun.errors import InputError, printable
 from budgetrun.runner import provenance
 from budgetrun.runner.backends import Backend, on_signals, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
@@ -223,4 +223,4 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
