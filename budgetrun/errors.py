@@ -30,3 +30,7 @@ class InputError(Exception):
 
 class DataMissingError(InputError):
     """A dataset's file is neither on this machine nor to be fetched; the message says what goes where. Exit code 1."""
+
+
+class OutOfRangeError(InputError, FloatingPointError, ValueError):
+    """Numbers leave the range of floating point, because data or parameters are too extreme: a run fails with this."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
 from budgetrun.registry import parameters
@@ -87,8 +87,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         y : array_like, shape (n,)
             Two classes, or more if the learner is also multiclass.
         """
-        for name in ("classes_", "_group"):
-            self.__dict__.pop(name, None)
+        self._forget()
         return self._pass(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> BudgetClassifier:
@@ -111,9 +110,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ndarray, shape (n,) or (n, n_classes)
             Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
-        f, averaged = self._member.hypothesis, getattr(self, "averaged", False)
+        member, averaged = self._member, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        parts = [f.score(X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
+        parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -171,9 +170,20 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         # With a small support set, most of the time would go into the kernel values within a large block.
         budget = self._member.learner.budget
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
-        for start in range(0, len(labels), block):
-            self._group.feed(X[start : start + block], labels[None, start : start + block])
+        before = self._group.rounds
+        try:
+            for start in range(0, len(labels), block):
+                self._group.feed(X[start : start + block], labels[None, start : start + block])
+        except Exception:
+            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
+            if first or self._group.rounds > before:
+                self._forget()
+            raise
         return self
+
+    def _forget(self) -> None:
+        for name in ("classes_", "_group"):
+            self.__dict__.pop(name, None)
 
     def _new_group(self, classes: np.ndarray) -> Group:
         given = {name: _plain(value) for name, value in self.get_params().items()}

@@ -141,15 +141,16 @@ class Pool:
         return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
 
     def _measure(self, norms: np.ndarray) -> None:
-        self._largest_square = max(self._largest_square, float(norms.max()))
+        largest_square = max(self._largest_square, float(norms.max()))
         limits = np.finfo(self.dtype)
-        magnitude = self.kernel.magnitude(self._largest_square)
+        magnitude = self.kernel.magnitude(largest_square)
         # This leaves room for sums of kernel values.
         if not magnitude < 1e-20 * float(limits.max):
             raise FloatingPointError(
                 f"the {self.kernel} kernel overflows {self.dtype} on this data, "
-                f"whose largest ||x||^2 is {self._largest_square:.3g}: scale the examples"
+                f"whose largest ||x||^2 is {largest_square:.3g}: scale the examples"
             )
+        self._largest_square = largest_square
         self.resolution = 2 * float(limits.eps) * magnitude
 
     def _take(self, b: int) -> np.ndarray:

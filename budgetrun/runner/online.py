@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from budgetrun.data import open_stream
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
+from budgetrun.errors import OutOfRangeError
 from budgetrun.kernels import Rows
 from budgetrun.runner import identity
 from budgetrun.runner.job import Measured, Settings, failed, row_of
@@ -58,8 +59,12 @@ def measure(job: Job, settings: Settings) -> Measured:
             rows.append(failed(run, job, member.error, T))
             continue
         tested: dict[str, Any] = {}
-        if stream.test is not None:
-            tested = evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
+        try:
+            if stream.test is not None:
+                tested = evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
+        except OutOfRangeError as error:
+            rows.append(failed(run, job, error, T))
+            continue
         count = member.count
         row = row_of(
             run,
@@ -116,16 +121,16 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         more examples than it holds.
     """
     return {
-        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if member.learner.averages() else None,
-        "last_test_error": _error(member.hypothesis, X, y, tie, averaged=False),
+        "test_error": _error(member, X, y, tie, averaged=True) if member.learner.averages() else None,
+        "last_test_error": _error(member, X, y, tie, averaged=False),
     }
 
 
-def _error(f: Any, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
+def _error(member: Member, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
     n_wrong = 0
     for start in range(0, len(y), _TEST_ROWS):
         block = slice(start, start + _TEST_ROWS)
-        scores, true = f.score(X[block], averaged), y[block].astype(np.intp)
+        scores, true = score(member, X[block], averaged), y[block].astype(np.intp)
         if scores.ndim == 1:
             wrong = true * scores < 0 if tie == "positive" else true * scores <= 0
             n_wrong += int(np.count_nonzero(wrong | ((scores == 0) & (true < 0))))
