@@ -162,9 +162,10 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             self.classes_ = found
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
+        known = set(self.classes_.tolist())
+        unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
+        if unknown:
+            raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y)
         labels = codes if len(self.classes_) > 2 else 2 * codes - 1
         # With a small support set, most of the time would go into the kernel values within a large block.
@@ -202,7 +203,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _learner(self, variant: Any, several: bool) -> type[Any]:
         variants = self._several if several else self._learners
-        if variant not in variants:
+        if variant not in list(variants):
             raise ValueError(f"variant must be one of {', '.join(map(str, variants))}, got {variant!r}")
         return variants[variant]
 
@@ -221,6 +222,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
             _check(name, given[name], wanted[name].annotation)
             chosen[name] = given[name]
+        for name, parameter in wanted.items():
+            if name not in chosen and parameter.default is parameter.empty:
+                raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
         return chosen
 
 
@@ -232,7 +236,7 @@ _ROWS = 1024
 
 def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     known = kernels.registry()
-    if given["kernel"] not in known:
+    if given["kernel"] not in list(known):
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
     wanted = parameters(kernel)
@@ -262,8 +266,11 @@ def _rows(X: Any) -> Any:
 
 
 def _classes(y: np.ndarray, classes: Any, several: bool) -> np.ndarray:
-    check_classification_targets(y)
-    found = np.unique(y if classes is None else classes)
+    try:
+        check_classification_targets(y)
+        found = np.unique(y if classes is None else classes)
+    except TypeError as error:
+        raise ValueError(f"the classes must all be numbers, or all be text ({error})") from None
     if len(found) > 2 and not several:
         kind = type_of_target(y, input_name="y")
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
