@@ -15,7 +15,7 @@ def _even(value: int) -> int:
 
 def _in_range(value: float) -> float:
     if value and not _SMALLEST <= value <= 1 / _SMALLEST:
-        raise ValueError(f"must be between {_SMALLEST:g} and {1 / _SMALLEST:g}, got {value:g}")
+        raise ValueError(f"must be between {_SMALLEST:g} and {1 / _SMALLEST:g}, got {value}")
     return value
 
 

@@ -21,7 +21,7 @@ _LONGEST_SENTENCE = 1000
 # What a file may hold: bytes, keys and values, the characters of these, and levels of nesting. The values of an alias
 # count each time that it is used.
 MOST_BYTES = 1_000_000
-MOST_VALUES = 100_000
+MOST_VALUES = 50_000
 MOST_LEVELS = 30
 
 
@@ -35,7 +35,8 @@ class Problem(NamedTuple):
     def __str__(self) -> str:
         where = dotted(self.path)
         text = self.text if len(self.text) <= _LONGEST_SENTENCE else f"{self.text[:_LONGEST_SENTENCE]}..."
-        return f"{self.line}: {where}: {text}" if where else f"{self.line}: {text}"
+        said = f"{where}: {text}" if where else text
+        return f"{self.line}: " + said.replace("\n", "\\n")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Document:
 def dotted(path: KeyPath) -> str:
     """Return a path in the usual notation: ``("algorithms", 1, "budget")`` is ``algorithms[1].budget``."""
     keys = (f"[{key}]" if isinstance(key, int) else f".{shortened(str(key))}" for key in path)
-    return "".join(keys).removeprefix(".").replace("\n", "\\n")
+    return "".join(keys).removeprefix(".")
 
 
 def shortened(text: str) -> str:
