@@ -162,7 +162,7 @@ def test_labels_are_one_short_line(name: str) -> None:
 def test_formulas_of_any_length_and_depth() -> None:
     assert Formula("-" * 199 + "T", ("T",))(T=2.0) == -2.0
     for text in ("-" * 20_000 + "T", "(" * 20_000 + "T", "(" * 150 + "T", "1" * 5000):
-        with pytest.raises(ValueError, match="and a formula may have 200$|is not a formula$") as raised:
+        with pytest.raises(ValueError, match=r"and a formula may have 200$|is not a formula$") as raised:
             Formula(text, ("T",))
         assert len(str(raised.value)) < 200
 

@@ -25,7 +25,7 @@ NUMBERS += [np.inf, np.nan]
 FORMS = {
     "dense": lambda X: X,
     "csr": sp.csr_array,
-    "coo": sp.coo_matrix,
+    "csc": sp.csc_matrix,
     "fortran": np.asfortranarray,
     "every_other": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
     "object": lambda X: X.astype(object),
