@@ -240,6 +240,9 @@ class AlgorithmReader:
         learner = self._class(spec)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
+            # A dataset without values is a problem already.
+            if label and not spec.has(label):
+                continue
             own = spec.on(label) if label else spec
             if isinstance(own.budget, FractionBudget):
                 continue

@@ -156,14 +156,12 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
     n_settings = n_runs = 0
     for i, spec in enumerate(specs):
         for dataset in datasets:
-            if spec is None or dataset is None:
-                continue
-            # Anything else that is wrong with them is a problem already.
-            if any(dataset.label not in values.by_dataset for values in spec.by_dataset.values()):
+            # What is wrong with them is a problem already.
+            if spec is None or dataset is None or not spec.has(dataset.label):
                 continue
             own = spec.on(dataset.label)
             source = known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None
-            if source is not None and any(dataset.label not in v.by_dataset for v in source.by_dataset.values()):
+            if source is not None and not source.has(dataset.label):
                 continue
             n = own.count(source.on(dataset.label) if source else None)
             n_settings = max(n_settings, n // (own.seeds if isinstance(own.seeds, int) else 1))

@@ -220,6 +220,10 @@ class AlgorithmSpec(_Spec):
         every = self.parameters | {"budget": self.budget}
         return {name: values for name, values in every.items() if isinstance(values, ByDataset)}
 
+    def has(self, dataset: str) -> bool:
+        """Whether every parameter has values for a dataset, given by label."""
+        return all(dataset in values.by_dataset for values in self.by_dataset.values())
+
     def on(self, dataset: str) -> AlgorithmSpec:
         """Return the algorithm with the values for one dataset, given by label; `expand` needs this form."""
         chosen: dict[str, Any] = {name: values.by_dataset[dataset] for name, values in self.by_dataset.items()}

@@ -208,6 +208,12 @@ def test_control_characters_become_escapes() -> None:
     assert str(InputError("a\x07b")) == "a\\x07b"
 
 
+def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
+    text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
+    with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
+        read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
+
+
 def test_an_algorithm_counts_without_expanding() -> None:
     spec = AlgorithmSpec(name="x", label="x", seeds=10**12, budget=(1, 2), parameters={"C": (1, 2, 3)})
     assert spec.count() == 6 * 10**12

@@ -89,9 +89,10 @@ def test_scores_are_finite_or_refused_in_a_sentence(data):
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_refused_call_changes_nothing(name):
-    fitted = CLASSIFIERS[name](**arguments(CLASSIFIERS[name]), gamma=0.5).fit(BASE, Y)
+    kernel = "gaussian" if name == "FOGD" else "linear"
+    fitted = CLASSIFIERS[name](**arguments(CLASSIFIERS[name]), kernel=kernel).fit(BASE, Y)
     before = fitted.decision_function(BASE)
-    for X in WRONG.values():
+    for X in (X for key, X in WRONG.items() if key != "huge" or kernel == "linear"):
         with pytest.raises(ValueError, match=r"overflows|features|NaN|minimum"):
             fitted.partial_fit(X, Y[: len(X)])
     with pytest.raises(ValueError, match="not among the classes"):
