@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -222,6 +223,7 @@ def squares(X: Rows) -> np.ndarray:
     return np.asarray(square @ np.ones(X.shape[1]))
 
 
+@cache
 def registry() -> dict[str, type[Kernel]]:
     """Return the kernels by name."""
     found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
+# The largest share of a sweep's time that goes into rewriting its table and manifest before the end.
+_SHARE_OF_REWRITING = 0.03
 
 
 def sweep(config: Config, options: Options) -> int:
@@ -73,6 +75,8 @@ class _Sweep:
             parent=os.getpid(),
         )
         self.manifest: dict[str, Any] = {}
+        # When the table and the manifest may be rewritten again.
+        self._next_rewrite = 0.0
 
     def run(self) -> int:
         """Run what remains, and return the exit code."""
@@ -82,7 +86,7 @@ class _Sweep:
         outdated = plan.outdated(store.rows())
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
-        store.prune(lambda row: row["run_id"] not in outdated)
+            store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
@@ -182,8 +186,12 @@ class _Sweep:
         if not outcome.stored:
             self.store.save(job.job_id, outcome.rows)
         provenance.add_job(self.manifest, job, outcome)
-        self.store.write_table()
-        self.store.write_manifest(self.manifest)
+        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
+        if (began := time.monotonic()) >= self._next_rewrite:
+            self.store.write_table()
+            self.store.write_manifest(self.manifest)
+            now = time.monotonic()
+            self._next_rewrite = now + (now - began) / _SHARE_OF_REWRITING
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
 
     def _fail_followers(self, runs: Sequence[Run], progress: Progress) -> None:

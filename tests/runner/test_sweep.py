@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 import zlib
 from concurrent.futures.process import BrokenProcessPool
 
@@ -37,6 +38,7 @@ from budgetrun.learners.remove_oldest import RemoveOldest
 from budgetrun.runner.backends import LocalBackend
 from budgetrun.runner.estimate import jobs_within_memory
 from budgetrun.runner.options import Options
+from budgetrun.runner.progress import Progress
 from budgetrun.runner.status import describe, status
 from budgetrun.store import write as store_module
 
@@ -544,6 +546,46 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_not_rewritten_after_every_job(tmp_path, run_sweep, monkeypatch):
+    """Otherwise the time of a sweep grows with the square of its jobs."""
+    real, written_at = store_module.Store.write_table, []
+
+    def slow(self):
+        written_at.append(len(parts(self.folder)))
+        time.sleep(0.02)
+        real(self)
+
+    monkeypatch.setattr(store_module.Store, "write_table", slow)
+    path = config(tmp_path, repetitions=30, algorithms=[{"name": "perceptron"}])
+    assert run_sweep(path, jobs=1)[0] == 0
+    assert (written_at[0], written_at[-1]) == (1, 30)
+    assert len(written_at) < 6
+    assert len(finished(tmp_path / "results" / "small")) == 30
+
+
+def test_the_time_left_follows_from_the_runs_that_are_finished(capsys, monkeypatch):
+    """Tiny jobs take much longer than estimated, because most of their time is spent between them."""
+    clock = [100.0]
+    monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
+    progress = Progress(n_runs=1000, seconds=1.0, workers=2)
+    for _ in range(100):
+        clock[0] += 0.5
+        progress.advance(1, 0.001, 0.004, "d")
+    progress.close()
+    assert capsys.readouterr().err.splitlines()[-1] == "82/1,000 runs, 41 s, about 7 min left (d)"
+
+
+def test_the_time_left_does_not_count_jobs_that_are_running(capsys, monkeypatch):
+    """Eight jobs of a hundred run at once, each as long as estimated: when the first ends, 92 remain."""
+    clock = [100.0]
+    monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
+    progress = Progress(n_runs=100, seconds=6000.0, workers=8)
+    clock[0] += 60
+    progress.advance(1, 60.0, 60.0, "d")
+    progress.close()
+    assert capsys.readouterr().err.splitlines()[-1] == "1/100 runs, 60 s, about 12 min left (d)"
 
 
 def test_a_bar_on_a_terminal_counts_finished_runs(tmp_path):
