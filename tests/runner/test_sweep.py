@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -470,6 +471,36 @@ def test_a_killed_worker_costs_no_run(tmp_path):
     assert "a worker process died (killed, or out of memory); the jobs that were running are retried" in err
     assert len(finished(folder)) == 12
     assert parts(folder).items() >= before.items()
+
+
+def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
+    """A file is edited during a sweep, and a worker that starts later imports it; a learner only imports that file."""
+    shutil.copytree(TOP / "budgetrun", tmp_path / "copy" / "budgetrun", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("configs", "datasets"):
+        (tmp_path / "copy" / name).symlink_to(TOP / name)
+    given = {
+        "name": "edited",
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 1000}}],
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+        "repetitions": 12,
+        "algorithms": [{"name": "avp", "epsilon": 0.75, "U": 2.0}],
+    }
+    path, folder = written(tmp_path, given), tmp_path / "results" / "edited"
+    assert run_sweep(path, jobs=1)[0] == 0
+    right = {row["run_id"]: row["mistakes"] for row in rows(folder)}
+    shutil.rmtree(folder)
+    edited = f"import sys; sys.path.insert(0, {str(tmp_path / 'copy')!r}); {COMMAND}"
+    process = start(tmp_path, "sweep", path, "--jobs", 2, command=edited)
+    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
+    ball = tmp_path / "copy" / "budgetrun" / "learners" / "ball.py"
+    ball.write_text(ball.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
+    workers(process)[0].kill()
+    code, _, err = ended(process)
+    assert code == 1, err
+    kept = {row["run_id"]: row["mistakes"] for row in finished(folder)}
+    assert kept.items() < right.items()
+    failed = {row["error"] for row in rows(folder) if row["status"] == "failed"}
+    assert failed == {"RuntimeError: the code has changed since the sweep began; start the sweep again"}
 
 
 def test_a_killed_sweep_is_continued(tmp_path, capsys, monkeypatch):
