@@ -20,6 +20,7 @@ from sweeping import (
     COMMAND,
     TOP,
     config,
+    copied_package,
     ended,
     outcomes,
     parts,
@@ -475,9 +476,6 @@ def test_a_killed_worker_costs_no_run(tmp_path):
 
 def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     """A file is edited during a sweep, and a worker that starts later imports it; a learner only imports that file."""
-    shutil.copytree(TOP / "budgetrun", tmp_path / "copy" / "budgetrun", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("configs", "datasets"):
-        (tmp_path / "copy" / name).symlink_to(TOP / name)
     given = {
         "name": "edited",
         "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 1000}}],
@@ -489,10 +487,10 @@ def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     assert run_sweep(path, jobs=1)[0] == 0
     right = {row["run_id"]: row["mistakes"] for row in rows(folder)}
     shutil.rmtree(folder)
-    edited = f"import sys; sys.path.insert(0, {str(tmp_path / 'copy')!r}); {COMMAND}"
-    process = start(tmp_path, "sweep", path, "--jobs", 2, command=edited)
+    copy, command = copied_package(tmp_path)
+    process = start(tmp_path, "sweep", path, "--jobs", 2, command=command)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
-    ball = tmp_path / "copy" / "budgetrun" / "learners" / "ball.py"
+    ball = copy / "learners" / "ball.py"
     ball.write_text(ball.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
     workers(process)[0].kill()
     code, _, err = ended(process)
@@ -545,7 +543,10 @@ def test_two_sweeps_in_one_folder(tmp_path, run_sweep):
 
 
 def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypatch):
-    """Two jobs are running when one of them kills its worker, twice; the outcome of a third is never received."""
+    """Two jobs are running when one of them kills its worker, twice; the outcome of a third is never received.
+
+    The runs of the job to blame are then tried one by one.
+    """
     path = config(tmp_path, repetitions=4, algorithms=[{"name": "rbp", "budget": 10, "seeds": 2}])
     folder = tmp_path / "results" / "small"
     real, tried = LocalBackend.outcomes, []
@@ -567,7 +568,7 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
         code, err = run_sweep(path, jobs=1)
     assert code == 1
     assert sorted(tried[0]) == [0, 1, 2, 3]
-    assert tried[1:] == [[3], [1], [2]]
+    assert tried[1:] == [[3], [1], [2], [1], [1]]
     failed = [row for row in rows(folder) if row["status"] == "failed"]
     assert [row["repetition"] for row in failed] == ["1", "1"]
     assert failed[0]["error"] == "RuntimeError: its worker process died twice (killed, or out of memory)"
