@@ -1,6 +1,5 @@
 """A run that raises, kills its worker or never ends fails alone: the other runs of its job finish."""
 
-import csv
 import re
 
 import pytest
@@ -9,7 +8,7 @@ from sweeping import config, copied_package, ended, outcomes, rows, start, writt
 from budgetrun.learners.remove_oldest import RemoveOldest
 
 LEARNER = """
-import ctypes, os, time
+import ctypes, os
 from typing import Literal
 from budgetrun.learners.perceptron import Perceptron
 
@@ -18,7 +17,7 @@ class Hostile(Perceptron):
     name = "hostile"
     alike_until_full = None
 
-    def __init__(self, *, how: Literal["dies", "interrupts", "sleeps", "hangs"]) -> None:
+    def __init__(self, *, how: Literal["dies", "interrupts", "hangs"]) -> None:
         self.how = how
 
     def update(self, f, y, score):
@@ -29,8 +28,6 @@ class Hostile(Perceptron):
             os._exit(3)
         if self.how == "interrupts":
             raise KeyboardInterrupt("not by a user")
-        if self.how == "sleeps":
-            time.sleep(0.5)
         if self.how == "hangs":
             # Native code that keeps the lock of the interpreter.
             ctypes.PyDLL(None).sleep(1000)
@@ -101,33 +98,29 @@ def test_a_run_that_kills_its_worker_or_never_ends_fails_alone(tmp_path):
         "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
         "kernel": {"name": "gaussian", "gamma": 0.5},
         "algorithms": [
+            {"name": "hostile", "how": ["hangs", "dies", "interrupts"]},
             {"name": "perceptron"},
-            {"name": "hostile", "how": ["dies", "interrupts", "sleeps", "hangs"]},
-            {"name": "rbp", "budget": 10, "seeds": 4},
         ],
     }
     path, folder = written(tmp_path, given), tmp_path / "results" / "hostile"
-    code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 2, command=command))
+    code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 1, command=command))
     assert code == 1, err
-    assert "9/9 runs" in err
+    assert "4/4 runs" in err
     assert "Traceback" not in err
-    late = "RuntimeError: it took longer than timeout_seconds, 0.4 s"
     assert {re.search(r'"how": "(\w+)"', key[3])[1]: error for key, error in failures(folder).items()} == {
         "dies": "RuntimeError: its worker process died twice (killed, or out of memory)",
         "interrupts": "KeyboardInterrupt: not by a user",
-        "sleeps": late,
-        "hangs": late,
+        "hangs": "RuntimeError: it took longer than timeout_seconds, 0.4 s",
     }
-    assert sum(row["status"] == "done" for row in rows(folder)) == 5
+    assert [row["label"] for row in rows(folder) if row["status"] == "done"] == ["perceptron"]
     assert not list((folder / "parts").glob("*.running"))
 
 
 def test_a_limit_is_not_part_of_what_a_run_is(tmp_path, run_sweep):
-    """A limit may be set, raised and removed between sweeps of one folder."""
+    """A limit may be set and removed between sweeps of one folder."""
     assert run_sweep(config(tmp_path, timeout_seconds=1e-9, repetitions=1))[0] == 1
     folder = tmp_path / "results" / "small"
     assert {row["status"] for row in rows(folder)} == {"failed"}
-    assert run_sweep(config(tmp_path, timeout_seconds=60, repetitions=1))[0] == 0
-    with (folder / "runs.csv").open(newline="") as file:
-        assert {row["status"] for row in csv.DictReader(file)} == {"done"}
+    assert failures(folder)["perceptron", "", "0", "{}"] == "RuntimeError: it took longer than timeout_seconds, 1e-09 s"
+    assert run_sweep(config(tmp_path, repetitions=1))[0] == 0
     assert run_sweep(config(tmp_path, repetitions=1))[1].startswith("small: 0 runs to do, 8 finished")
