@@ -71,7 +71,7 @@ class Limit:
         self._ends_process = self._seconds is not None and os.getpid() != settings.parent
         if self._ends_process:
             mark = Store(settings.folder).parts / f"{job.job_id}.running"
-            self._mark = (mark if mark.exists() else Path(os.devnull)).open("wb", buffering=0)
+            self._mark = (mark if mark.is_file() else Path(os.devnull)).open("wb", buffering=0)
 
     @contextmanager
     def of(self, run_id: str, spent: float = 0.0) -> Iterator[None]:
@@ -138,7 +138,8 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
     visible = store.parts.is_dir()
     if visible:
-        running.touch()
+        # Empty, whatever a killed sweep left there.
+        running.write_bytes(b"")
     reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):

@@ -209,7 +209,7 @@ class _Sweep:
         found = {}
         for job in jobs:
             mark = self.store.parts / f"{job.job_id}.running"
-            if mark.exists():
+            if mark.is_file():
                 found[job.job_id] = timed_out(mark)
                 mark.unlink(missing_ok=True)
         return found or dict.fromkeys((job.job_id for job in jobs), "")
