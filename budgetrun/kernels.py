@@ -10,6 +10,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -286,6 +287,7 @@ def near_squares(X: Rows, dropped: np.ndarray) -> np.ndarray:
     return squares(without(X, dropped))
 
 
+@cache
 def registry() -> dict[str, type[Kernel]]:
     """Return the kernels by name."""
     found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated

@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,6 +69,15 @@ def run(capsys, *arguments):
 def untimed(text):
     """Return a text with its seconds replaced by ``_``."""
     return re.sub(r"\d+ s\b", "_ s", text)
+
+
+def copied_package(folder):
+    """Copy the package, to be edited, and return its folder and the command that runs it."""
+    copy = folder / "copy" / "budgetrun"
+    shutil.copytree(TOP / "budgetrun", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("configs", "datasets"):
+        (copy.parent / name).symlink_to(TOP / name)
+    return copy, f"import sys; sys.path.insert(0, {str(copy.parent)!r}); {COMMAND}"
 
 
 _started = []

@@ -422,6 +422,9 @@ class Config(_Spec):
     # Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
     # seconds can be compared.
     alone: bool = False
+    # The seconds after which a run fails, without the time that its data take to read; None for no limit. It changes no
+    # outcome, so neither run ids nor the resolved config have it.
+    timeout_seconds: Positive | None = None
     algorithms: tuple[AlgorithmSpec, ...]
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
@@ -484,7 +487,7 @@ class Config(_Spec):
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain JSON, with defaults, and paths as typed; published numbers are not included."""
-        data = self.model_dump(mode="json")
+        data = self.model_dump(mode="json", exclude={"timeout_seconds"})
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]

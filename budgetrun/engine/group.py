@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
+Guard = Callable[["Member"], AbstractContextManager[None]]
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
 
@@ -66,9 +67,9 @@ class Member:
     index: int
     learner: Any
     task: int
-    hypothesis: Any
+    hypothesis: Any = None
     count: Count = field(default_factory=Count)
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(eq=False)
@@ -95,9 +96,12 @@ class Group:
         f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is a mistake.
     dtype : {"float64", "float32"}
         Type of kernel values and scores. Weights, and scores too close to a threshold, are always float64.
-    isolate : bool
-        If a learner fails, record its ``error`` and continue with the others; otherwise `feed` raises. Arithmetic that
-        overflows, or is not defined, is an `OutOfRangeError` of the learner, so that scores are always finite.
+    isolate : tuple of exception types
+        If a learner raises one of these, record its ``error`` and continue with the others; any other error passes.
+        Learners that share a hypothesis when one of them raises have the same ``error``. Arithmetic that overflows, or
+        is not defined, is an `OutOfRangeError` of the learner, so that scores are always finite.
+    guard : callable or None
+        Called with a member before its learner's code runs; returns a context that is entered while it runs.
     watch : callable or None
         Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
 
@@ -117,22 +121,25 @@ class Group:
         n_classes: int | None = None,
         tie: str = "mistake",
         dtype: str = "float64",
-        isolate: bool = False,
+        isolate: tuple[type[BaseException], ...] = (),
+        guard: Guard | None = None,
         watch: Watcher | None = None,
     ) -> None:
         tasks = tasks if tasks is not None else [0] * len(learners)
         self.pool = Pool(kernel, np.dtype(dtype))
         self.tie = tie
         self.isolate = isolate
+        self.guard = guard
         self.watch = watch
-        more = () if n_classes is None else (n_classes,)
-        self.members = [
-            Member(i, a, task, a.start(self.pool, *more))
-            for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
-        ]
-        self._shape = more
+        self._shape = () if n_classes is None else (n_classes,)
         # The first round of the block, until a learner acts on a round.
         self._first: int | None = 0
+        self._alone: list[Member] = []
+        self._trunks: list[Trunk] = []
+        self.members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
+        for member in self.members:
+            with self._failing([member]):
+                member.hypothesis = member.learner.start(self.pool, *self._shape)
         self._alone, self._trunks = self._plant()
 
     @property
@@ -205,16 +212,17 @@ class Group:
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
-        """If the enclosed code fails, record the error and remove the members; without ``isolate``, let it pass."""
+        """If the enclosed code of the first member fails with an error to isolate, record it and remove all members."""
         try:
-            yield
-        except Exception as raised:
-            error = raised
-            if members and _is_arithmetic(raised):
+            with self.guard(members[0]) if self.guard else nullcontext():
+                yield
+        except BaseException as raised:
+            error: BaseException = raised
+            if members and isinstance(raised, Exception) and _is_arithmetic(raised):
                 now = members[0].hypothesis.now if self._first is None else self._first + 1
                 error = out_of_range(raised, f"{_name(members[0].learner)}, round {now:,}")
                 error.__cause__ = raised
-            if not self.isolate:
+            if not isinstance(raised, self.isolate):
                 raise error from error.__cause__
             for member in list(members):
                 member.error = error
@@ -318,7 +326,7 @@ class Group:
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
         """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
         alike: dict[tuple[int, str | None], list[Member]] = {}
-        for member in self.members:
+        for member in (member for member in self.members if member.error is None):
             alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
         alone, trunks = [], []
         for (task, kind), here in sorted(alike.items(), key=lambda item: item[0][0]):

@@ -28,7 +28,7 @@ DASK_TIMEOUT = "6s"
 
 
 class LocalBackend:
-    """Worker processes on this machine; a single worker is this process itself."""
+    """Worker processes on this machine; a single worker is this process itself, unless runs have a limit of time."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -46,12 +46,15 @@ class LocalBackend:
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-        several = self._workers > 1
+        # A run that never returns can be ended only in a process of its own.
+        several = self._workers > 1 or settings.timeout_seconds is not None
+        # joblib starts no process for a single worker.
+        how = {"n_jobs": 2, "pre_dispatch": 1} if several and self._workers == 1 else {"n_jobs": self._workers}
         context = parallel_config(backend="loky", inner_max_num_threads=1) if several else nullcontext()
         with context, warnings.catch_warnings():
             # joblib replaces workers that have grown, between jobs, and warns of it.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-            parallel = Parallel(n_jobs=self._workers, batch_size=1, return_as="generator_unordered")
+            parallel = Parallel(**how, batch_size=1, return_as="generator_unordered")
             if several:
                 # Processes that track shared resources would unblock interrupts here if they were started later.
                 resource_tracker.ensure_running()

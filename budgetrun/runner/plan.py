@@ -224,6 +224,17 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     return jobs
 
 
+def halves(job: Job) -> list[Job]:
+    """Return the job of the first half of a job's runs, and that of the second half."""
+    middle = len(job.runs) // 2
+    return [part_of(job, job.runs[:middle]), part_of(job, job.runs[middle:])]
+
+
+def part_of(job: Job, runs: Iterable[Run]) -> Job:
+    """Return the job of some of a job's runs."""
+    return _job(job.dataset, job.repetition, list(runs))
+
+
 def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
     """Return the ids of the runs that have a row of status ``done``."""
     return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}

@@ -137,7 +137,7 @@ def test_one_sentence_names_learner_and_round(raised, said):
                 f.add(float("nan"))
             f.add(y)
 
-    group = Group(Linear(), [Faulty(), find("perceptron", multiclass=False)()], isolate=True)
+    group = Group(Linear(), [Faulty(), find("perceptron", multiclass=False)()], isolate=(Exception,))
     for start in range(0, 40, 10):
         scores = group.feed(BASE[start : start + 10], (2 * Y - 1)[None, start : start + 10])
     failed, good = group.members

@@ -226,7 +226,7 @@ def test_a_learner_that_fails_leaves_the_others_alone(several):
 
     X, y = stream_of(several)
     first, *others = good()
-    group = group_of([first, Faulty(), *others], isolate=True)
+    group = group_of([first, Faulty(), *others], isolate=(Exception,))
     alone = [play(learner, X, y)[0].members[0].count.mistakes for learner in good()]
     for start in range(0, len(y), 30):
         scores = group.feed(X[start : start + 30], y[None, start : start + 30])
