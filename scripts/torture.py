@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Kind:
     """A kind of attack: whom, with which signals, and the exit codes that may follow if the sweep had not ended."""
 
     name: str
-    target: str  # parent, worker, tracker, group
+    target: str  # parent, worker, group, or the one and then the other
     signals: tuple[signal.Signals, ...]
     codes: tuple[int, ...]
 
@@ -72,7 +73,6 @@ KINDS = (
     Kind("worker SIGKILL", "worker", (KILL,), ()),
     Kind("worker SIGSEGV", "worker", (signal.SIGSEGV,), ()),
     Kind("worker SIGTERM", "worker", (TERM,), ()),
-    Kind("tracker SIGKILL", "tracker", (KILL,), ()),
     *(Kind(f"{whom} SIGINT twice", whom, (INT, INT), INTERRUPTED) for whom in ("parent", "group")),
     Kind("parent SIGTERM, SIGINT", "parent", (TERM, INT), INTERRUPTED),
     Kind("parent SIGINT, SIGKILL", "parent", (INT, KILL), (*INTERRUPTED, -KILL)),
@@ -111,10 +111,10 @@ class Sandbox:
 
     def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own; ``sweep`` alone makes no report."""
-        undrawn = "cli._report = lambda folder: None; " if verb == "sweep" else ""
+        undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
         words = {"sweep": ["sweep", "torture.yaml", "--jobs", "2"], "report": ["report", "results/torture"]}
         words["all"] = words["sweep"]
-        code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun import cli; {undrawn}cli.main()"
+        code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
         return subprocess.Popen(
             [sys.executable, "-c", code, *words[verb], *options],
             cwd=self.top,
@@ -154,26 +154,18 @@ def targets(process: subprocess.Popen[str], whom: str) -> list[int]:
     """Return the ids of the processes to attack, those of a group as a negative number; none if it is too late."""
     if whom in ("parent", "group"):
         return [process.pid if whom == "parent" else -process.pid]
-    words = ("resource_tracker",) if whom == "tracker" else ("LokyProcess", "budgetrun.runner.worker")
     found = []
     for other in session(process):
-        try:
-            if any(word in " ".join(other.cmdline()) for word in words):
+        with suppress(psutil.Error):
+            if "budgetrun.runner.worker" in other.cmdline():
                 found.append(other.pid)
-        except psutil.Error:
-            continue
     return found
 
 
 def send(number: signal.Signals, target: int) -> None:
     """Send a signal to a process, or to the group whose negative id is given; it may have ended."""
-    try:
-        if target < 0:
-            os.killpg(-target, number)
-        else:
-            os.kill(target, number)
-    except ProcessLookupError:
-        pass
+    with suppress(ProcessLookupError):
+        os.kill(target, number)
 
 
 def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[str, str]]:
@@ -188,7 +180,7 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
         else:
             shutil.rmtree(sandbox.results)
             sandbox.seen = {}
-    if verb == "report" and not (sandbox.results / "manifest.json").is_file():
+    if verb == "report" and not sandbox.seen:
         verb = "all"
     began = time.monotonic()
     process = sandbox.start(verb, *options)

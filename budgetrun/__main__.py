@@ -1,0 +1,89 @@
+"""The ``budgetrun`` command as a process: how it ends, whatever signals, closed pipes or libraries' threads do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(130)
+
+
+_SIGNALS = tuple(n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN)
+# Until a command begins: an import that is interrupted by an exception fails in many ways.
+for _number in _SIGNALS:
+    signal.signal(_number, _leave)
+
+import io  # noqa: E402
+import sys  # noqa: E402
+import threading  # noqa: E402
+from typing import Any, NoReturn  # noqa: E402
+
+# The seconds from the end of a command's work to that of its process.
+EXIT_SECONDS = 5
+
+
+class _Output(io.FileIO):
+    """Standard output or error that may be closed or full: what cannot be written is dropped, and the work goes on."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.error = error
+            return len(data)
+
+
+def main() -> NoReturn:
+    """Run the command and end this process with its exit code, at most `EXIT_SECONDS` after its work is done."""
+    output, _ = _open_outputs()
+    code: Any = 1
+    try:
+        from budgetrun.cli import main as command
+
+        command(prog_name="budgetrun")
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        sys.stdout.flush()
+        # A reader that has seen enough is no error.
+        if output.error is not None and not isinstance(output.error, BrokenPipeError):
+            print(f"the output could not be written ({output.error.strerror})", file=sys.stderr)
+            code = code or 1
+        # Threads that still run, as those of a lost dask cluster, must not keep the process.
+        watchdog = threading.Timer(EXIT_SECONDS, os._exit, [code])
+        watchdog.daemon = True
+        watchdog.start()
+    sys.exit(code)
+
+
+def _open_outputs() -> tuple[_Output, _Output]:
+    for number in range(3):
+        try:
+            os.fstat(number)
+        # Otherwise the next file to be opened would take its place, and receive what is printed.
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    raw = _Output(1, "wb", closefd=False), _Output(2, "wb", closefd=False)
+    old = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(
+            io.BufferedWriter(file),
+            encoding=getattr(replaced, "encoding", None),
+            errors=getattr(replaced, "errors", None),
+            line_buffering=file.fileno() == 2 or file.isatty(),
+        )
+        for file, replaced in zip(raw, old, strict=True)
+    )
+    return raw
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Ctrl-C, SIGTERM and SIGHUP: each ends the work in hand as a KeyboardInterrupt, at a moment when that is safe."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A second signal within this many seconds says nothing new, and would disturb what the first has set off.
+_SAME_SECONDS = 1.0
+
+_raised = -_SAME_SECONDS
+
+
+@contextmanager
+def on_signals(handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
+    """Handle `SIGNALS` with ``handler`` within the block; those that are ignored, as by ``nohup``, stay so."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    heeded = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
+    for number in heeded:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, old in heeded.items():
+            signal.signal(number, old)
+
+
+def raising() -> Any:
+    """Return a context in which signals raise KeyboardInterrupt."""
+    return on_signals(_raise)
+
+
+def ignored() -> Any:
+    """Return a context in which signals have no effect: it puts things in order after an interrupt."""
+    return on_signals(signal.SIG_IGN)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Defer an interrupt to the end of the block, which is short and must not be done by halves."""
+    received: list[int] = []
+    with on_signals(lambda number, _: received.append(number)):
+        yield
+    if received:
+        signal.raise_signal(received[0])
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    global _raised
+    now = time.monotonic()
+    if now - _raised > _SAME_SECONDS:
+        _raised = now
+        raise KeyboardInterrupt
