@@ -3,8 +3,14 @@
 Each learner is a scikit-learn classifier: ``from budgetrun import Forgetron``. The command line is ``budgetrun``.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+
+# The command imports this before it can handle interrupts: the typing module would take most of that time.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.2.0"
 

@@ -31,9 +31,9 @@ class _Output(io.FileIO):
 
     error: OSError | None = None
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         try:
-            return super().write(data)
+            return super().write(data) or 0
         except OSError as error:
             self.error = error
             return len(data)
@@ -57,6 +57,8 @@ def main() -> NoReturn:
         if output.error is not None and not isinstance(output.error, BrokenPipeError):
             print(f"the output could not be written ({output.error.strerror})", file=sys.stderr)
             code = code or 1
+        # Python remembers an interrupt within generated code, as of a dataclass, and would end as if it had killed it.
+        exec("")
         # Threads that still run, as those of a lost dask cluster, must not keep the process.
         watchdog = threading.Timer(EXIT_SECONDS, os._exit, [code])
         watchdog.daemon = True

@@ -207,14 +207,17 @@ def opened(options: Options, workers: int) -> Iterator[Backend]:
     address = options.scheduler or ""
     if not _DASK_ADDRESS.fullmatch(address):
         raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")
-    # It prints tracebacks of its own for what is reported here in a sentence.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # It reports in its own way what is reported here in a sentence.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     connect: Callable[..., Any] = Client
     try:
         client = connect(address, timeout=DASK_TIMEOUT)
-    # A TypeError is raised if there are no certificates.
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"--scheduler {address}: no dask scheduler answers ({error})") from None
+    except TypeError:
+        raise InputError(
+            f"--scheduler {address}: tls needs certificates; name them in dask's configuration, distributed.comm.tls"
+        ) from None
     with client:
         yield DaskBackend(client, address)
 
