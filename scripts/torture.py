@@ -282,6 +282,10 @@ def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: b
 def torture(n: int, seed: int, kind: str = "", say: Callable[[str], None] = print) -> Counter[str]:
     """Attack ``n`` times, and return how often each problem was found."""
     kinds = [one for one in KINDS if kind in one.name]
+    for number in (INT, HUP):
+        # A shell without job control, or nohup, starts processes that ignore them, and so does all that they start.
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     counts: Counter[str] = Counter()
     attacks: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="torture-") as top:
