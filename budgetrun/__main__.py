@@ -8,6 +8,7 @@ from types import FrameType
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     os.write(2, b"interrupted\n")
     os._exit(130)
 
@@ -45,7 +46,11 @@ def main() -> NoReturn:
     code: Any = 1
     try:
         from budgetrun.cli import main as command
+        from budgetrun.runner import interrupts
 
+        for number in _SIGNALS:
+            signal.signal(number, lambda *args: None if interrupts.raised() else _leave(*args))
+        sys.unraisablehook = interrupts.resend
         command(prog_name="budgetrun")
     except SystemExit as ended:
         code = ended.code

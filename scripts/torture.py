@@ -64,8 +64,7 @@ class Kind:
     codes: tuple[int, ...]
 
 
-# A signal that arrives before Python has started ends the command in the system's way.
-INTERRUPTED = (130, -INT, -TERM, -HUP)
+INTERRUPTED = (130,)
 KINDS = (
     *(Kind(f"parent {s.name}", "parent", (s,), INTERRUPTED) for s in (INT, TERM, HUP)),
     *(Kind(f"group {s.name}", "group", (s,), INTERRUPTED) for s in (INT, TERM, HUP)),
@@ -98,7 +97,7 @@ class Sandbox:
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(covered)}
         self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(self.top / "tmp")}
         began = time.monotonic()
-        process = self.start("sweep")
+        process = self.start("sweep", "--jobs", "2")
         _, err = process.communicate(timeout=10 * END_SECONDS)
         assert process.returncode == 0, err
         self.seconds = time.monotonic() - began
@@ -112,7 +111,7 @@ class Sandbox:
     def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own; ``sweep`` alone makes no report."""
         undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
-        words = {"sweep": ["sweep", "torture.yaml", "--jobs", "2"], "report": ["report", "results/torture"]}
+        words = {"sweep": ["sweep", "torture.yaml"], "report": ["report", "results/torture"]}
         words["all"] = words["sweep"]
         code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
         return subprocess.Popen(
@@ -150,6 +149,15 @@ def session(process: subprocess.Popen[str]) -> Iterator[psutil.Process]:
             continue
 
 
+def heeds_signals(process: subprocess.Popen[str]) -> bool:
+    """Return whether a command has begun to handle signals; before, Python answers, or the system."""
+    with suppress(FileNotFoundError):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        caught = re.search(r"SigCgt:\s*(\w+)", status)
+        return caught is not None and bool(int(caught[1], 16) & 1 << (HUP - 1))
+    return True
+
+
 def targets(process: subprocess.Popen[str], whom: str) -> list[int]:
     """Return the ids of the processes to attack, those of a group as a negative number; none if it is too late."""
     if whom in ("parent", "group"):
@@ -173,21 +181,27 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
     verb = rng.choices(["sweep", "all", "report"], [8, 2, 1])[0]
     if kind.target not in ("parent", "group"):
         verb = "sweep"
-    options = []
+    elif verb == "report" and not sandbox.seen:
+        verb = "all"
+    options: list[str] = []
+    if verb != "report":
+        # A single worker is the process of the sweep itself.
+        options = ["--jobs", "1" if kind.target in ("parent", "group") and rng.random() < 0.2 else "2"]
     if verb != "report" and len(sandbox.seen) == len(sandbox.reference):
         if rng.random() < 0.5:
-            options = ["--force"]
+            options += ["--force"]
         else:
             shutil.rmtree(sandbox.results)
             sandbox.seen = {}
-    if verb == "report" and not sandbox.seen:
-        verb = "all"
+
     began = time.monotonic()
     process = sandbox.start(verb, *options)
     # Also the first tenths of a second and the end are hit.
     most = {"sweep": sandbox.seconds, "all": 2 * sandbox.seconds, "report": sandbox.seconds}[verb]
     delay = rng.choice([rng.uniform(0, 0.2 * most), rng.uniform(0, 1.1 * most), rng.uniform(0.3 * most, most)])
     time.sleep(delay)
+    while kind.signals[0] != KILL and not heeds_signals(process) and process.poll() is None:
+        time.sleep(0.001)
     whom = kind.target.split()[0]
     while not (victims := targets(process, whom)) and process.poll() is None and time.monotonic() < began + most:
         time.sleep(0.02)
@@ -213,7 +227,7 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
     if "hung" not in problems and process.returncode not in codes:
         problems["wrong exit code"] = f"{process.returncode}, not one of {codes}"
     problems |= _said(err) | _left(sandbox, process, KILL in kind.signals)
-    problems |= _stored(sandbox, visible, bool(options), process.returncode == 0 and verb != "report")
+    problems |= _stored(sandbox, visible, "--force" in options, process.returncode == 0 and verb != "report")
     if problems and err:
         problems["stderr"] = err
     return done + ("" if victim else " (too late)"), problems

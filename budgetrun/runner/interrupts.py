@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +14,14 @@ from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A second signal within this many seconds says nothing new, and would disturb what the first has set off.
-_SAME_SECONDS = 1.0
+_SAME_SECONDS = 2.0
 
 _raised = -_SAME_SECONDS
+
+
+def raised() -> bool:
+    """Return whether a KeyboardInterrupt was raised just now."""
+    return time.monotonic() - _raised <= _SAME_SECONDS
 
 
 @contextmanager
@@ -50,9 +58,18 @@ def deferred() -> Iterator[None]:
         signal.raise_signal(received[0])
 
 
+def resend(lost: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose KeyboardInterrupt met a finalizer, which cannot pass it on: a hook of `sys`."""
+    global _raised
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    _raised = -_SAME_SECONDS
+    threading.Timer(0.01, os.kill, [os.getpid(), signal.SIGTERM]).start()
+
+
 def _raise(number: int, frame: FrameType | None) -> None:
     global _raised
-    now = time.monotonic()
-    if now - _raised > _SAME_SECONDS:
-        _raised = now
+    if not raised():
+        _raised = time.monotonic()
         raise KeyboardInterrupt

@@ -37,6 +37,13 @@ def test_a_hangup_that_nohup_ignores(tmp_path):
     assert "quickstart" in out
 
 
+def test_an_interrupt_that_meets_a_finalizer(tmp_path):
+    finalizer = "class Odd:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n        len('')\n"
+    wait = "def wait(*_):\n    Odd()\n    time.sleep(20)\n    print('lost')\ncli._folders = wait\nmain()\n"
+    code = f"import signal, time; from budgetrun import cli; from budgetrun.__main__ import main\n{finalizer}{wait}"
+    assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
+
+
 def test_a_process_ends_although_a_thread_stays(tmp_path):
     stay = "import threading, time; threading.Thread(target=time.sleep, args=(100,)).start(); "
     patience = "from budgetrun import __main__; __main__.EXIT_SECONDS = 0.2; "
