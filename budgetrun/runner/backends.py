@@ -64,27 +64,32 @@ class LocalBackend:
             return
         waiting, died = list(reversed(jobs)), False
         idle, busy = list(self._workers), set[Connection]()
+        received: list[Outcome | Exception] = []
         try:
-            while waiting or busy:
+            while True:
                 while waiting and len(busy) < self._n_workers:
                     worker = idle.pop() if idle else self._start()
                     busy.add(worker)
                     # If it has just died, there is nothing to receive below.
                     with suppress(OSError):
                         worker.send((waiting.pop(), settings))
+                # Workers have their next jobs before the outcomes of the last are dealt with.
+                for outcome in received:
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    yield outcome
+                received.clear()
+                if not busy:
+                    break
                 ready = wait(busy)
                 for worker in [one for one in busy if one in ready]:
                     try:
-                        outcome = worker.recv()
+                        received.append(worker.recv())
                         idle.append(worker)
                     except (EOFError, OSError):
-                        died, outcome = True, None
+                        died = True
                         self._end([worker])
                     busy.remove(worker)
-                    if isinstance(outcome, Exception):
-                        raise outcome
-                    if outcome is not None:
-                        yield outcome
         finally:
             self._end(list(busy))
         if died:
