@@ -21,7 +21,7 @@ for _number in _SIGNALS:
 import io  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
-from typing import Any, NoReturn  # noqa: E402
+from typing import Any, NoReturn, TextIO  # noqa: E402
 
 # The seconds from the end of a command's work to that of its process.
 EXIT_SECONDS = 5
@@ -42,7 +42,9 @@ class _Output(io.FileIO):
 
 def main() -> NoReturn:
     """Run the command and end this process with its exit code, at most `EXIT_SECONDS` after its work is done."""
-    output, _ = _open_outputs()
+    _fill_standard_files()
+    output = _Output(1, "wb", closefd=False)
+    sys.stdout, sys.stderr = _text(output, sys.stdout), _text(_Output(2, "wb", closefd=False), sys.stderr)
     code: Any = 1
     try:
         from budgetrun.cli import main as command
@@ -71,25 +73,20 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _open_outputs() -> tuple[_Output, _Output]:
+def _fill_standard_files() -> None:
+    """Open standard files that are closed: another file would take their place, and receive what is printed."""
     for number in range(3):
         try:
             os.fstat(number)
-        # Otherwise the next file to be opened would take its place, and receive what is printed.
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    raw = _Output(1, "wb", closefd=False), _Output(2, "wb", closefd=False)
-    old = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (
-        io.TextIOWrapper(
-            io.BufferedWriter(file),
-            encoding=getattr(replaced, "encoding", None),
-            errors=getattr(replaced, "errors", None),
-            line_buffering=file.fileno() == 2 or file.isatty(),
-        )
-        for file, replaced in zip(raw, old, strict=True)
-    )
-    return raw
+
+
+def _text(output: _Output, replaced: TextIO | None) -> io.TextIOWrapper:
+    # A closed file has been replaced by None.
+    encoding, errors = (replaced.encoding, replaced.errors) if replaced else (None, None)
+    at_once = output.fileno() == 2 or output.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(output), encoding, errors, line_buffering=at_once)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -38,12 +38,12 @@ def on_signals(handler: Callable[[int, FrameType | None], Any] | signal.Handlers
             signal.signal(number, old)
 
 
-def raising() -> Any:
+def raising() -> AbstractContextManager[None]:
     """Return a context in which signals raise KeyboardInterrupt."""
     return on_signals(_raise)
 
 
-def ignored() -> Any:
+def ignored() -> AbstractContextManager[None]:
     """Return a context in which signals have no effect: it puts things in order after an interrupt."""
     return on_signals(signal.SIG_IGN)
 
