@@ -55,7 +55,7 @@ def main() -> NoReturn:
         sys.unraisablehook = interrupts.resend
         command(prog_name="budgetrun")
     except SystemExit as ended:
-        code = ended.code
+        code = ended.code or 0
     finally:
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)

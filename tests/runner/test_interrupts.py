@@ -3,10 +3,11 @@
 import os
 import signal
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
-from sweeping import COMMAND, config, ended, rows, slow_config, start, untimed, wait_for, workers
+from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
 
 from budgetrun.errors import InputError
 from budgetrun.runner import backends
@@ -50,21 +51,16 @@ def test_a_process_ends_although_a_thread_stays(tmp_path):
     assert ended(start(tmp_path, "status", "nowhere", command=stay + patience + COMMAND), 20)[0] == 2
 
 
-def test_no_worker_is_left_when_the_report_is_written(tmp_path):
-    """One that was killed then would have kept the command from ending."""
+def test_no_worker_is_left_when_the_report_is_written_and_messages_may_be_lost(tmp_path):
+    """A worker that was killed then would have kept the command from ending."""
     listing = "cli._report = lambda _: print([p.cmdline() for p in psutil.Process().children(recursive=True)]); "
     command = COMMAND.replace("cli._report = print; ", f"import psutil; {listing}")
-    code, out, err = ended(start(tmp_path, "sweep", config(tmp_path, repetitions=1), "--jobs", 2, command=command))
-    assert (code, out) == (0, "[]\n"), err
-
-
-def test_a_message_that_nobody_reads_stops_no_sweep(tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
-    process = start(tmp_path, "sweep", config(tmp_path), "--jobs", 1, stderr=writer)
+    process = start(tmp_path, "sweep", config(tmp_path), "--jobs", 2, command=command, stderr=writer)
     os.close(writer)
     out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, b"results/small\n")
+    assert (process.returncode, out) == (0, b"[]\n")
     assert len(rows(tmp_path / "results" / "small")) == 16
 
 
@@ -110,7 +106,7 @@ def test_an_interrupt_while_a_worker_is_stopped(tmp_path):
 
 # -- dask --------------------------------------------------------------------------------------------------------------
 
-LONELY = """
+STOPPING = """
 import subprocess, sys, threading
 from budgetrun.runner import backends
 from budgetrun.__main__ import main
@@ -121,7 +117,7 @@ scheduler = subprocess.Popen(
 )
 address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
 backends.DASK_TIMEOUT = "1s"
-real, backends.DaskBackend._await = backends.DaskBackend._await, lambda *_: ({before}, real(*_))
+real, backends.DaskBackend._await = backends.DaskBackend._await, lambda *_: (scheduler.kill(), real(*_))
 sys.argv += ["--backend", "dask", "--scheduler", address]
 try:
     main()
@@ -130,35 +126,28 @@ finally:
 """
 
 
-@pytest.mark.parametrize(
-    ("before", "said"),
-    [
-        (
-            "setattr(backends, 'DASK_TOLD', 0.1), setattr(backends, 'DASK_GIVEN_UP', 0.5)",
-            [
-                "the dask scheduler ADDRESS has no workers; waiting 0.5 s for one",
-                "--scheduler ADDRESS: no dask worker for 0.5 s; finished runs are kept; start workers with: "
-                "dask worker ADDRESS",
-            ],
-        ),
-        (
-            "scheduler.kill()",
-            [
-                "--scheduler ADDRESS: the dask scheduler has stopped; finished runs are kept; start it again, "
-                "then repeat the command"
-            ],
-        ),
-    ],
-    ids=["no workers", "scheduler killed"],
-)
-def test_a_dask_cluster_that_does_nothing(tmp_path, before, said):
+def test_a_dask_scheduler_that_stops(tmp_path):
     pytest.importorskip("distributed", reason="dask is not installed")
-    command = LONELY.format(before=before)
-    code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), command=command))
+    code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), command=STOPPING))
     assert code == 2, err
-    lines = [untimed(line) for line in err.splitlines()]
-    address = next(word for word in lines[-1].split() if word.startswith("tcp://")).rstrip(":")
-    assert lines[1:] == [untimed(line.replace("ADDRESS", address)) for line in said]
+    address = err.splitlines()[-1].split()[1].rstrip(":")
+    assert err.splitlines()[1:] == [
+        f"--scheduler {address}: the dask scheduler has stopped; finished runs are kept; start it again, "
+        "then repeat the command"
+    ]
+
+
+def test_a_dask_cluster_without_workers(monkeypatch, capsys):
+    monkeypatch.setattr(backends, "DASK_TOLD", 0.01)
+    monkeypatch.setattr(backends, "DASK_GIVEN_UP", 0.1)
+    client = SimpleNamespace(scheduler=SimpleNamespace(ncores=None), sync=lambda *_, **__: {})
+    with pytest.raises(InputError) as raised:
+        backends.DaskBackend(client, "tcp://h:1")._await(SimpleNamespace(has_ready=lambda: False))
+    assert str(raised.value) == (
+        "--scheduler tcp://h:1: no dask worker for 0.1 s; finished runs are kept; start workers with: "
+        "dask worker tcp://h:1"
+    )
+    assert capsys.readouterr().err == "the dask scheduler tcp://h:1 has no workers; waiting 0.1 s for one\n"
 
 
 @pytest.mark.parametrize(
