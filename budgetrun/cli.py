@@ -13,6 +13,7 @@ import click
 
 from budgetrun import __version__
 from budgetrun.errors import DataMissingError, InputError, printable
+from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
     from budgetrun.data import Card
@@ -26,17 +27,14 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with interrupts.raising():
+                return super().invoke(ctx)
         except InputError as error:
             click.echo(str(error), err=True)
             ctx.exit(1 if isinstance(error, DataMissingError) else 2)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(130)
-        except BrokenPipeError:
-            # The reader of the output has closed it, for example: budgetrun list | head -1
-            sys.stderr.close()
-            ctx.exit(0)
 
 
 def _say(text: object, err: bool = False) -> None:

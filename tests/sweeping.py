@@ -18,7 +18,10 @@ from budgetrun import cli
 
 TOP = Path(cli.__file__).resolve().parent.parent
 # The `budgetrun` command without reports: most tests are about runs only.
-COMMAND = "import sys; sys.argv[0] = 'budgetrun'; from budgetrun import cli; cli._report = print; cli.main()"
+COMMAND = (
+    "import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; "
+    "from budgetrun import cli; cli._report = print; main()"
+)
 VARYING = {"seconds", "peak_memory_mb"}
 
 
@@ -133,7 +136,7 @@ def workers(process):
 
 def _is_worker(process):
     try:
-        return "LokyProcess" in " ".join(process.cmdline())
+        return "budgetrun.runner.worker" in " ".join(process.cmdline())
     # The process has just ended.
     except psutil.Error:
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import time
 from collections import deque
@@ -15,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.errors import InputError, printable
-from budgetrun.runner import provenance
-from budgetrun.runner.backends import Backend, on_signals, opened
+from budgetrun.runner import interrupts, provenance
+from budgetrun.runner.backends import Backend, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
@@ -124,19 +123,16 @@ class _Sweep:
     def _run_safely(self, remaining: Sequence[Run]) -> bool:
         """Run what remains and leave the folder consistent in any case; return whether it was interrupted."""
         began = time.monotonic()
-        completed = interrupted = False
-        with _write_errors_explained(self.store.folder):
+        interrupted = False
+        with interrupts.raising(), _write_errors_explained(self.store.folder):
             try:
-                with on_signals((signal.SIGTERM,), signal.default_int_handler):
-                    self._run_phases(remaining)
-                completed = True
+                self._run_phases(remaining)
             except KeyboardInterrupt:
                 interrupted = True
             finally:
                 # A second Ctrl-C must not leave workers running, or runs.csv without the last runs.
-                with on_signals((signal.SIGINT, signal.SIGTERM), signal.SIG_IGN):
-                    if not completed:
-                        self.backend.stop()
+                with interrupts.ignored():
+                    self.backend.stop()
                     if remaining:
                         self.manifest["seconds"] = round(self.manifest["seconds"] + time.monotonic() - began, 1)
                         self.manifest["end"] = provenance.now()
@@ -214,6 +210,7 @@ class _Sweep:
                 mark.unlink(missing_ok=True)
         return found or dict.fromkeys((job.job_id for job in jobs), "")
 
+    @interrupts.deferred()
     def _keep(self, job: Job, outcome: Outcome, progress: Progress) -> None:
         if not outcome.stored:
             self.store.save(job.job_id, outcome.rows)
