@@ -15,3 +15,19 @@ class InputError(Exception):
 
 class DataMissingError(InputError):
     """A dataset's file is neither on this machine nor to be fetched; the message says what goes where. Exit code 1."""
+
+
+class CannotWriteError(InputError, OSError):
+    """A file or folder cannot be written: no room, no permission, a folder that is gone. Exit code 2.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    reason : str
+        The system's words for it, such as "No space left on device".
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason

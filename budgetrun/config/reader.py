@@ -17,7 +17,7 @@ from budgetrun.config.schema import Config, DatasetSpec, Profile
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
-from budgetrun.paths import own_folder
+from budgetrun.registry import own_folder
 
 _Some = Annotated[list[Any], Field(min_length=1)]
 _MAPPING = ValueType(dict[str, Any] | None, required=False)

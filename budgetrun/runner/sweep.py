@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError
+from budgetrun.errors import CannotWriteError, InputError
 from budgetrun.runner import provenance
 from budgetrun.runner.backends import Backend, on_signals, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
@@ -26,8 +25,6 @@ from budgetrun.store.write import Store
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
 
-# Errors of writing that the user can resolve.
-_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
 
@@ -172,9 +169,9 @@ class _Sweep:
 
     def _running(self, jobs: list[Job]) -> dict[str, Job]:
         """Return the jobs that had started when their workers died; all of them if none is marked."""
-        marked = {mark.stem for mark in self.store.parts.glob("*.running")}
+        marked = self.store.marked()
         for job in jobs:
-            (self.store.parts / f"{job.job_id}.running").unlink(missing_ok=True)
+            self.store.unmark(job.job_id)
         found = {job.job_id: job for job in jobs if job.job_id in marked}
         return found or {job.job_id: job for job in jobs}
 
@@ -194,8 +191,8 @@ class _Sweep:
             self._keep(job, failure(job, reasons), progress)
 
     def _close_folder(self) -> None:
-        for mark in self.store.parts.glob("*.running"):
-            mark.unlink(missing_ok=True)
+        for job_id in self.store.marked():
+            self.store.unmark(job_id)
         self.store.drop_unfinished_writes()
         self.store.write_table()
         rows = self.store.rows()
@@ -213,12 +210,11 @@ class _Sweep:
 def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if error.errno not in _CANNOT_WRITE:
-            raise
+    except CannotWriteError as error:
+        kept = "finished runs are kept" if folder.is_dir() else "the folder has been removed"
         raise InputError(
-            f"{folder}: results cannot be written any more ({error.strerror}); finished runs are kept; "
-            f"make room there, then repeat the command"
+            f"{folder}: results cannot be written any more ({error.reason}); {kept}; "
+            f"make sure that it can be written, then repeat the command"
         ) from None
 
 

@@ -12,11 +12,10 @@ import gzip
 import io
 import json
 import math
-import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,9 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from budgetrun.errors import InputError
+from budgetrun.errors import CannotWriteError, InputError
 from budgetrun.store.columns import COLUMNS
+from budgetrun.writing import explained, make_folder, write
 
 # A run as it is measured, and as it is stored: the text of each column.
 Value = str | int | float | None
@@ -79,15 +79,17 @@ class Store:
         """
         try:
             if force and self.folder.exists():
-                self.folder.rename(self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
-            self.parts.mkdir(parents=True, exist_ok=True)
-            self.curves.mkdir(exist_ok=True)
-            with self._lock:
+                aside = self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}")
+                with explained(self.folder):
+                    self.folder.rename(aside)
+            make_folder(self.parts)
+            make_folder(self.curves)
+            with self._locked():
                 self._check_config(manifest["config"])
                 self.write_manifest(manifest)
-        except OSError as error:
+        except CannotWriteError as error:
             raise InputError(
-                f"{self.folder}: the results folder cannot be written ({error.strerror}); "
+                f"{self.folder}: the results folder cannot be written ({error.reason}); "
                 f"choose another with --results DIR"
             ) from None
 
@@ -101,7 +103,7 @@ class Store:
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Replace the manifest."""
-        _replace(self.folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        write(self.folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
     def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
         """Store the runs of a finished job; nothing that happens afterwards loses them."""
@@ -109,7 +111,7 @@ class Store:
         for row in rows:
             text = json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False)
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
-        _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
+        write(self.parts / f"{job_id}.jsonl", "".join(lines))
 
     def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
         """Store the curves of a finished job."""
@@ -117,14 +119,34 @@ class Store:
 
         packed = io.BytesIO()
         np.savez_compressed(packed, **curves)
-        _replace(self.curves / f"{job_id}.npz", packed.getvalue())
+        write(self.curves / f"{job_id}.npz", packed.getvalue())
+
+    def mark(self, job_id: str) -> None:
+        """Say that a job is running, in case its worker dies."""
+        mark = self._mark(job_id)
+        with explained(mark):
+            mark.touch()
+
+    def unmark(self, job_id: str) -> None:
+        """Say that a job is no longer running."""
+        mark = self._mark(job_id)
+        with explained(mark):
+            mark.unlink(missing_ok=True)
+
+    def marked(self) -> set[str]:
+        """Return the jobs that run, or whose worker died."""
+        return {mark.stem for mark in self.parts.glob("*.running")}
+
+    def _mark(self, job_id: str) -> Path:
+        return self.parts / f"{job_id}.running"
 
     def drop_unfinished_writes(self) -> None:
         """Remove the temporary files of processes that have ended."""
         for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
             writer = path.name.split(".")[-2]
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
-                path.unlink(missing_ok=True)
+                with explained(path):
+                    path.unlink(missing_ok=True)
 
     def rows(self) -> Mapping[str, Row]:
         """Return every stored run by its id: from ``runs.csv``, and from jobs that finished after it was written."""
@@ -150,21 +172,31 @@ class Store:
             rows = _read_part(path)
             kept = [row for row in rows if keep(row)]
             if rows and not kept:
-                path.unlink()
-                (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
+                with explained(path):
+                    path.unlink()
+                    (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
             elif len(kept) < len(rows):
                 self.save(path.stem, kept)
 
     def write_table(self) -> None:
         """Rewrite ``runs.csv``, sorted."""
-        with self._lock:
+        with self._locked():
             rows, known = self.rows(), self._lines
             # In the previous order, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
             self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
             text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
-            _replace(self.folder / "runs.csv", text)
+            write(self.folder / "runs.csv", text)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with explained(self.folder):
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
@@ -231,18 +263,6 @@ def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
         return Config.from_resolved(config).resolved()
     except ValueError:
         return config
-
-
-def _replace(path: Path, content: str | bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _text(value: Value) -> str:

@@ -386,21 +386,21 @@ def test_memory_makes_smaller_jobs(tmp_path, run_sweep):
 
 
 def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatch):
-    real = store_module._replace
+    real = os.replace
     path = config(tmp_path)
 
-    def full(path, text):
-        if path.suffix == ".jsonl":
+    def full(path, target):
+        if target.suffix == ".jsonl":
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(path, text)
+        real(path, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(store_module, "_replace", full)
+        patched.setattr("os.replace", full)
         with pytest.raises(InputError) as raised:
             run_sweep(path)
     assert str(raised.value) == (
         f"{tmp_path}/results/small: results cannot be written any more (No space left on device); "
-        "finished runs are kept; make room there, then repeat the command"
+        "finished runs are kept; make sure that it can be written, then repeat the command"
     )
     assert run_sweep(path)[0] == 0
 
