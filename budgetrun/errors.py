@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+# All control characters except tabs and line ends, marks that reverse the direction of text, and half surrogate pairs.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def printable(text: str) -> str:
+    """Return a text with each control character written as an escape, e.g. ``\\x1b``; tabs and line ends stay."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
 
 class InputError(Exception):
     """What the user gave cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
@@ -9,8 +21,11 @@ class InputError(Exception):
     Parameters
     ----------
     message : str
-        The sentence; several lines where several things are wrong at once.
+        The sentence; several lines where several things are wrong at once. Control characters are escaped.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class DataMissingError(InputError):
