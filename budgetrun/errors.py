@@ -46,3 +46,7 @@ class CannotWriteError(InputError, OSError):
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class AlteredError(InputError):
+    """The table of a results folder is not as the sweep wrote it: cut off, edited, or from elsewhere."""

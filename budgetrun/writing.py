@@ -1,4 +1,4 @@
-"""Writing: every file appears whole or not at all, a failure is one sentence, and texts cannot harm what shows them."""
+"""Writing: every file appears whole or not at all, a failure is one sentence, and no cell is executed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from pathlib import Path
 
 from budgetrun.errors import CannotWriteError
 
-# What a terminal obeys, what turns the order of letters round, and what XML or UTF-8 cannot contain.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# Failures of writing that the user can resolve.
+CANNOT_WRITE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT}
+    | {errno.ESTALE, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+)
 _FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
@@ -72,11 +75,6 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise CannotWriteError(f"{path}: cannot be written ({reason})", reason) from None
-
-
-def printable(text: str) -> str:
-    r"""Return a text with each control character, but for line ends and tabs, as its escape, such as ``\x1b``."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 def cell(text: str) -> str:

@@ -54,10 +54,11 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     if os.getpid() != settings.parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     store = Store(settings.folder)
+    running = store.parts / f"{job.job_id}.running"
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
     visible = store.parts.is_dir()
     if visible:
-        store.mark(job.job_id)
+        running.touch()
     reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
@@ -72,7 +73,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
         if curves:
             store.save_curves(job.job_id, curves)
         store.save(job.job_id, rows)
-        store.unmark(job.job_id)
+        running.unlink(missing_ok=True)
     return outcome
 
 

@@ -21,6 +21,7 @@ from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, select, sources, with_budgets
 from budgetrun.runner.progress import Progress
 from budgetrun.store.write import Store
+from budgetrun.writing import CANNOT_WRITE
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -76,6 +77,8 @@ class _Sweep:
         plan, store, config = self.plan, self.store, self.config
         self.manifest = provenance.manifest(config, plan, self.options, None if self.options.force else store)
         store.open(self.manifest, self.options.force)
+        if store.rebuilt:
+            _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
@@ -169,9 +172,9 @@ class _Sweep:
 
     def _running(self, jobs: list[Job]) -> dict[str, Job]:
         """Return the jobs that had started when their workers died; all of them if none is marked."""
-        marked = self.store.marked()
+        marked = {mark.stem for mark in self.store.parts.glob("*.running")}
         for job in jobs:
-            self.store.unmark(job.job_id)
+            (self.store.parts / f"{job.job_id}.running").unlink(missing_ok=True)
         found = {job.job_id: job for job in jobs if job.job_id in marked}
         return found or {job.job_id: job for job in jobs}
 
@@ -191,8 +194,8 @@ class _Sweep:
             self._keep(job, failure(job, reasons), progress)
 
     def _close_folder(self) -> None:
-        for job_id in self.store.marked():
-            self.store.unmark(job_id)
+        for mark in self.store.parts.glob("*.running"):
+            mark.unlink(missing_ok=True)
         self.store.drop_unfinished_writes()
         self.store.write_table()
         rows = self.store.rows()
@@ -210,10 +213,14 @@ class _Sweep:
 def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
-    except CannotWriteError as error:
+    except OSError as error:
+        # Marks of running jobs are written without further ado.
+        if not isinstance(error, CannotWriteError) and error.errno not in CANNOT_WRITE:
+            raise
+        reason = error.reason if isinstance(error, CannotWriteError) else error.strerror
         kept = "finished runs are kept" if folder.is_dir() else "the folder has been removed"
         raise InputError(
-            f"{folder}: results cannot be written any more ({error.reason}); {kept}; "
+            f"{folder}: results cannot be written any more ({reason}); {kept}; "
             f"make sure that it can be written, then repeat the command"
         ) from None
 
