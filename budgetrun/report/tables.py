@@ -151,7 +151,7 @@ def costs(results: Results) -> list[Listing]:
     for dataset in results.datasets:
         own = sums[dataset]
         rows.append([dataset, *(own.get(label) for label in labels), own.reindex(labels).sum()])
-    swept = any(setting.items for setting in results.runs["setting"].unique())
+    swept = any(setting.items for label in labels for setting in results.settings(label))
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     title, remark = f"Seconds recorded with the runs, summed over {over}", ""
     if results.of_solvers:

@@ -122,13 +122,16 @@ class Results:
     @cached_property
     def failures(self) -> list[Failure]:
         """The runs that failed, then what else the manifest names."""
-        known = {*self.failed["run_id"], *self.runs["run_id"]}
-        noted = [str(item) for item in self.manifest.get("failures") or [] if item not in known]
+        noted = self.manifest.get("failures") or []
+        if noted:
+            known = {*self.failed["run_id"], *self.runs["run_id"]}
+            noted = [item for item in noted if item not in known]
         return [*map(_failure, self.failed.to_dict("records")), *(Failure("", item) for item in noted)]
 
     @cached_property
     def _settings(self) -> dict[tuple[str, str], list[Setting]]:
-        groups = self.runs.groupby(["dataset", "label"])["setting"]
+        keys = self.runs[["dataset", "label"]].assign(setting=self.runs["setting"].map(id))
+        groups = self.runs[~keys.duplicated()].groupby(["dataset", "label"])["setting"]
         return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
 
     def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
@@ -167,7 +170,8 @@ def load(folder: Path) -> Results:
         raise AlteredError(f"{altered}; {table.advice(folder)}")
     frame = _typed(_read_csv(path), config, path)
     done = frame["status"] == "done"
-    runs, failed = frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
+    # Without a copy where all are finished.
+    runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
     results = Results(folder, path, manifest, config, runs, failed, incomplete=_incomplete(frame["run_id"], manifest))
     if not len(runs):
         n = len(results.failures)
@@ -206,7 +210,7 @@ def _incomplete(run_ids: pd.Series[str], manifest: dict[str, Any]) -> str:
         return ""
     if len(run_ids) < n:
         return f"only {len(run_ids):,} of {n:,} planned runs are here"
-    ids = "\n".join(sorted(run_ids))
+    ids = "\n".join(sorted(run_ids.to_numpy(dtype=object)))
     same = planned.get("sha256") in (None, hashlib.sha256(ids.encode("utf-8", "replace")).hexdigest())
     return "" if same else f"the {len(run_ids):,} runs here are not the {n:,} planned ones"
 
@@ -278,14 +282,18 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
-    keys = frame[["dataset", "label", "setting"]]
-    made: dict[tuple[str, ...], tuple[Setting, bool]] = {}
-    for dataset, label, text in keys.drop_duplicates().itertuples(index=False, name=None):
+    keys = ["dataset", "label", "setting"]
+    what = frame.groupby(keys, sort=False).ngroup()
+    found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
+    settings = np.empty(len(found), dtype=object)
+    first: dict[tuple[str, str, Setting], Setting] = {}
+    for i, (dataset, label, text) in enumerate(found):
         setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label)
-        made[dataset, label, text] = setting, _has_own_budget(algorithms.get(label), dataset)
-    of_runs = [made[key] for key in keys.itertuples(index=False, name=None)]
-    values["setting"] = pd.Series([setting for setting, _ in of_runs], index=frame.index, dtype=object)
-    values["own_budget"] = np.array([own for _, own in of_runs], dtype=bool)
+        # Equal settings of a label are one object, which is quick to compare.
+        settings[i] = first.setdefault((dataset, label, setting), setting)
+    own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
+    values["setting"] = pd.Series(settings[what], index=frame.index, dtype=object)
+    values["own_budget"] = np.array(own, dtype=bool)[what]
     return frame.assign(**values)
 
 
