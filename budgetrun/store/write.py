@@ -209,7 +209,8 @@ class Store:
         try:
             yield
         finally:
-            self._lock.release()
+            with explained(self.folder):
+                self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
