@@ -61,22 +61,22 @@ class _Manifest(_Shape):
     config: dict[str, Any] | None = None
     config_text: str = ""
     config_file: str = ""
-    expected: dict[str, list[dict[str, Any]]] | None = None
-    choose_expected: dict[str, list[dict[str, Any]]] | None = None
+    expected: dict[str, list[dict[str, Any]]] = {}
+    choose_expected: dict[str, list[dict[str, Any]]] = {}
     profile: str | None = None
     seed: int = 0
-    versions: dict[str, str] | None = None
+    versions: dict[str, str] = {}
     revisions: list[str] = []
     code: str = ""
     plan: _Plan = _Plan()
-    git: _Git | None = None
-    datasets: dict[str, _Stream] | None = None
+    git: _Git = _Git()
+    datasets: dict[str, _Stream] = {}
     start: str | None = None
     end: str | None = None
     seconds: Seconds = 0.0
     jobs: int = 1
-    parts: list[_Part] | None = None
-    failures: list[str] | None = None
+    parts: list[_Part] = []
+    failures: list[str] = []
 
 
 def read(path: Path) -> dict[str, Any]:
