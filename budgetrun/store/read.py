@@ -308,7 +308,7 @@ def _numbers(text: pd.Series[Any], path: Path, is_whole: bool) -> pd.Series[Any]
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         wanted = "an integer" if is_whole else "a number or empty"
-        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r}")
+        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r:.80}")
     return numbers.astype(np.int64) if is_whole else numbers
 
 
@@ -318,7 +318,7 @@ def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r}; repeat: budgetrun sweep CONFIG")
+        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r:.80}; repeat: budgetrun sweep CONFIG")
     return values
 
 
@@ -328,10 +328,10 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
         needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
         bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
         if len(bad):
-            raise InputError(f"{path}: {column}: run {bad.iloc[0]} is done without a finite number; {FORCE}")
+            raise InputError(f"{path}: {column}: run {bad.iloc[0]:.80} is done without a finite number; {FORCE}")
     twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
     if len(twice):
-        raise InputError(f"{path}: run {twice.iloc[0]} is listed twice, so means would be wrong; {FORCE}")
+        raise InputError(f"{path}: run {twice.iloc[0]:.80} is listed twice, so means would be wrong; {FORCE}")
 
 
 def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:
