@@ -113,7 +113,8 @@ def count(path: Path) -> int:
     n_rows = -1
     try:
         with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="") as text:
-            for _ in csv.reader(text):
+            # A last line without its end is torn.
+            for _ in csv.reader(line for line in text if line.endswith("\n")):
                 n_rows += 1
     except DAMAGED:
         pass
