@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import DataMissingError, InputError, printable
+from budgetrun.errors import AlteredError, DataMissingError, InputError, printable
 from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
@@ -133,19 +133,22 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 @click.argument("results", type=_Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
-    from budgetrun.report import write_figures
+    from budgetrun.report import Report
 
-    for folder in _complete_folders(results):
-        for path in write_figures(folder):
+    def draw(folder: Path) -> list[str]:
+        report = Report(folder)
+        for path in report.draw():
             _say(path)
+        return [report.incomplete]
+
+    _for_each(results, draw)
 
 
 @main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
-    for folder in _complete_folders(results):
-        _report(folder)
+    _for_each(results, lambda folder: [_report(folder)])
 
 
 @main.command()
@@ -157,14 +160,12 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
     """Check the papers' mistake bounds on the runs of a results folder; exit code 1 if one is violated."""
     from budgetrun.bounds import write_bounds
 
-    problems = []
-    for folder in _complete_folders(results):
+    def evaluate(folder: Path) -> list[str]:
         report = write_bounds(folder, data_dir, None if every else streams)
         _say(report.text)
-        problems += [*report.missing, *report.violated]
-    for problem in problems:
-        _say(problem, err=True)
-    sys.exit(int(bool(problems)))
+        return [*report.missing, *report.violated, report.incomplete]
+
+    _for_each(results, evaluate)
 
 
 @main.command()
@@ -173,8 +174,11 @@ def status(results: Path) -> None:
     """Show how many runs of a results folder are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
-    for folder in _folders(results):
+    def show(folder: Path) -> list[str]:
         _say(status_of(folder))
+        return []
+
+    _for_each(results, show, complete=False)
 
 
 @main.command(name="list")
@@ -276,13 +280,15 @@ def _counted(n: int | str, noun: str) -> str:
     return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path) -> str:
+    """Write the report of a folder and show its first table; return how its runs differ from those planned."""
     from budgetrun.report import Report
 
     report = Report(folder)
     paths = report.write()
     _say(report.summary())
     _say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    return report.incomplete
 
 
 def _folders(results: Path) -> list[Path]:
@@ -296,19 +302,38 @@ def _folders(results: Path) -> list[Path]:
     return found
 
 
-def _complete_folders(results: Path) -> Iterator[Path]:
-    """Yield each results folder, with the runs in ``runs.csv`` that finished before a sweep was killed.
+def _for_each(results: Path, act: Callable[[Path], list[str]], complete: bool = True) -> None:
+    """Do something with each results folder, and exit: with 1 if it names a problem, or if a table was altered."""
+    problems: list[str] = []
+    for folder in _folders(results):
+        try:
+            if complete:
+                _complete(folder)
+            problems += filter(None, act(folder))
+        except AlteredError as error:
+            problems.append(str(error))
+    for problem in problems:
+        _say(problem, err=True)
+    sys.exit(int(bool(problems)))
+
+
+def _complete(folder: Path) -> None:
+    """Put into ``runs.csv`` the runs that finished before a sweep was killed, or all if it is not as it was written.
 
     Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
+    from budgetrun.store import table
     from budgetrun.store.write import Store
 
-    for folder in _folders(results):
-        store = Store(folder)
-        manifest = store.manifest()
-        if store.parts.is_dir() and (manifest is None or manifest.get("end") is None):
-            store.write_table()
-        yield folder
+    store = Store(folder)
+    if not store.parts.is_dir():
+        return
+    manifest, path = store.manifest(), table.find(folder)
+    altered = path is not None and table.altered(path, table.recorded(folder))
+    if altered or manifest is None or manifest.get("end") is None:
+        store.write_table()
+    if store.rebuilt:
+        _say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

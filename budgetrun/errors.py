@@ -34,3 +34,23 @@ class DataMissingError(InputError):
 
 class OutOfRangeError(InputError, FloatingPointError, ValueError):
     """Numbers leave the range of floating point, because data or parameters are too extreme: a run fails with this."""
+
+
+class CannotWriteError(InputError, OSError):
+    """A file or folder cannot be written: no room, no permission, a folder that is gone. Exit code 2.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    reason : str
+        The system's words for it, such as "No space left on device".
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class AlteredError(InputError):
+    """The table of a results folder is not as the sweep wrote it: cut off, edited, or from elsewhere."""

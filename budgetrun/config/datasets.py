@@ -13,7 +13,7 @@ from budgetrun.config.problems import ValueType, unknown, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.paths import own_folder
+from budgetrun.registry import own_folder
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 

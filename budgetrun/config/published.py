@@ -195,7 +195,7 @@ def _from_manifest(row: Mapping[str, Any], column: str, where: str) -> Published
         try:
             number = math.nan if given in (None, "") else float(given)
         except (TypeError, ValueError):
-            raise InputError(f"{where}.{key}: must be a number or empty, got {given!r}; {_REPEAT}") from None
+            raise InputError(f"{where}.{key}: must be a number or empty, got {given!r:.80}; {_REPEAT}") from None
         numbers[key] = None if math.isnan(number) else number
     value, budget = numbers[column], numbers["budget"]
     if value is None:

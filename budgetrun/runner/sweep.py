@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import time
@@ -13,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError, printable
+from budgetrun.errors import CannotWriteError, InputError, printable
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Backend, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
@@ -34,12 +33,11 @@ from budgetrun.runner.plan import (
 )
 from budgetrun.runner.progress import Progress
 from budgetrun.store.write import Store
+from budgetrun.writing import CANNOT_WRITE
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
 
-# Errors of writing that the user can resolve.
-_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
 # The largest share of a sweep's time that goes into rewriting its table and manifest before the end.
@@ -96,6 +94,8 @@ class _Sweep:
         plan, store, config = self.plan, self.store, self.config
         self.manifest = provenance.manifest(config, plan, self.options, None if self.options.force else store)
         store.open(self.manifest, self.options.force)
+        if store.rebuilt:
+            _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
@@ -254,11 +254,14 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _CANNOT_WRITE:
+        # Marks of running jobs are written without further ado.
+        if not isinstance(error, CannotWriteError) and error.errno not in CANNOT_WRITE:
             raise
+        reason = error.reason if isinstance(error, CannotWriteError) else error.strerror
+        kept = "finished runs are kept" if folder.is_dir() else "the folder has been removed"
         raise InputError(
-            f"{folder}: results cannot be written any more ({error.strerror}); finished runs are kept; "
-            f"make room there, then repeat the command"
+            f"{folder}: results cannot be written any more ({reason}); {kept}; "
+            f"make sure that it can be written, then repeat the command"
         ) from None
 
 

@@ -338,6 +338,10 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
     for one in (folder / "parts").iterdir():
         one.unlink()
     table.write_bytes(whole[:-30])
+    with pytest.raises(InputError, match="has only 15 of the 16 runs that the sweep wrote"):
+        run_sweep(path)
+    # Accepted as it is.
+    (folder / "runs.csv.sha256").unlink()
     assert run_sweep(path)[1].startswith("small: 1 runs to do, 15 finished")
     assert len(finished(folder)) == 16
 
@@ -365,6 +369,7 @@ def test_results_of_earlier_versions_are_continued(tmp_path, run_sweep):
         for key in ("test", "test_path"):
             del dataset[key]
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "runs.csv.sha256").unlink()
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 16 finished")
     assert rows(folder) == before
     assert [before[0][column] for column in later] == ["", ""]
@@ -390,21 +395,21 @@ def test_memory_makes_smaller_jobs(tmp_path, run_sweep):
 
 
 def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatch):
-    real = store_module._replace
+    real = os.replace
     path = config(tmp_path)
 
-    def full(path, text):
-        if path.suffix == ".jsonl":
+    def full(path, target):
+        if target.suffix == ".jsonl":
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(path, text)
+        real(path, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(store_module, "_replace", full)
+        patched.setattr("os.replace", full)
         with pytest.raises(InputError) as raised:
             run_sweep(path)
     assert str(raised.value) == (
         f"{tmp_path}/results/small: results cannot be written any more (No space left on device); "
-        "finished runs are kept; make room there, then repeat the command"
+        "finished runs are kept; make sure that it can be written, then repeat the command"
     )
     assert run_sweep(path)[0] == 0
 
