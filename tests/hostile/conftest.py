@@ -1,4 +1,4 @@
-"""How many examples a property is tried on: a few fixed ones in `make test`, fresh ones until the time is over in `make fuzz`."""
+"""How many examples a property is tried on: a few fixed ones in `make test`, fresh ones in `make fuzz`."""
 
 from hypothesis import HealthCheck, settings
 
