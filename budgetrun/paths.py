@@ -26,3 +26,11 @@ def checkout() -> Path | None:
     """Return the top of the source checkout this code runs from, or None for an installed wheel."""
     top = PACKAGE.parent
     return top if (top / "pyproject.toml").is_file() and (top / "datasets").is_dir() else None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether something that may be read is at a path: anything but a folder, and no error of any kind."""
+    try:
+        return path.exists() and not path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data.formats import Content, Examples, Layout
+from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
+from budgetrun.data.text import blocks, number_fault, shown
+from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,7 +41,37 @@ NUMERIC = (
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read all files together with `parse_census`, so that they share categories and ranges."""
-    return Examples(*parse_census(b"".join(file.content for file in files)))
+    texts = [b"".join(block for _, block in blocks(*file)) for file in files]
+    if all(map(_has_all_columns, texts)):
+        with contextlib.suppress(ValueError):
+            X, y = parse_census(b"".join(texts))
+            if np.isfinite(X.data).all():
+                return Examples(X, y, reading_bytes=2 * matrix_bytes(X))
+    faults = (f"{file.where}:{fault}" for file, text in zip(files, texts, strict=True) if (fault := _first_fault(text)))
+    raise InputError(next(faults, f"{files[0].where}: its numbers are too large for a float64"))
+
+
+def _has_all_columns(text: bytes) -> bool:
+    if b"\r" in text or b"\0" in text:
+        return False
+    signs = np.frombuffer(text, dtype=np.uint8)
+    at_end = signs[(signs == ord(",")) | (signs == ord("\n"))] == ord("\n")
+    n_columns = len(COLUMNS)
+    return len(at_end) == n_columns * at_end.sum() and bool(at_end[n_columns - 1 :: n_columns].all())
+
+
+def _first_fault(text: bytes) -> str | None:
+    """Return the line of the first fault, from 1, and what it is."""
+    for number, line in enumerate(text[:-1].split(b"\n"), start=1):
+        fields = line.decode("utf-8", errors="replace").split(",")
+        if len(fields) != len(COLUMNS):
+            return f"{number}: {len(fields):,} columns; every row has {len(COLUMNS)}"
+        for name, field in zip(COLUMNS, fields, strict=True):
+            if any(sign in field for sign in "\r\0\ufffd"):
+                return f"{number}: {name}: {shown(field)} is not text"
+            if name in NUMERIC and (fault := number_fault(field.strip(" "))):
+                return f"{number}: {name}: {fault}"
+    return None
 
 
 def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
