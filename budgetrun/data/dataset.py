@@ -42,8 +42,8 @@ class Dataset:
         The format with its revision, such as ``libsvm 1``, or a generator with its version.
     open_ended : bool
         Whether further features may exist that are zero in every example.
-    reading_bytes : int
-        The memory that reading took: of the files' content, of X and of what else the reader needed.
+    content_bytes : int
+        The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     """
 
     X: Matrix
@@ -52,14 +52,14 @@ class Dataset:
     sha256s: dict[str, str]
     reader: str
     open_ended: bool = False
-    reading_bytes: int = 0
+    content_bytes: int = 0
 
     @classmethod
     def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
         """Return a dataset from examples and labels as read from files with so many bytes of content."""
         found, codes = np.unique(examples.y, return_inverse=True)
         classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
-        reading = content_bytes + formats.matrix_bytes(examples.X) + examples.reading_bytes
+        reading = content_bytes + examples.reading_bytes
         return cls(examples.X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading)
 
     @property

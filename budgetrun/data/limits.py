@@ -40,7 +40,7 @@ def memory(n_bytes: float | None) -> Iterator[None]:
 
 
 def limit() -> float:
-    """Return the limit of the surrounding `memory` block, otherwise $BUDGETRUN_MEMORY, otherwise `DEFAULT`, in bytes."""
+    """Return the limit in bytes: of the `memory` block that this is in, or else $BUDGETRUN_MEMORY, or else `DEFAULT`."""
     given = _given.get()
     if given is not None:
         return given

@@ -7,14 +7,15 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.data import limits
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin
@@ -31,6 +32,8 @@ class Settings:
     data_dir: Path | None
     folder: Path  # the results folder
     parent: int  # the id of the process that runs the sweep
+    sha256s: Mapping[str, str] = field(default_factory=dict)  # of the planned data, by the label of a dataset
+    memory: float | None = None  # the most bytes that reading data may take; None for the default
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
         running.touch()
     reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
-    with threadpool_limits(1):
+    with threadpool_limits(1), limits.memory(settings.memory):
         try:
             if identity.source_digest([run.spec for run in job.runs]) != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")

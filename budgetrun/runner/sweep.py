@@ -71,6 +71,8 @@ class _Sweep:
             data_dir=options.data_dir.resolve() if options.data_dir else None,
             folder=self.store.folder.resolve(),
             parent=os.getpid(),
+            sha256s={label: info.sha256 for label, info in plan.infos.items()},
+            memory=options.memory,
         )
         self.manifest: dict[str, Any] = {}
 

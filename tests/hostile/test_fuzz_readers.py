@@ -122,9 +122,10 @@ def test_a_damaged_compressed_file_is_refused_or_read_to_its_last_byte(suffix, d
         return
     # Every stream has a checksum, so what is read are whole streams of those above, up to the last byte.
     expected, at = b"", 0
-    while found := [k for k, stream in enumerate(streams) if _is_stream(suffix, stored[at : at + len(stream)], pieces[k])]:
-        expected += pieces[found[0]]
-        at += len(streams[found[0]])
+    whole = list(zip(streams, pieces, strict=True))
+    while found := [pair for pair in whole if _is_stream(suffix, stored[at : at + len(pair[0])], pair[1])]:
+        expected += found[0][1]
+        at += len(found[0][0])
     assert content == expected
     assert len(stored) - at in {".gz": range(10**6), ".bz2": (0,), ".xz": range(0, 10**6, 4)}[suffix]
     assert not stored[at:].strip(b"\0")

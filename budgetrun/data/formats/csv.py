@@ -68,7 +68,8 @@ def parse_table(
                 raise InputError(f"{where}: no rows below the header line")
             # A field takes two bytes with its separator: of more rows than this, some are shorter than the first.
             n_rows = min(n_rows, len(content) // (2 * max(head.width, 1)) + 1)
-            limits.check(len(content) + 8 * n_rows * head.width, where, f"a table of {n_rows:,} x {head.width:,} numbers")
+            n_bytes = len(content) + 8 * n_rows * head.width
+            limits.check(n_bytes, where, f"a table of {n_rows:,} x {head.width:,} numbers")
             X, y = np.empty((n_rows, max(head.width - 1, 0))), np.empty(n_rows)
         if not block:
             continue

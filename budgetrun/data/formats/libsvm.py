@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.data import limits
-from budgetrun.data.formats import Content, Examples, Layout, check_width, joined
+from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.text import NUMERIC_BYTES, blocks, clipped, count_lines, number_fault, parse_numbers, shown
 from budgetrun.errors import InputError
 
@@ -35,12 +35,13 @@ _MAX_INDEX = 2**31 - 1
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read LIBSVM text; without a card, the number of features is the largest index found."""
     examples = joined([parse_libsvm(*file, layout.n_features) for file in files], files[0].where)
-    n, d = examples.X.shape
-    nnz, open_ended = examples.X.nnz, layout.n_features is None
-    if d > DENSE_FEATURES and nnz < DENSE_SHARE * n * d:
+    X = cast("csr_array", examples.X)
+    n, d = X.shape
+    open_ended = layout.n_features is None
+    if d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d:
         return examples._replace(open_ended=open_ended)
-    limits.check(12 * nnz + 8 * n * d, files[0].where, f"a dense matrix of {n:,} x {d:,} numbers")
-    return Examples(examples.X.toarray(), examples.y, open_ended, reading_bytes=12 * nnz)
+    limits.check(12 * X.nnz + 8 * n * d, files[0].where, f"a dense matrix of {n:,} x {d:,} numbers")
+    return Examples(X.toarray(), examples.y, open_ended, reading_bytes=matrix_bytes(X))
 
 
 def sniff(head: bytes) -> bool:
