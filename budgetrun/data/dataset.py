@@ -92,7 +92,7 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
     """
     if not is_file(path):
         raise InputError(f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one")
-    return _load_own(Stamp.of(path))
+    return _load_own(Stamp.of(path.absolute()))
 
 
 @lru_cache(maxsize=2)

@@ -205,7 +205,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     for run in runs:
         streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
     # A worker may run in another folder.
-    specs = {dataset.label: with_paths(dataset, Path.resolve) for dataset in config.datasets}
+    specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
         together: list[Run] = []
