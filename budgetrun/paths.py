@@ -34,3 +34,11 @@ def is_file(path: Path) -> bool:
         return path.exists() and not path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with ``~`` replaced by a home folder, or unchanged if there is no such user."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path

@@ -11,7 +11,7 @@ from budgetrun.config.problems import ValueType, unknown, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.paths import own_folder
+from budgetrun.paths import expanded, is_file, own_folder
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
@@ -69,9 +69,9 @@ class DatasetReader:
         for key in ("path", "test_path"):
             typed = values.get(key)
             if typed is not None:
-                own = Path(typed).expanduser()
+                own = expanded(Path(typed))
                 places = list(dict.fromkeys([self.checker.folder / own, own]))
-                found = [place for place in places if place.is_file()]
+                found = [place for place in places if is_file(place)]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:

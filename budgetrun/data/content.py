@@ -171,7 +171,7 @@ def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
         if padding % _PADDING.get(suffix, 1):
             raise ValueError(f"{padding} zero bytes follow a stream, where only multiples of 4 may")
     except _BROKEN as error:
-        after = f", after {n_streams} whole ones" if n_streams else ""
+        after = f", after {n_streams} whole streams" if n_streams else ""
         raise InputError(
             f"{shown(path)}: truncated or corrupt {suffix} file ({error}{after}); replace it with a whole copy"
         ) from error

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.data import limits
 from budgetrun.errors import InputError
 from budgetrun.runner import provenance
 from budgetrun.runner.backends import Backend, on_signals, opened
@@ -45,7 +46,8 @@ def sweep(config: Config, options: Options) -> int:
     InputError
         The config or ``only`` does not fit the data, or the results folder cannot be used.
     """
-    plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+    with limits.memory(options.memory):
+        plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
     select(plan.runs, options.only)
     for why in plan.missing.values():
         _say(why)
