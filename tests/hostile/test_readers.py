@@ -15,6 +15,7 @@ import zipfile
 import numpy as np
 import pytest
 from sentences import one_sentence
+from sweeping import config, run
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
@@ -287,6 +288,44 @@ def test_a_stamp_tells_a_file_replaced_by_one_of_the_same_size_and_time(tmp_path
     os.utime(old, ns=(10**18, 10**18))
     assert Stamp.of(old).mtime_ns == before.mtime_ns
     assert Stamp.of(old) != before
+
+
+# On the command line
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/s.csv", "x" * 300, "null\\0.csv", "fifo.csv", "folder"])
+def test_a_config_that_names_no_file_says_so(tmp_path, capsys, name):
+    os.mkfifo(tmp_path / "fifo.csv")
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "own.yaml"
+    given = f'name: own\ndatasets: [{{name: own, path: "{name}"}}]\nkernel: {{name: linear}}\nalgorithms: [{{name: perceptron}}]\n'
+    path.write_text(given)
+    code, _, err = run(capsys, "sweep", path, "--results", tmp_path / "results")
+    assert code == 2
+    told = one_sentence(err.strip(), most=1500)
+    assert "datasets[0].path: no such file: " in told or "fifo.csv: not a regular file" in told
+
+
+def test_folders_of_no_user(tmp_path, capsys):
+    code, _, err = run(capsys, "data", "verify", "a9a", "--data", "~nosuchuser")
+    assert (code, one_sentence(err.strip())) == (
+        2,
+        "--data: no folder ~nosuchuser; give the folder that holds the data files",
+    )
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_sweep_reads_within_its_memory(tmp_path, capsys, monkeypatch, by):
+    (tmp_path / "own.csv").write_text("1,2\n-1,3\n" * 1000)
+    given = {"datasets": [{"name": "own", "path": "own.csv"}], "algorithms": [{"name": "perceptron"}], "repetitions": 1}
+    words = ["sweep", config(tmp_path, **given), "--dry-run", "--results", tmp_path / "results"]
+    assert run(capsys, *words)[0] == 0
+    dataset._load_own.cache_clear()
+    if by == "environment":
+        monkeypatch.setenv("BUDGETRUN_MEMORY", "5K")
+    code, _, err = run(capsys, *words, *(["--memory", "5K"] if by == "option" else []))
+    assert code == 2
+    assert "own.csv: its content would need 9.0 KB of memory, and the limit is 5.0 KB; " in one_sentence(err.strip())
 
 
 # What reading takes is known beforehand
