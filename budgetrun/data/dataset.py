@@ -91,7 +91,9 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
     is read as LIBSVM text, other text as a table.
     """
     if not is_file(path):
-        raise InputError(f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one")
+        raise InputError(
+            f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
+        )
     return _load_own(Stamp.of(path.absolute()))
 
 

@@ -21,7 +21,7 @@ def parse_bytes(text: str) -> float:
     Raises
     ------
     ValueError
-        Not a positive number with K, M, G or T after it, or nothing.
+        Not a positive number, with or without K, M, G or T after it.
     """
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
@@ -40,7 +40,7 @@ def memory(n_bytes: float | None) -> Iterator[None]:
 
 
 def limit() -> float:
-    """Return the limit in bytes: of the `memory` block that this is in, or else $BUDGETRUN_MEMORY, or else `DEFAULT`."""
+    """Return the limit in bytes: of the surrounding `memory` block, else $BUDGETRUN_MEMORY, else `DEFAULT`."""
     given = _given.get()
     if given is not None:
         return given

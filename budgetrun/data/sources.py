@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.data import files
-from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.cards import Card, Label, card, combined_sha256
+from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator

@@ -25,7 +25,9 @@ _TEST_ROWS = 1024
 def measure(job: Job, settings: Settings) -> Measured:
     """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label))
+    stream = open_stream(
+        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
+    )
     Y = np.stack([stream.tasks[task] for task in tasks])
     group = Group(
         identity.kernel_of(job.dataset),

@@ -53,7 +53,9 @@ def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, 
     states = [row["status"] for row in rows(folder)]
     assert (states.count("done"), states.count("failed")) == (4, 4)
     (told,) = {row["error"] for row in rows(folder) if row["error"]}
-    assert told.startswith("InputError: dataset 'own': own.csv or test.csv changed after the runs were planned: sha256 ")
+    assert told.startswith(
+        "InputError: dataset 'own': own.csv or test.csv changed after the runs were planned: sha256 "
+    )
     path.write_text(before)
     assert "4 of 8 runs finished, 4 failed" in status(folder)
     assert sweep(config_module.load(own), options) == 0
