@@ -205,6 +205,11 @@ def test_hostile_text_is_refused_at_once(own, name, content, told):
     assert time.monotonic() - began < 5
 
 
+def test_labels_of_hundreds_of_digits_are_shortened_in_messages(tmp_path):
+    (tmp_path / "s.csv").write_text("".join(f"{label}e300,1\n" for label in range(1, 30)))
+    assert "found 29: 1" in refused(stream_info, DatasetSpec(name="own", path=tmp_path / "s.csv"))
+
+
 def test_a_sparse_file_whose_dense_form_does_not_fit_is_refused(own, monkeypatch):
     monkeypatch.setenv("BUDGETRUN_MEMORY", "1M")
     assert "a dense matrix of 2,000 x 64 numbers would need 1.0 MB" in refused(own, "s.svm", b"1 64:1\n" * 2000)
