@@ -161,7 +161,7 @@ def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
                     break
                 decoder, padding = DECOMPRESS[suffix](), 0
             elif at_end and getattr(decoder, "needs_input", True):
-                raise EOFError("the file ends within a stream")
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
             piece = decoder.decompress(rest, _PIECE_BYTES)
             rest = getattr(decoder, "unconsumed_tail", b"")
             if decoder.eof:
