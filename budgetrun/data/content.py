@@ -10,9 +10,10 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from budgetrun.data import limits
 from budgetrun.errors import InputError, printable
@@ -36,10 +37,16 @@ _READ_BYTES = 1 << 16
 _PIECE_BYTES = 1 << 20
 
 
-class Stamp(NamedTuple):
-    """The state of a file at one time; a cache with this key notices when the file changes."""
+@dataclass(frozen=True)
+class Stamp:
+    """The state of a file at one time; a cache with this key notices when the file changes.
 
-    path: Path
+    The name, whose suffix says how to read the file, is part of it; the folder is not, so that a path from the current
+    folder and an absolute one are the same.
+    """
+
+    path: Path = field(compare=False)
+    name: str
     size: int
     mtime_ns: int
     ctime_ns: int
@@ -56,7 +63,7 @@ class Stamp(NamedTuple):
 
     @classmethod
     def _of(cls, path: Path, state: os.stat_result) -> Stamp:
-        return cls(path, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino)
+        return cls(path, path.name, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino)
 
 
 def bare_name(name: str) -> str:

@@ -94,7 +94,7 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
         raise InputError(
             f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
         )
-    return _load_own(Stamp.of(path.absolute()))
+    return _load_own(Stamp.of(path))
 
 
 @lru_cache(maxsize=2)
@@ -102,11 +102,11 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
     card = card_named(name)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
-    for file, (path, *_) in zip(card.files_of(parts), stamps, strict=True):
+    for file, stamp in zip(card.files_of(parts), stamps, strict=True):
         # The very bytes that are hashed here are parsed below.
-        content = read_content(path)
+        content = read_content(stamp.path)
         sha256s[file.file] = hashlib.sha256(content).hexdigest()
-        files.check_sha256(card, file, path, sha256s[file.file])
+        files.check_sha256(card, file, stamp.path, sha256s[file.file])
         contents.append(Content(content, file.file))
     examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column))
     dataset = Dataset.of(examples, sha256s, card.reader, sum(len(file.content) for file in contents))

@@ -11,6 +11,7 @@ import socket
 import time
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -291,6 +292,12 @@ def test_a_stamp_tells_a_file_replaced_by_one_of_the_same_size_and_time(tmp_path
     os.utime(old, ns=(10**18, 10**18))
     assert Stamp.of(old).mtime_ns == before.mtime_ns
     assert Stamp.of(old) != before
+
+
+def test_a_file_is_read_once_under_a_relative_and_an_absolute_path(own, tmp_path, monkeypatch):
+    first = own("s.csv", b"1,2\n-1,3\n")
+    monkeypatch.chdir(tmp_path)
+    assert dataset.load_own(Path("s.csv"), "") is first
 
 
 # On the command line
