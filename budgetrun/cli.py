@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -43,10 +42,12 @@ def _say(text: object, err: bool = False) -> None:
 
 
 def _bytes(text: str) -> float:
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
-        raise click.BadParameter(f"{text!r} is not a size; give a number with K, M or G, like 8G")
-    return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
+    from budgetrun.data.limits import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 class _Folder(click.Path):
@@ -100,7 +101,16 @@ def main() -> None:
     "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
-@click.option("--memory", type=_bytes, default="8G", show_default=True, metavar="SIZE", help="Limit for all workers.")
+@click.option(
+    "--memory",
+    type=_bytes,
+    default="8G",
+    envvar="BUDGETRUN_MEMORY",
+    show_default=True,
+    show_envvar=True,
+    metavar="SIZE",
+    help="Limit for all workers.",
+)
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""

@@ -40,24 +40,3 @@ def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """Return the parameters of a learner, solver or kernel: the keyword-only arguments of its ``__init__``."""
     signature = inspect.signature(cls, eval_str=True)
     return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
-
-
-def own_folder(name: str) -> Path:
-    """Return the folder ``configs`` or ``datasets``: at the top of a checkout, inside the package once installed.
-
-    Raises
-    ------
-    FileNotFoundError
-        The installation carries no such folder.
-    """
-    for parent in (PACKAGE, PACKAGE.parent):
-        candidate = parent / name
-        if candidate.is_dir():
-            return candidate
-    raise FileNotFoundError(f"budgetrun's own folder {name!r} is missing from {PACKAGE}")
-
-
-def checkout() -> Path | None:
-    """Return the top of the source checkout this code runs from, or None for an installed wheel."""
-    top = PACKAGE.parent
-    return top if (top / "pyproject.toml").is_file() and (top / "datasets").is_dir() else None

@@ -37,7 +37,9 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
 def measure(job: Job, settings: Settings) -> Measured:
     """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    stream = open_stream(
+        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
+    )
     kernel = identity.kernel_of(job.dataset)
     limit = Limit(job, settings)
     rows, traces = [], []

@@ -8,15 +8,16 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.data import limits
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin
@@ -34,6 +35,8 @@ class Settings:
     folder: Path  # the results folder
     parent: int  # the id of the process that runs the sweep
     timeout_seconds: float | None = None
+    sha256s: Mapping[str, str] = field(default_factory=dict)  # of the planned data, by the label of a dataset
+    memory: float | None = None  # the most bytes that reading data may take; None for the default
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
         running.write_bytes(b"")
     reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
-    with threadpool_limits(1):
+    with threadpool_limits(1), limits.memory(settings.memory):
         try:
             if identity.source_digest([run.spec for run in job.runs]) != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")

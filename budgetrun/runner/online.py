@@ -43,7 +43,9 @@ class _Played:
 def measure(job: Job, settings: Settings) -> Measured:
     """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    stream = open_stream(
+        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
+    )
     limit = Limit(job, settings)
     played = _play(job.runs, job, stream, settings, limit)
     # An error of several runs may be that of one learner, while they shared a hypothesis or kernel values.

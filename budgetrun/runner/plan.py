@@ -15,6 +15,7 @@ from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, setting_text
 from budgetrun.errors import DataMissingError, InputError
+from budgetrun.paths import is_file
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _info(
     if known is None and dataset.optional:
         raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
     own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
-    if known is not None and not all(path.is_file() for path in own_files):
+    if known is not None and not all(map(is_file, own_files)):
         return known
     try:
         return stream_info(dataset, data_dir, download, verify=False)
@@ -210,7 +211,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     for run in runs:
         streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
     # A worker may run in another folder.
-    specs = {dataset.label: with_paths(dataset, Path.resolve) for dataset in config.datasets}
+    specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
         together: list[Run] = []

@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.data import limits
 from budgetrun.errors import AlteredError, InputError
+from budgetrun.paths import is_file
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options
@@ -75,7 +77,7 @@ def _with_files_beside(config: Config) -> Config:
     top = Path(config.file).parent
 
     def beside(path: Path) -> Path:
-        return top / path if (top / path).is_file() else path
+        return top / path if is_file(top / path) else path
 
     return config.model_copy(update={"datasets": tuple(with_paths(dataset, beside) for dataset in config.datasets)})
 
@@ -90,7 +92,8 @@ def describe(config: Config, options: Options) -> str:
     InputError
         As `budgetrun.runner.sweep.sweep`.
     """
-    plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
+    with limits.memory(options.memory):
+        plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
     selected = select(plan.runs, options.only)
     done: set[str] = set()
     if not options.force:

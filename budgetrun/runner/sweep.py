@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.data import limits
 from budgetrun.errors import CannotWriteError, InputError, printable
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Backend, opened
@@ -57,7 +58,8 @@ def sweep(config: Config, options: Options) -> int:
     InputError
         The config or ``only`` does not fit the data, or the results folder cannot be used.
     """
-    plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+    with limits.memory(options.memory):
+        plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
     select(plan.runs, options.only)
     for why in plan.missing.values():
         _say(why)
@@ -84,6 +86,8 @@ class _Sweep:
             folder=self.store.folder.resolve(),
             parent=os.getpid(),
             timeout_seconds=config.timeout_seconds,
+            sha256s={label: info.sha256 for label, info in plan.infos.items()},
+            memory=options.memory,
         )
         self.manifest: dict[str, Any] = {}
         # When the table and the manifest may be rewritten again.
