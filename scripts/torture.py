@@ -130,6 +130,10 @@ class Sandbox:
         rows = Store(self.results).rows() if self.results.is_dir() else {}
         return {key: _outcome(row) for key, row in rows.items() if row["status"] == "done"}
 
+    def unfinished(self) -> set[Path]:
+        """Return the temporary files of the results folder, which the next complete sweep removes after a kill."""
+        return {*self.results.rglob(".*.tmp"), *self.results.rglob("*.running")}
+
     def moved_aside(self) -> list[Path]:
         """Return the folders that --force has moved aside."""
         return sorted(self.results.parent.glob("torture.old-*"))
@@ -194,6 +198,7 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
             shutil.rmtree(sandbox.results)
             sandbox.seen = {}
 
+    before = sandbox.unfinished()
     began = time.monotonic()
     process = sandbox.start(verb, *options)
     # Also the first tenths of a second and the end are hit.
@@ -226,8 +231,11 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
     codes = (0, *kind.codes) if victim else (0,)
     if "hung" not in problems and process.returncode not in codes:
         problems["wrong exit code"] = f"{process.returncode}, not one of {codes}"
-    problems |= _said(err) | _left(sandbox, process, KILL in kind.signals)
-    problems |= _stored(sandbox, visible, "--force" in options, process.returncode == 0 and verb != "report")
+    complete = process.returncode == 0 and verb != "report"
+    problems |= _said(err) | _left(
+        sandbox, process, set() if complete else before, not complete and KILL in kind.signals
+    )
+    problems |= _stored(sandbox, visible, "--force" in options, complete)
     if problems and err:
         problems["stderr"] = err
     return done + ("" if victim else " (too late)"), problems
@@ -240,8 +248,8 @@ def _said(err: str) -> dict[str, str]:
     return {}
 
 
-def _left(sandbox: Sandbox, process: subprocess.Popen[str], killed: bool) -> dict[str, str]:
-    """Return what is wrong with the processes and files that are left."""
+def _left(sandbox: Sandbox, process: subprocess.Popen[str], before: set[Path], killed: bool) -> dict[str, str]:
+    """Return what is wrong with the processes and files that are left, besides those that were there before."""
     problems = {}
     pids = {process.pid}
     until = time.monotonic() + ORPHAN_SECONDS
@@ -254,7 +262,7 @@ def _left(sandbox: Sandbox, process: subprocess.Popen[str], killed: bool) -> dic
     names = [name for name in os.listdir("/dev/shm") if pids & {int(n) for n in re.findall(r"\d+", name)}]
     left = [Path("/dev/shm", name) for name in names] + list((sandbox.top / "tmp").iterdir())
     if not killed:
-        left += [*sandbox.results.rglob(".*.tmp"), *sandbox.results.rglob("*.running")]
+        left += sandbox.unfinished() - before
     if left:
         problems["left behind"] = ", ".join(str(path) for path in left)
     for path in left:
