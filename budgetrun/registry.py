@@ -1,4 +1,4 @@
-"""Registration is the file: classes, configs and cards are found by looking into a folder, and listed nowhere."""
+"""Registration is the file: classes are found by looking into a folder of the package, and are listed nowhere."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 T = TypeVar("T")
-PACKAGE = Path(__file__).resolve().parent
 
 
 def modules(package: str) -> Iterator[ModuleType]:
