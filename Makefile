@@ -8,12 +8,13 @@ LOCK := requirements.lock
 PROFILE ?= full
 JOBS ?=
 MINUTES ?= 10
+N ?= 1000
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
 RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test fuzz lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test fuzz torture lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +47,9 @@ test: $(READY)  ## Run the tests in parallel and show the coverage (tests on rea
 
 fuzz: $(READY)  ## Try readers, configs and results folders on fresh hostile input for MINUTES=10
 	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
+
+torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
+	$(BIN)/python scripts/torture.py $(N)
 
 lint: $(READY) mypy  ## Check style, formatting, types and spelling
 	$(BIN)/ruff check .

@@ -9,19 +9,23 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from budgetrun.params import Positive
+from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
 
 Rows: TypeAlias = np.ndarray | sp.csr_array
-Degree = Annotated[int, Field(ge=1)]
+Degree = Annotated[int, Field(ge=1, le=1000, strict=True)]
 Offset = Annotated[
-    float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
+    float,
+    Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite"),
+    InRange,
 ]
 
 
@@ -78,9 +82,28 @@ class Kernel(ABC):
             The largest ||x||^2 among the examples.
         """
 
+    def far(self, blocks: Sequence[Rows], norms: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the features, ascending, that must not be multiplied out, given the examples and their `squares`.
+
+        Their values are so large that the rounding errors of products exceed the differences that the kernel depends
+        on. `left` and `right` are then called with the squares of the other features (`near_squares`), `right` with
+        examples in which these are 0 (`without`), and `separate` is called before `finish`.
+        """
+        return np.empty(0, dtype=np.intp)
+
+    def separate(self, products: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:  # noqa: B027 (most have none)
+        """Take account of the `far` features, by their values in the left examples ``A`` and the right ones ``B``."""
+
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
-        return self.finish(product(self.left(A, squares(A)), self.right(B, squares(B))))
+        norms = squares(A), squares(B)
+        far = self.far((A, B), norms)
+        if not len(far):
+            return self.finish(product(self.left(A, norms[0]), self.right(B, norms[1])))
+        near = self.left(A, near_squares(A, far)), self.right(without(B, far), near_squares(B, far))
+        products = product(*near)
+        self.separate(products, columns(A, far), columns(B, far))
+        return self.finish(products)
 
     def __str__(self) -> str:
         given = ", ".join(f"{key}={value:g}" for key, value in self.__dict__.items() if value is not None)
@@ -128,15 +151,35 @@ class Gaussian(Kernel):
         return np.ones(len(norms))
 
     def row(self, X: Rows, x: Rows) -> np.ndarray:
-        if isinstance(X, np.ndarray):
-            distances = np.square(X.astype(np.float64) - x).sum(axis=1)
-        else:
-            X, x = X.astype(np.float64), x.astype(np.float64)
-            distances = squares(X) + squares(x) - 2 * _dots(X, x)
-        return np.exp(-self.rate * distances)
+        with np.errstate(over="ignore"):
+            if isinstance(X, np.ndarray):
+                distances = np.square(X.astype(np.float64) - x).sum(axis=1)
+            else:
+                assert not isinstance(x, np.ndarray)
+                held = np.unique(x.indices)
+                distances = np.square(columns(X, held) - columns(x, held)).sum(axis=1) + near_squares(X, held)
+            return np.exp(-self.rate * distances)
 
     def magnitude(self, largest_square: float) -> float:
         return 0.25 + self.rate * largest_square
+
+    def far(self, blocks: Sequence[Rows], norms: Sequence[np.ndarray]) -> np.ndarray:
+        finfo = np.finfo(blocks[0].dtype)
+        limit = COARSEST[finfo.dtype.name] / (2 * float(finfo.eps) * self.rate)
+        if max(norm.max(initial=0.0) for norm in norms) <= limit:
+            return np.empty(0, dtype=np.intp)
+        with np.errstate(over="ignore"):
+            sizes = np.square(np.max([_largest(X) for X in blocks], axis=0))
+            order = np.argsort(sizes)
+            kept = np.count_nonzero(np.cumsum(sizes[order]) <= limit)
+        return np.sort(order[kept:])
+
+    def separate(self, products: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        factor = math.sqrt(self.rate)
+        with np.errstate(over="ignore"):
+            for a, b in zip(A.T, B.T, strict=True):
+                products -= np.square(np.subtract.outer(a, b) * factor)
+        np.minimum(products, 0, out=products)
 
 
 class Polynomial(Kernel):
@@ -216,12 +259,35 @@ def product(left: Rows, right: Rows, out: np.ndarray | None = None) -> np.ndarra
 
 def squares(X: Rows) -> np.ndarray:
     """Return ||x||^2 for each row of ``X``, shape (n,), float64."""
+    with np.errstate(over="ignore"):
+        if isinstance(X, np.ndarray):
+            return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
+        return np.asarray(square @ np.ones(X.shape[1]))
+
+
+def columns(X: Rows, chosen: np.ndarray) -> np.ndarray:
+    """Return some features of the examples as a dense matrix, float64, shape (n, len(chosen))."""
+    part = X[:, chosen]
+    return (part if isinstance(part, np.ndarray) else part.toarray()).astype(np.float64, copy=False)
+
+
+def without(X: Rows, dropped: np.ndarray) -> Rows:
+    """Return a copy of the examples in which some features are 0."""
+    X = X.copy()
     if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
-    return np.asarray(square @ np.ones(X.shape[1]))
+        X[:, dropped] = 0
+    else:
+        X.data[np.isin(X.indices, dropped)] = 0
+    return X
 
 
+def near_squares(X: Rows, dropped: np.ndarray) -> np.ndarray:
+    """Return the `squares` of the examples without some of their features."""
+    return squares(without(X, dropped))
+
+
+@cache
 def registry() -> dict[str, type[Kernel]]:
     """Return the kernels by name."""
     found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated
@@ -233,8 +299,16 @@ def make(name: str, **parameters: Any) -> Kernel:
     return registry()[name](**parameters)
 
 
+# The largest rounding error of values of the Gaussian kernel that is accepted, by type.
+COARSEST = {"float64": 1e-10, "float32": 1e-4}
 # With at most this many columns, a dense block of 256 float64 rows takes at most 16 MB.
 _DENSE_COLUMNS = 8192
+
+
+def _largest(X: Rows) -> np.ndarray:
+    """Return the largest |x_j| of each feature, shape (d,), float64."""
+    largest = abs(X).max(axis=0) if X.shape[0] else np.zeros(X.shape[1])
+    return (largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()).astype(np.float64)
 
 
 def _dots(X: Rows, x: Rows) -> np.ndarray:

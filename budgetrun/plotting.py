@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from budgetrun.writing import write
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -78,10 +81,12 @@ def slug(name: str) -> str:
 def save(figure: Figure, *paths: Path) -> None:
     """Write a figure as PNG or SVG, by suffix, without anything that differs from run to run."""
     for path in paths:
+        drawn = io.BytesIO()
         if path.suffix == ".png":
-            figure.savefig(path, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
         else:
-            figure.savefig(path, metadata={"Date": None, "Creator": None})
+            figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+        write(path, drawn.getvalue())
 
 
 def plain_number(value: float, _: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
+from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
+Guard = Callable[["Member"], AbstractContextManager[None]]
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
 
@@ -65,9 +67,9 @@ class Member:
     index: int
     learner: Any
     task: int
-    hypothesis: Any
+    hypothesis: Any = None
     count: Count = field(default_factory=Count)
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(eq=False)
@@ -94,8 +96,12 @@ class Group:
         f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is a mistake.
     dtype : {"float64", "float32"}
         Type of kernel values and scores. Weights, and scores too close to a threshold, are always float64.
-    isolate : bool
-        If a learner fails, record its ``error`` and continue with the others; otherwise `feed` raises.
+    isolate : tuple of exception types
+        If a learner raises one of these, record its ``error`` and continue with the others; any other error passes.
+        Learners that share a hypothesis when one of them raises have the same ``error``. Arithmetic that overflows, or
+        is not defined, is an `OutOfRangeError` of the learner, so that scores are always finite.
+    guard : callable or None
+        Called with a member before its learner's code runs; returns a context that is entered while it runs.
     watch : callable or None
         Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
 
@@ -115,20 +121,25 @@ class Group:
         n_classes: int | None = None,
         tie: str = "mistake",
         dtype: str = "float64",
-        isolate: bool = False,
+        isolate: tuple[type[BaseException], ...] = (),
+        guard: Guard | None = None,
         watch: Watcher | None = None,
     ) -> None:
         tasks = tasks if tasks is not None else [0] * len(learners)
         self.pool = Pool(kernel, np.dtype(dtype))
         self.tie = tie
         self.isolate = isolate
+        self.guard = guard
         self.watch = watch
-        more = () if n_classes is None else (n_classes,)
-        self.members = [
-            Member(i, a, task, a.start(self.pool, *more))
-            for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
-        ]
-        self._shape = more
+        self._shape = () if n_classes is None else (n_classes,)
+        # The first round of the block, until a learner acts on a round.
+        self._first: int | None = 0
+        self._alone: list[Member] = []
+        self._trunks: list[Trunk] = []
+        self.members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
+        for member in self.members:
+            with self._failing([member]):
+                member.hypothesis = member.learner.start(self.pool, *self._shape)
         self._alone, self._trunks = self._plant()
 
     @property
@@ -150,13 +161,28 @@ class Group:
         -------
         ndarray, shape (n_learners, b) or (n_learners, n_classes, b), of the group's dtype
             f_t(x_t), the scores at prediction time.
+
+        Raises
+        ------
+        OutOfRangeError
+            The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return self._feed(X, Y)
+
+    def _feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
         began = time.perf_counter()
         first = self.rounds
-        self.pool.admit(X)
+        try:
+            self.pool.admit(X)
+        except FloatingPointError as error:
+            raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
         Y = np.asarray(Y, dtype=self.pool.dtype if not self._shape else np.intp)
         alone, trunks = list(self._alone), list(self._trunks)
-        sums = self._sums([m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks])
+        players = [m.hypothesis for m in alone] + [trunk.hypothesis for trunk in trunks]
+        # Each learner's scores are checked below.
+        with np.errstate(all="ignore"):
+            sums = self._sums(players)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         share = (time.perf_counter() - began) / len(self.members)
         for member, rows in zip(alone, sums, strict=False):
@@ -177,23 +203,27 @@ class Group:
 
     def _begin(self, player: Member | Trunk, sums: np.ndarray, first: int) -> None:
         began = time.perf_counter()
+        self._first = first
         f = player.hypothesis
         f.begin_block(sums)
-        if not np.isfinite(f.scores).all():
-            raise FloatingPointError(
-                f"the scores after round {first} are not finite: the learner's weights are out of bounds"
-            )
+        _check(f.scores)
         if isinstance(player, Member):
             player.count.seconds += time.perf_counter() - began
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
-        """If the enclosed code fails, record the error and remove the members; without ``isolate``, let it pass."""
+        """If the enclosed code of the first member fails with an error to isolate, record it and remove all members."""
         try:
-            yield
-        except Exception as error:
-            if not self.isolate:
-                raise
+            with self.guard(members[0]) if self.guard else nullcontext():
+                yield
+        except BaseException as raised:
+            error: BaseException = raised
+            if members and isinstance(raised, Exception) and _is_arithmetic(raised):
+                now = members[0].hypothesis.now if self._first is None else self._first + 1
+                error = out_of_range(raised, f"{_name(members[0].learner)}, round {now:,}")
+                error.__cause__ = raised
+            if not isinstance(raised, self.isolate):
+                raise error from error.__cause__
             for member in list(members):
                 member.error = error
                 self._remove(member)
@@ -232,6 +262,7 @@ class Group:
         update, next_act = learner.update, f.next_act
         while (act := next_act(y, t, learner, tie)) is not None:
             t, mistaken, told = act
+            self._first = None
             f.at(t, mistaken)
             count.updates += 1
             count.mistakes += mistaken
@@ -242,6 +273,7 @@ class Group:
                 watch(member.index, first + t)
             t += 1
         f.end_block()
+        _check(f.scores)
         count.seconds += time.perf_counter() - began
 
     def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray, first: int) -> None:
@@ -263,6 +295,7 @@ class Group:
                         out[member.index] = member.hypothesis.scores
                 apart += time.perf_counter() - branched
             if trunk.waiting:
+                self._first = None
                 f.at(t, mistaken)
                 trunk.waiting[0].learner.update(f, *told)
                 for member in trunk.waiting:
@@ -273,6 +306,7 @@ class Group:
                         self.watch(member.index, first + t)
             t += 1
         if trunk.waiting:
+            _check(f.scores)
             share = (time.perf_counter() - began - apart) / len(trunk.waiting)
             for member in trunk.waiting:
                 member.count.seconds += share
@@ -292,7 +326,7 @@ class Group:
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
         """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
         alike: dict[tuple[int, str | None], list[Member]] = {}
-        for member in self.members:
+        for member in (member for member in self.members if member.error is None):
             alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
         alone, trunks = [], []
         for (task, kind), here in sorted(alike.items(), key=lambda item: item[0][0]):
@@ -307,6 +341,50 @@ class Group:
         return sorted(alone, key=lambda m: (m.task, m.index)), trunks
 
 
+def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
+    """Return the scores of examples outside the stream, as `Hypothesis.score` does, all of them finite.
+
+    Raises
+    ------
+    OutOfRangeError
+        They are not finite.
+    """
+    with np.errstate(all="ignore"):
+        scores: np.ndarray = member.hypothesis.score(X, averaged)
+    if not np.isfinite(scores).all():
+        raise out_of_range(FloatingPointError(_NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
+    return scores
+
+
+def out_of_range(error: Exception, where: str) -> OutOfRangeError:
+    """Return the sentence for an error of arithmetic; ``where`` says whose, and in which round."""
+    if type(error) is FloatingPointError and " encountered in " not in str(error):
+        # The engine's own sentences say what to do.
+        return OutOfRangeError(f"{where}: {error}")
+    advice = "scale the examples, or choose less extreme parameters"
+    return OutOfRangeError(f"{where}: numbers are out of range ({error}); {advice}")
+
+
+def _is_arithmetic(error: Exception) -> bool:
+    """Whether an error comes from numbers that are too large, too small or not numbers."""
+    if isinstance(error, InputError):
+        return False
+    kinds = (ZeroDivisionError, OverflowError, FloatingPointError, np.linalg.LinAlgError)
+    return isinstance(error, kinds) or str(error).startswith(_OF_VALUES)
+
+
+def _check(scores: np.ndarray) -> None:
+    if not np.isfinite(scores).all():
+        raise FloatingPointError(_NOT_FINITE)
+
+
+def _name(learner: Any) -> str:
+    return learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+
+
+_NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
+# The beginnings of messages of ValueError that Python's functions of numbers raise.
+_OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 # Above this fraction of non-zero weights a dense product is faster than a sparse one; both give the same scores.
 _DENSE = 0.08
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun.kernels import Kernel, Rows, product, squares
+from budgetrun.kernels import COARSEST, Kernel, Rows, columns, near_squares, product, squares, without
 
 
 class Pool:
@@ -55,13 +55,13 @@ class Pool:
         self._rows: Rows | None = None
         self._buffer = np.empty(0, dtype=self.dtype)
         self._largest_square = 0.0
+        # Features that the kernel does not multiply out; usually none.
+        self._far = np.empty(0, dtype=np.intp)
 
     def admit(self, X: Rows) -> None:
         """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `block`."""
         b = X.shape[0]
-        X = X.astype(self.dtype, copy=False)
-        norms = squares(X)
-        self._measure(norms)
+        X, norms = self._measured(X)
         slots = self._take(b)
         self._store(self.kernel.left(X, norms), slots)
         self.rounds[slots] = np.arange(self.seen, self.seen + b)
@@ -69,7 +69,7 @@ class Pool:
         self.squares[slots] = self.kernel.diagonal(norms)
         self.block_slots = slots
         self._n_features = X.shape[1]
-        self._fill_block(self.kernel.right(X, norms))
+        self._fill_block(X, norms)
         if self._by_round is not None:
             self._by_round = np.ascontiguousarray(self.block.T, dtype=np.float64)
 
@@ -92,9 +92,7 @@ class Pool:
             Dense or sparse, like the stream.
         t : int
         """
-        point = point.astype(self.dtype, copy=False)
-        norms = squares(point)
-        self._measure(norms)
+        point, norms = self._measured(point)
         slots = self._take(1)
         slot = int(slots[0])
         self._store(self.kernel.left(point, norms), slots)
@@ -140,17 +138,51 @@ class Pool:
         by_round = None if self._by_round is None else np.empty((0, 0))
         return self.__dict__ | {"block": empty, "_buffer": empty.ravel(), "_by_round": by_round}
 
-    def _measure(self, norms: np.ndarray) -> None:
-        self._largest_square = max(self._largest_square, float(norms.max()))
+    def _measured(self, given: Rows) -> tuple[Rows, np.ndarray]:
+        """Return new examples in the pool's type, and their squares without the features that are `Kernel.far`."""
+        with np.errstate(over="ignore"):
+            X = given.astype(self.dtype, copy=False)
+        norms = near_squares(X, self._far) if len(self._far) else squares(X)
+        if len(self.kernel.far((X,), (norms,))):
+            norms = self._set_apart(X, norms)
+        if len(self._far):
+            self._check_type(given)
+        largest_square = max(self._largest_square, float(norms.max()))
         limits = np.finfo(self.dtype)
-        magnitude = self.kernel.magnitude(self._largest_square)
+        magnitude = self.kernel.magnitude(largest_square)
         # This leaves room for sums of kernel values.
         if not magnitude < 1e-20 * float(limits.max):
             raise FloatingPointError(
                 f"the {self.kernel} kernel overflows {self.dtype} on this data, "
-                f"whose largest ||x||^2 is {self._largest_square:.3g}: scale the examples"
+                f"whose largest ||x||^2 is {largest_square:.3g}: scale the examples"
             )
+        self._largest_square = largest_square
         self.resolution = 2 * float(limits.eps) * magnitude
+        return X, norms
+
+    def _set_apart(self, X: Rows, norms: np.ndarray) -> np.ndarray:
+        """Find the far features of the stored and the new examples, and return the squares of the new ones."""
+        stored = self.examples(np.arange(self.used)) if self.used else X[:0]
+        self._far = np.union1d(self._far, self.kernel.far((stored, X), (norms,)))
+        before = near_squares(stored, self._far)
+        self._largest_square = float(before.max(initial=0.0))
+        left = self.kernel.left(stored, before)
+        if isinstance(self._rows, np.ndarray):
+            self._rows[: self.used] = left
+        elif self._rows is not None:
+            self._rows = left
+        return near_squares(X, self._far)
+
+    def _check_type(self, given: Rows) -> None:
+        values = columns(given, self._far)
+        with np.errstate(over="ignore"):
+            lost = np.abs(values - values.astype(self.dtype)).max(axis=0)
+        worst = int(lost.argmax())
+        if self.kernel.magnitude(float(lost[worst]) ** 2) - self.kernel.magnitude(0) > COARSEST[self.dtype.name] ** 2:
+            raise FloatingPointError(
+                f"{self.dtype} holds feature {self._far[worst] + 1} only to {lost[worst]:.1g}, which is too coarse for "
+                f"the {self.kernel} kernel: use float64, or scale the examples"
+            )
 
     def _take(self, b: int) -> np.ndarray:
         """Take ``b`` free slots, growing the pool if necessary."""
@@ -187,13 +219,17 @@ class Pool:
         empty = sp.csr_array((1, left.shape[1]), dtype=self.dtype)
         self._rows = sp.vstack([old, left, empty], format="csr")[source]
 
-    def _fill_block(self, right: Rows) -> None:
+    def _fill_block(self, X: Rows, norms: np.ndarray) -> None:
         assert self._rows is not None
-        b = right.shape[0]
+        far, b = self._far, X.shape[0]
+        right = self.kernel.right(without(X, far) if len(far) else X, norms)
         if isinstance(self._rows, np.ndarray):
             if self._buffer.size < self.capacity * b:
                 self._buffer = np.empty(self.capacity * b, dtype=self.dtype)
             out = self._buffer[: self.used * b].reshape(self.used, b)
-            self.block = self.kernel.finish(product(self._rows[: self.used], right, out=out))
+            products = product(self._rows[: self.used], right, out=out)
         else:
-            self.block = self.kernel.finish(product(self._rows, right))
+            products = product(self._rows, right)
+        if len(far):
+            self.kernel.separate(products, columns(self._rows[: self.used], far), columns(X, far))
+        self.block = self.kernel.finish(products)

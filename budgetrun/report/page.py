@@ -14,6 +14,7 @@ from budgetrun.report.notes import warnings
 from budgetrun.report.tables import other_findings
 from budgetrun.report.words import NONE
 from budgetrun.store.read import Results
+from budgetrun.writing import write as write_file
 
 
 def write(results: Results, tables: list[Table], costs: list[Listing], figures: list[Drawn]) -> Path:
@@ -36,7 +37,7 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
         warnings=warnings(results),
     )
     path = results.folder / "report.html"
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, text)
     return path
 
 

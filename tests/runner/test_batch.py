@@ -14,7 +14,7 @@ from budgetrun import config as config_module
 from budgetrun import solvers
 from budgetrun.errors import InputError
 from budgetrun.kernels import make
-from budgetrun.paths import checkout
+from budgetrun.registry import checkout
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.batch import packed
 from budgetrun.runner.identity import source_digest

@@ -18,6 +18,7 @@ from budgetrun.report.aggregate import NO_BUDGET
 from budgetrun.report.figures.panel import Numbers, Panel
 from budgetrun.report.notes import warnings
 from budgetrun.store.read import Results
+from budgetrun.writing import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +129,7 @@ def _write(panel: Panel, looks: dict[str, Look], paths: list[Path]) -> None:
     axes.set_ylabel(panel.y.axis)
     _add_legend(figure, axes, panel)
     _add_title(axes, panel)
-    paths[0].parent.mkdir(exist_ok=True)
+    make_folder(paths[0].parent)
     save(figure, *paths)
 
 
