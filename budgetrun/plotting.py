@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from budgetrun.writing import write
+from budgetrun.files import write
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

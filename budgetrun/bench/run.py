@@ -25,8 +25,8 @@ from budgetrun.bench.solver_growth import measure_solver_growth
 from budgetrun.bench.solvers import HEADINGS as RACE_HEADINGS
 from budgetrun.bench.solvers import TURNS, measure_races
 from budgetrun.errors import DataMissingError
+from budgetrun.files import make_folder, write
 from budgetrun.runner import provenance
-from budgetrun.writing import make_folder, write
 
 COMPARISONS = (
     usps_perceptrons,

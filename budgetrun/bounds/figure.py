@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.bounds.check import Checked, Row, StreamKey
+from budgetrun.files import make_folder
 from budgetrun.plotting import STYLE, Look, hand_out, number_log_axis, save, slug
 from budgetrun.store.curves import Curves
-from budgetrun.writing import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from budgetrun.bounds.check import Checked, Row
+from budgetrun.files import cell, write
 from budgetrun.theory.base import MISSING_FACTS
-from budgetrun.writing import cell, write
 
 if TYPE_CHECKING:
     from budgetrun.bounds.figure import Drawn

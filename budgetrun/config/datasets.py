@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from budgetrun.config.problems import ValueType, unknown, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.paths import expanded, is_file, own_folder
+from budgetrun.files import own_folder
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
@@ -70,9 +71,10 @@ class DatasetReader:
         for key in ("path", "test_path"):
             typed = values.get(key)
             if typed is not None:
-                own = expanded(Path(typed))
+                # Unlike Path.expanduser and Path.is_file, these raise nothing if there is no such user or place.
+                own = Path(os.path.expanduser(typed))
                 places = list(dict.fromkeys([self.checker.folder / own, own]))
-                found = [place for place in places if is_file(place)]
+                found = [place for place in places if os.path.isfile(place)]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:

@@ -17,7 +17,7 @@ from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpe
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 
 _Some = Annotated[list[Any], Field(min_length=1)]
 # The most settings of an algorithm on a dataset: each is tried out when a config is checked.

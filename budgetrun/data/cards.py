@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from budgetrun.config import yaml
 from budgetrun.data.formats import LabelColumn, all_formats, revision
 from budgetrun.errors import InputError
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 
 Label = int | float | str
 # Below a data folder, never beside it.

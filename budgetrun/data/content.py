@@ -119,7 +119,7 @@ def _hashed(stamp: Stamp) -> tuple[str, int]:
 
 def shown(path: Path) -> str:
     """Return a path for a message, on one line whatever its name."""
-    return printable(str(path))
+    return printable(str(path)).replace("\n", "\\n")
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

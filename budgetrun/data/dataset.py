@@ -18,7 +18,7 @@ from budgetrun.data.content import Stamp, bare_name, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, Matrix
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
-from budgetrun.paths import is_file
+from budgetrun.files import is_file
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

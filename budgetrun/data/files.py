@@ -13,7 +13,7 @@ from pathlib import Path
 from budgetrun.data.cards import Card, CardFile
 from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
 from budgetrun.errors import DataMissingError, InputError
-from budgetrun.paths import checkout, is_file
+from budgetrun.files import checkout, is_file
 
 ENVIRONMENT = "BUDGETRUN_DATA"
 RETRIES = 2

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from budgetrun import writing
+from budgetrun import files
 from budgetrun.config.quantities import Quantity
 from budgetrun.report import words
 from budgetrun.report.aggregate import NO_BUDGET, Place
@@ -36,7 +36,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 def _shown(value: Any) -> Any:
     exact = _exact(value)
-    return writing.cell(exact) if isinstance(exact, str) else exact
+    return files.cell(exact) if isinstance(exact, str) else exact
 
 
 def _exact(value: Any) -> Any:

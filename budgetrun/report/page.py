@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from budgetrun.files import write as write_file
 from budgetrun.report import formats
 from budgetrun.report.figures import Drawn
 from budgetrun.report.layout import Listing, Table
@@ -14,7 +15,6 @@ from budgetrun.report.notes import warnings
 from budgetrun.report.tables import other_findings
 from budgetrun.report.words import NONE
 from budgetrun.store.read import Results
-from budgetrun.writing import write as write_file
 
 
 def write(results: Results, tables: list[Table], costs: list[Listing], figures: list[Drawn]) -> Path:

@@ -18,6 +18,8 @@ from budgetrun.config.quantities import (
     Quantity,
 )
 from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.files import make_folder
+from budgetrun.files import write as write_file
 from budgetrun.report import formats, published, words
 from budgetrun.report.aggregate import measure
 from budgetrun.report.grid import Grid
@@ -25,8 +27,6 @@ from budgetrun.report.layout import DEFAULT_TOLERANCE, Block, Cell, Listing, Out
 from budgetrun.report.notes import notes
 from budgetrun.report.selection import choose
 from budgetrun.store.read import Results, items_of
-from budgetrun.writing import make_folder
-from budgetrun.writing import write as write_file
 
 
 def build(results: Results) -> list[Table]:

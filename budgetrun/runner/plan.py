@@ -15,7 +15,7 @@ from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, setting_text
 from budgetrun.errors import DataMissingError, InputError
-from budgetrun.paths import is_file
+from budgetrun.files import is_file
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.data import limits
 from budgetrun.errors import AlteredError, InputError
-from budgetrun.paths import is_file
+from budgetrun.files import is_file
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options

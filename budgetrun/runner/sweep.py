@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.data import limits
 from budgetrun.errors import CannotWriteError, InputError, printable
+from budgetrun.files import CANNOT_WRITE
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Backend, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
@@ -34,7 +35,6 @@ from budgetrun.runner.plan import (
 )
 from budgetrun.runner.progress import Progress
 from budgetrun.store.write import Store
-from budgetrun.writing import CANNOT_WRITE
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config

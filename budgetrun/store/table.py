@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from budgetrun.writing import write
+from budgetrun.files import write
 
 NAME, SUMS = "runs.csv", "runs.csv.sha256"
 # What reading a damaged table raises.

@@ -26,10 +26,10 @@ import psutil
 from filelock import FileLock
 
 from budgetrun.errors import AlteredError, CannotWriteError, InputError
+from budgetrun.files import explained, make_folder, write
 from budgetrun.store import manifest as manifests
 from budgetrun.store import table
 from budgetrun.store.columns import COLUMNS
-from budgetrun.writing import explained, make_folder, write
 
 # A run as it is measured, and as it is stored: the text of each column.
 Value = str | int | float | None

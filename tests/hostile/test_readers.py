@@ -303,7 +303,7 @@ def test_a_file_is_read_once_under_a_relative_and_an_absolute_path(own, tmp_path
 # On the command line
 
 
-@pytest.mark.parametrize("name", ["~nosuchuser/s.csv", "x" * 300, "null\\0.csv", "fifo.csv", "folder"])
+@pytest.mark.parametrize("name", ["~nosuchuser/s.csv", "x" * 300, "fifo.csv", "folder"])
 def test_a_config_that_names_no_file_says_so(tmp_path, capsys, name):
     os.mkfifo(tmp_path / "fifo.csv")
     (tmp_path / "folder").mkdir()

@@ -11,7 +11,7 @@ import matplotlib.axes
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 from budgetrun.report import summary, write_figures, write_report
 
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""

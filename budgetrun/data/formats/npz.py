@@ -76,7 +76,7 @@ def _arrays(content: bytes, where: str) -> dict[str, NDArray[Any]]:
     except InputError:
         raise
     except Exception as error:  # zipfile and numpy raise errors of many kinds for damaged files
-        told = clipped(printable(str(error)), 200)
+        told = clipped(" ".join(str(error).split()), 200)
         raise InputError(f"{where}: not a complete .npz archive of plain arrays ({told})") from error
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from budgetrun import registry
 from budgetrun.config.quantities import GAP, ONLINE_ERROR
 from budgetrun.config.schema import FigureSpec
+from budgetrun.files import make_folder
 from budgetrun.plotting import CIRCLE, HOLLOW, STYLE, Look, hand_out, number_log_axis, plain_number, save, slug
 from budgetrun.report.aggregate import NO_BUDGET
 from budgetrun.report.figures.panel import Numbers, Panel
 from budgetrun.report.notes import warnings
 from budgetrun.store.read import Results
-from budgetrun.writing import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,7 @@
-"""Writing: every file appears whole or not at all, a failure is one sentence, and no cell is executed."""
+"""Files: where the package's own are, and writing.
+
+Every file that is written appears whole or not at all, a failure is one sentence, and no cell is executed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 
 from budgetrun.errors import CannotWriteError
 
+PACKAGE = Path(__file__).resolve().parent
 # Failures of writing that the user can resolve.
 CANNOT_WRITE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT}
@@ -19,6 +23,35 @@ CANNOT_WRITE = frozenset(
 )
 _FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
+
+
+def own_folder(name: str) -> Path:
+    """Return the folder ``configs`` or ``datasets`` that belongs to this copy of budgetrun.
+
+    Raises
+    ------
+    FileNotFoundError
+        The installation carries no such folder.
+    """
+    for parent in (PACKAGE, PACKAGE.parent):
+        candidate = parent / name
+        if candidate.is_dir():
+            return candidate
+    raise FileNotFoundError(f"budgetrun's own folder {name!r} is missing from {PACKAGE}")
+
+
+def checkout() -> Path | None:
+    """Return the top of the source checkout this code runs from, or None for an installed wheel."""
+    top = PACKAGE.parent
+    return top if (top / "pyproject.toml").is_file() and (top / "datasets").is_dir() else None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether something that may be read is at a path: anything but a folder, and no error of any kind."""
+    try:
+        return path.exists() and not path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def write(path: Path, content: str | bytes) -> None:
