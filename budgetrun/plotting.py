@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -74,8 +75,12 @@ def hand_out(names: Iterable[str]) -> dict[str, Look]:
 
 
 def slug(name: str) -> str:
-    """Return a name that is safe in file names: only letters, digits and ``. _ -``, and never hidden."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "unnamed"
+    """Return a name that is safe in file names: only letters, digits and ``. _ -``, and never hidden.
+
+    Different names stay different: one that had to be changed ends in a checksum of the original.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._")
+    return safe if safe == name else f"{safe}-{zlib.crc32(name.encode()):08x}"
 
 
 def save(figure: Figure, *paths: Path) -> None:
