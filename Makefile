@@ -7,12 +7,14 @@ READY := $(VENV)/ready$(if $(LOCKED),-locked)
 LOCK := requirements.lock
 PROFILE ?= full
 JOBS ?=
+N ?= 1000
+MINUTES ?= 10
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
 RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test fuzz torture lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +44,12 @@ demo: $(READY)  ## Run the learners on generated data: a table, a figure and a p
 
 test: $(READY)  ## Run the tests in parallel and show the coverage (tests on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
+
+torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
+	$(BIN)/python scripts/torture.py $(N)
+
+fuzz: $(READY)  ## Try readers, configs and results folders on fresh hostile input for MINUTES=10
+	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
 
 lint: $(READY) mypy  ## Check style, formatting, types and spelling
 	$(BIN)/ruff check .

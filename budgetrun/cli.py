@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import DataMissingError, InputError
+from budgetrun.errors import AlteredError, DataMissingError, InputError, printable
+from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
     from budgetrun.data import Card
@@ -25,33 +26,50 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with interrupts.raising():
+                return super().invoke(ctx)
         except InputError as error:
             click.echo(str(error), err=True)
             ctx.exit(1 if isinstance(error, DataMissingError) else 2)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(130)
-        except BrokenPipeError:
-            # The reader of the output has closed it, for example: budgetrun list | head -1
-            sys.stderr.close()
-            ctx.exit(0)
+
+
+def _say(text: object, err: bool = False) -> None:
+    """Print a text, whose control characters (of labels, paths and results folders) never reach the terminal."""
+    click.echo(printable(str(text)), err=err)
 
 
 def _bytes(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
-        raise click.BadParameter(f"{text!r} is not a size; give a number with K, M or G, like 8G")
-    return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
+    from budgetrun.data.limits import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+class _Folder(click.Path):
+    """A folder that need not exist, but could."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            os.lstat(value)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, ValueError) as error:
+            self.fail(f"{str(value)[:60]!r}: {getattr(error, 'strerror', error)}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 _data_option = click.option(
-    "--data", "data_dir", type=click.Path(path_type=Path, file_okay=False), help="Look for data here first."
+    "--data", "data_dir", type=_Folder(path_type=Path, file_okay=False), help="Look for data here first."
 )
 
 
 def _results_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    folder = click.Path(path_type=Path)
+    folder = _Folder(path_type=Path)
     return click.option("--results", type=folder, default=Path(default), show_default=True, help="Results go here.")
 
 
@@ -83,7 +101,16 @@ def main() -> None:
     "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
-@click.option("--memory", type=_bytes, default="8G", show_default=True, metavar="SIZE", help="Limit for all workers.")
+@click.option(
+    "--memory",
+    type=_bytes,
+    default="8G",
+    envvar="BUDGETRUN_MEMORY",
+    show_default=True,
+    show_envvar=True,
+    metavar="SIZE",
+    help="Limit for all workers.",
+)
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
@@ -100,7 +127,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     code = 0
     for config in loaded:
         if dry_run:
-            click.echo(describe(config, options))
+            _say(describe(config, options))
             continue
         code = max(code, run_sweep(config, options))
         if code == 130:
@@ -113,26 +140,29 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
-    from budgetrun.report import write_figures
+    from budgetrun.report import Report
 
-    for folder in _complete_folders(results):
-        for path in write_figures(folder):
-            click.echo(path)
+    def draw(folder: Path) -> list[str]:
+        report = Report(folder)
+        for path in report.draw():
+            _say(path)
+        return [report.incomplete]
+
+    _for_each(results, draw)
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
-    for folder in _complete_folders(results):
-        _report(folder)
+    _for_each(results, lambda folder: [_report(folder)])
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 @_data_option
 @click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
@@ -140,24 +170,25 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
     """Check the papers' mistake bounds on the runs of a results folder; exit code 1 if one is violated."""
     from budgetrun.bounds import write_bounds
 
-    problems = []
-    for folder in _complete_folders(results):
+    def evaluate(folder: Path) -> list[str]:
         report = write_bounds(folder, data_dir, None if every else streams)
-        click.echo(report.text)
-        problems += [*report.missing, *report.violated]
-    for problem in problems:
-        click.echo(problem, err=True)
-    sys.exit(int(bool(problems)))
+        _say(report.text)
+        return [*report.missing, *report.violated, report.incomplete]
+
+    _for_each(results, evaluate)
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path))
 def status(results: Path) -> None:
     """Show how many runs of a results folder are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
-    for folder in _folders(results):
-        click.echo(status_of(folder))
+    def show(folder: Path) -> list[str]:
+        _say(status_of(folder))
+        return []
+
+    _for_each(results, show, complete=False)
 
 
 @main.command(name="list")
@@ -165,7 +196,7 @@ def status(results: Path) -> None:
 def list_(what: str) -> None:
     """List the available algorithms, kernels, datasets or configs."""
     for name, text in _listing(what):
-        click.echo(f"{name:<32} {text}")
+        _say(f"{name:<32} {text}")
 
 
 @main.command()
@@ -181,10 +212,10 @@ def check(configs: tuple[str, ...]) -> None:
         except InputError as error:
             problems.append(str(error))
             continue
-        counts = sorted({len(list(loaded.expand(dataset.label))) for dataset in loaded.datasets})
+        counts = sorted({loaded.count(dataset.label) for dataset in loaded.datasets})
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
-        click.echo(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
+        _say(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
     if problems:
         raise InputError("\n".join(problems))
 
@@ -202,7 +233,7 @@ def data_list() -> None:
     for card in list_cards():
         states = {state for _, _, state in verify(card)}
         state = "generated" if not states else "present" if states == {"ok"} else ", ".join(sorted(states))
-        click.echo(f"{card.name:<18} {state:<10} {card.title}")
+        _say(f"{card.name:<18} {state:<10} {card.title}")
 
 
 @data.command(name="fetch")
@@ -240,7 +271,7 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
 
     found = verify(card, data_dir)
     for file, path, state in found:
-        click.echo(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+        _say(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
     return all(state == "ok" for _, _, state in found)
 
 
@@ -259,13 +290,15 @@ def _counted(n: int | str, noun: str) -> str:
     return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path) -> str:
+    """Write the report of a folder and show its first table; return how its runs differ from those planned."""
     from budgetrun.report import Report
 
     report = Report(folder)
     paths = report.write()
-    click.echo(report.summary())
-    click.echo(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    _say(report.summary())
+    _say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    return report.incomplete
 
 
 def _folders(results: Path) -> list[Path]:
@@ -279,19 +312,38 @@ def _folders(results: Path) -> list[Path]:
     return found
 
 
-def _complete_folders(results: Path) -> Iterator[Path]:
-    """Yield each results folder, with the runs in ``runs.csv`` that finished before a sweep was killed.
+def _for_each(results: Path, act: Callable[[Path], list[str]], complete: bool = True) -> None:
+    """Do something with each results folder, and exit: with 1 if it names a problem, or if a table was altered."""
+    problems: list[str] = []
+    for folder in _folders(results):
+        try:
+            if complete:
+                _complete(folder)
+            problems += filter(None, act(folder))
+        except AlteredError as error:
+            problems.append(str(error))
+    for problem in problems:
+        _say(problem, err=True)
+    sys.exit(int(bool(problems)))
+
+
+def _complete(folder: Path) -> None:
+    """Put into ``runs.csv`` the runs that finished before a sweep was killed, or all if it is not as it was written.
 
     Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
+    from budgetrun.store import table
     from budgetrun.store.write import Store
 
-    for folder in _folders(results):
-        store = Store(folder)
-        manifest = store.manifest()
-        if store.parts.is_dir() and (manifest is None or manifest.get("end") is None):
-            store.write_table()
-        yield folder
+    store = Store(folder)
+    if not store.parts.is_dir():
+        return
+    manifest, path = store.manifest(), table.find(folder)
+    altered = path is not None and table.altered(path, table.recorded(folder))
+    if altered or manifest is None or manifest.get("end") is None:
+        store.write_table()
+    if store.rebuilt:
+        _say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

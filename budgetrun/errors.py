@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+# All control characters except tabs and line ends, marks that reverse the direction of text, and half surrogate pairs.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def printable(text: str) -> str:
+    """Return a text with each control character written as an escape, e.g. ``\\x1b``; tabs and line ends stay."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
 
 class InputError(Exception):
     """What the user gave cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
@@ -9,9 +21,36 @@ class InputError(Exception):
     Parameters
     ----------
     message : str
-        The sentence; several lines where several things are wrong at once.
+        The sentence; several lines where several things are wrong at once. Control characters are escaped.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class DataMissingError(InputError):
     """A dataset's file is neither on this machine nor to be fetched; the message says what goes where. Exit code 1."""
+
+
+class OutOfRangeError(InputError, FloatingPointError, ValueError):
+    """Numbers leave the range of floating point, because data or parameters are too extreme: a run fails with this."""
+
+
+class CannotWriteError(InputError, OSError):
+    """A file or folder cannot be written: no room, no permission, a folder that is gone. Exit code 2.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    reason : str
+        The system's words for it, such as "No space left on device".
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class AlteredError(InputError):
+    """The table of a results folder is not as the sweep wrote it: cut off, edited, or from elsewhere."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
 from budgetrun.registry import parameters
@@ -87,8 +87,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         y : array_like, shape (n,)
             Two classes, or more if the learner is also multiclass.
         """
-        for name in ("classes_", "_group"):
-            self.__dict__.pop(name, None)
+        self._forget()
         return self._pass(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> BudgetClassifier:
@@ -111,9 +110,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ndarray, shape (n,) or (n, n_classes)
             Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
-        f, averaged = self._member.hypothesis, getattr(self, "averaged", False)
+        member, averaged = self._member, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        parts = [f.score(X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
+        parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -163,17 +162,29 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             self.classes_ = found
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}")
+        known = set(self.classes_.tolist())
+        unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
+        if unknown:
+            raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y)
         labels = codes if len(self.classes_) > 2 else 2 * codes - 1
         # With a small support set, most of the time would go into the kernel values within a large block.
         budget = self._member.learner.budget
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
-        for start in range(0, len(labels), block):
-            self._group.feed(X[start : start + block], labels[None, start : start + block])
+        before = self._group.rounds
+        try:
+            for start in range(0, len(labels), block):
+                self._group.feed(X[start : start + block], labels[None, start : start + block])
+        except Exception:
+            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
+            if first or self._group.rounds > before:
+                self._forget()
+            raise
         return self
+
+    def _forget(self) -> None:
+        for name in ("classes_", "_group"):
+            self.__dict__.pop(name, None)
 
     def _new_group(self, classes: np.ndarray) -> Group:
         given = {name: _plain(value) for name, value in self.get_params().items()}
@@ -192,7 +203,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _learner(self, variant: Any, several: bool) -> type[Any]:
         variants = self._several if several else self._learners
-        if variant not in variants:
+        if variant not in list(variants):
             raise ValueError(f"variant must be one of {', '.join(map(str, variants))}, got {variant!r}")
         return variants[variant]
 
@@ -211,6 +222,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
             _check(name, given[name], wanted[name].annotation)
             chosen[name] = given[name]
+        for name, parameter in wanted.items():
+            if name not in chosen and parameter.default is parameter.empty:
+                raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
         return chosen
 
 
@@ -222,7 +236,7 @@ _ROWS = 1024
 
 def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     known = kernels.registry()
-    if given["kernel"] not in known:
+    if given["kernel"] not in list(known):
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
     wanted = parameters(kernel)
@@ -252,8 +266,11 @@ def _rows(X: Any) -> Any:
 
 
 def _classes(y: np.ndarray, classes: Any, several: bool) -> np.ndarray:
-    check_classification_targets(y)
-    found = np.unique(y if classes is None else classes)
+    try:
+        check_classification_targets(y)
+        found = np.unique(y if classes is None else classes)
+    except TypeError as error:
+        raise ValueError(f"the classes must all be numbers, or all be text ({error})") from None
     if len(found) > 2 and not several:
         kind = type_of_target(y, input_name="y")
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable
 
 
@@ -32,6 +33,10 @@ _OPERATORS: dict[type, Callable[..., float]] = {
 }
 
 
+# Longer formulas nest too deeply for Python's parser, or for the recursion below.
+_LONGEST = 200
+
+
 class Formula:
     """A checked arithmetic expression.
 
@@ -57,9 +62,14 @@ class Formula:
     def __init__(self, text: str, names: tuple[str, ...]) -> None:
         self.text = text
         self.names = names
+        if len(text) > _LONGEST:
+            raise ValueError(f"{text[:20]!r}... has {len(text):,} characters, and a formula may have {_LONGEST}")
         try:
-            self._tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError:
+            with warnings.catch_warnings():
+                # Of odd literals, which are refused below or evaluated as Python reads them.
+                warnings.simplefilter("ignore")
+                self._tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError):
             raise ValueError(f"{text!r} is not a formula") from None
         self._check(self._tree)
 

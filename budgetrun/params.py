@@ -13,14 +13,31 @@ def _even(value: int) -> int:
     return value
 
 
-Count = Annotated[int, Field(ge=1, strict=True)]
+def _in_range(value: float) -> float:
+    if value and not _SMALLEST <= value <= 1 / _SMALLEST:
+        raise ValueError(f"must be between {_SMALLEST:g} and {1 / _SMALLEST:g}, got {value}")
+    return value
+
+
+def _countable(value: int) -> int:
+    if value > _MOST:
+        raise ValueError(f"must be at most {_MOST:,}")
+    return value
+
+
+# Far beyond what is useful; squares, and products of two such numbers, neither overflow nor underflow to 0.
+_SMALLEST = 1e-100
+_MOST = 10**15
+InRange = AfterValidator(_in_range)
+Countable = AfterValidator(_countable)
+Count = Annotated[int, Field(ge=1, strict=True), Countable]
 Budget = Count
-EvenBudget = Annotated[int, Field(ge=2, strict=True), AfterValidator(_even)]
-Seed = Annotated[int, Field(ge=0, strict=True)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+EvenBudget = Annotated[int, Field(ge=2, strict=True), Countable, AfterValidator(_even)]
+Seed = Annotated[int, Field(ge=0, strict=True), Countable]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), InRange]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), InRange]
+AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False), InRange]
 # Numbers between 0 and 1, with or without the ends.
 Share = Annotated[float, Field(ge=0, le=1)]
-PositiveShare = Annotated[float, Field(gt=0, le=1)]
-ProperShare = Annotated[float, Field(gt=0, lt=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1), InRange]
+ProperShare = Annotated[float, Field(gt=0, lt=1), InRange]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from budgetrun.files import write
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -71,17 +75,23 @@ def hand_out(names: Iterable[str]) -> dict[str, Look]:
 
 
 def slug(name: str) -> str:
-    """Return a name that is safe in file names: only letters, digits and ``. _ -``, and never hidden."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "unnamed"
+    """Return a name that is safe in file names: only letters, digits and ``. _ -``, and never hidden.
+
+    Different names stay different: one that had to be changed ends in a checksum of the original.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._")
+    return safe if safe == name else f"{safe}-{zlib.crc32(name.encode()):08x}"
 
 
 def save(figure: Figure, *paths: Path) -> None:
     """Write a figure as PNG or SVG, by suffix, without anything that differs from run to run."""
     for path in paths:
+        drawn = io.BytesIO()
         if path.suffix == ".png":
-            figure.savefig(path, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
         else:
-            figure.savefig(path, metadata={"Date": None, "Creator": None})
+            figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+        write(path, drawn.getvalue())
 
 
 def plain_number(value: float, _: float) -> str:

@@ -1,4 +1,4 @@
-"""Compress runs.csv of results folders where it is large, so that they can be committed.
+"""Compress runs.csv of results folders where it is large, so that they can be committed; its checksum stays valid.
 
 Usage: python scripts/pack_results.py results/forgetron_table81 ...
 """

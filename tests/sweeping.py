@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,10 @@ from budgetrun import cli
 
 TOP = Path(cli.__file__).resolve().parent.parent
 # The `budgetrun` command without reports: most tests are about runs only.
-COMMAND = "import sys; sys.argv[0] = 'budgetrun'; from budgetrun import cli; cli._report = print; cli.main()"
+COMMAND = (
+    "import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; "
+    "from budgetrun import cli; cli._report = print; main()"
+)
 VARYING = {"seconds", "peak_memory_mb"}
 
 
@@ -68,6 +72,15 @@ def run(capsys, *arguments):
 def untimed(text):
     """Return a text with its seconds replaced by ``_``."""
     return re.sub(r"\d+ s\b", "_ s", text)
+
+
+def copied_package(folder):
+    """Copy the package, to be edited, and return its folder and the command that runs it."""
+    copy = folder / "copy" / "budgetrun"
+    shutil.copytree(TOP / "budgetrun", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("configs", "datasets"):
+        (copy.parent / name).symlink_to(TOP / name)
+    return copy, f"import sys; sys.path.insert(0, {str(copy.parent)!r}); {COMMAND}"
 
 
 _started = []
@@ -123,7 +136,7 @@ def workers(process):
 
 def _is_worker(process):
     try:
-        return "LokyProcess" in " ".join(process.cmdline())
+        return "budgetrun.runner.worker" in " ".join(process.cmdline())
     # The process has just ended.
     except psutil.Error:
         return False

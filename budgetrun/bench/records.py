@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from budgetrun.files import explained, write
 
 
 @dataclass
@@ -74,11 +77,13 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> st
 def write_csv(path: Path, records: Sequence[Any]) -> None:
     """Write dataclass records of one kind, one row each; numbers with six digits, empty for None."""
     if not records:
-        path.unlink(missing_ok=True)
+        with explained(path):
+            path.unlink(missing_ok=True)
         return
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(records[0])], lineterminator="\n")
-        writer.writeheader()
-        for record in records:
-            row = asdict(record)
-            writer.writerow({key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [f.name for f in fields(records[0])], lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        row = asdict(record)
+        writer.writerow({key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()})
+    write(path, text.getvalue())

@@ -25,6 +25,7 @@ from budgetrun.bench.solver_growth import measure_solver_growth
 from budgetrun.bench.solvers import HEADINGS as RACE_HEADINGS
 from budgetrun.bench.solvers import TURNS, measure_races
 from budgetrun.errors import DataMissingError
+from budgetrun.files import make_folder, write
 from budgetrun.runner import provenance
 
 COMPARISONS = (
@@ -52,7 +53,7 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     """
     began = time.perf_counter()
     sizes, folder = (QUICK, results / "quick") if quick else (FULL, results)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     done: list[Comparison] = []
     missing: list[str] = []
     points: list[Point] = []
@@ -74,7 +75,7 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     write_csv(folder / "growth.csv", points)
     figures = draw_growth(points, folder)
     page = folder / "bench.md"
-    page.write_text(_page(quick, done, missing, time.perf_counter() - began), encoding="utf-8")
+    write(page, _page(quick, done, missing, time.perf_counter() - began))
     _name(page, folder / "bench.csv", folder / "growth.csv", *figures)
     run_solver_benchmarks(sizes, data_dir, folder)
 
@@ -123,7 +124,7 @@ def run_solver_benchmarks(sizes: Sizes, data_dir: Path | None, folder: Path) -> 
         "LIBLINEAR is a separate run.",
         *_end(missing),
     ]
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write(page, "\n".join(lines) + "\n")
     _name(page, folder / "solvers.csv", folder / "solvers_growth.csv", *figures)
 
 

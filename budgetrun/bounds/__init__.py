@@ -18,6 +18,8 @@ class Report:
     violated: list[str]
     # A sentence for each dataset whose data are missing; its runs were not checked.
     missing: list[str]
+    # How the runs differ from those that were planned; empty if they do not.
+    incomplete: str
 
 
 def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:
@@ -45,4 +47,5 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     results = load(Path(folder))
     checked = check(results, data_dir, streams)
     write_csv(results.folder / "bounds.csv", checked.rows)
-    return Report(summary(results, checked, draw(results, checked)), checked.violations, checked.missing)
+    incomplete = f"{results.runs_path}: {results.incomplete}" if results.incomplete else ""
+    return Report(summary(results, checked, draw(results, checked)), checked.violations, checked.missing, incomplete)

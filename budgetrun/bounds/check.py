@@ -116,11 +116,11 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
         runs = results.runs[results.runs["dataset"] == dataset]
         chosen = _streams(runs, streams)
         try:
-            _check_data(specs[dataset], data_dir, results)
+            sha256 = _check_data(specs[dataset], data_dir, results)
             for repetition in sorted({repetition for repetition, _ in chosen}):
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
-                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks)
+                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks, sha256)
                 rows, competitors = _check_stream(here, specs[dataset], stream)
                 checked.rows += rows
                 labels |= {row.label for row in rows}
@@ -141,8 +141,8 @@ def _streams(runs: pd.DataFrame, most: int | None) -> list[tuple[int, str]]:
     return sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})[:most]
 
 
-def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> None:
-    """Raise an error if the data are not those of the runs."""
+def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> str:
+    """Return the checksum of the data; raise an error if they are not those of the runs."""
     recorded = (results.manifest.get("datasets") or {}).get(spec.label) or {}
     found = stream_info(spec, data_dir).sha256
     if recorded.get("sha256") not in (None, found):
@@ -150,6 +150,7 @@ def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> N
             f"the data of '{spec.label}' are not those of the runs in {results.folder} (sha256 {found[:12]}, but the "
             f"runs had {recorded['sha256'][:12]}); give the folder with their data as --data, or run the sweep again"
         )
+    return found
 
 
 def _check_stream(runs: pd.DataFrame, spec: DatasetSpec, stream: Stream) -> tuple[list[Row], dict[str, Competitors]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.bounds.check import Checked, Row, StreamKey
+from budgetrun.files import make_folder
 from budgetrun.plotting import STYLE, Look, hand_out, number_log_axis, save, slug
 from budgetrun.store.curves import Curves
 
@@ -50,7 +51,7 @@ def draw(results: Results, checked: Checked) -> list[Drawn]:
                 path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
                 kept = path.is_file() and all(curves.missing(row.run_ids) for row in rows)
                 if not kept:
-                    path.parent.mkdir(exist_ok=True)
+                    make_folder(path.parent)
                     _draw(path, results, stream, rows, competitors, curves)
                 drawn.append(Drawn(path, kept))
     return drawn

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from budgetrun.bounds.check import Checked, Row
+from budgetrun.files import cell, write
 from budgetrun.theory.base import MISSING_FACTS
 
 if TYPE_CHECKING:
@@ -25,12 +26,11 @@ HEADER = ("dataset", "label", "theorem", "checked", "count", "bound", "ratio", "
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write one row per run and theorem; unknown numbers are empty."""
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(map(_record, rows))
-    os.replace(beside, path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: cell(str(value)) for key, value in _record(row).items()} for row in rows)
+    write(path, text.getvalue())
 
 
 def _record(row: Row) -> dict[str, object]:

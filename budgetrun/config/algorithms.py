@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
@@ -16,7 +17,7 @@ from budgetrun.config.problems import (
     unknown_key,
     value_types,
 )
-from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Seeds, Text
+from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 from budgetrun.registry import parameters
@@ -39,9 +40,11 @@ class AlgorithmReader:
     solvers: bool
     # The labels of the config's datasets; None for a dataset without one.
     datasets: list[str | None]
+    # All algorithms of the config.
+    entries: list[Any]
 
-    def algorithm(self, data: Any, path: KeyPath, entries: list[Any]) -> AlgorithmSpec | None:
-        """Return an algorithm; None if it is wrong. ``entries`` are all algorithms of the config."""
+    def algorithm(self, data: Any, path: KeyPath) -> AlgorithmSpec | None:
+        """Return an algorithm; None if it is wrong. `build_each` has to follow."""
         if not isinstance(data, dict):
             self.checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
             return None
@@ -52,7 +55,7 @@ class AlgorithmReader:
         common = {
             "name": ValueType(str),
             "variant": ValueType(str | None, required=False),
-            "label": ValueType(Text, required=False),
+            "label": ValueType(Name, required=False),
         }
         if self.solvers:
             del common["variant"]
@@ -85,13 +88,13 @@ class AlgorithmReader:
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
                 swept[key] = self._by_dataset(data[key], here, wanted)
             elif key == "budget" and isinstance(data[key], dict):
-                swept[key] = self._fraction_budget(data[key], here, entries)
+                swept[key] = self._fraction_budget(data[key], here)
             else:
                 swept[key] = self._sweep(data[key], here, wanted)
         if len(self.checker.problems) > before:
             return None
         budget = swept.pop("budget", None)
-        spec = AlgorithmSpec(
+        return AlgorithmSpec(
             name=learner.name,
             variant=getattr(learner, "variant", None),
             label=given.get("label") or _default_label(learner),
@@ -100,8 +103,6 @@ class AlgorithmReader:
             parameters=swept,
             solver=self.solvers,
         )
-        self._build_each(spec, learner, path)
-        return spec
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
@@ -177,10 +178,12 @@ class AlgorithmReader:
             text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
             self.checker.add(path, text)
         found: list[Any] = []
+        written: set[str] = set()
         for i, item in enumerate(value):
             for good in self._checked(item, (*path, i), wanted):
-                if json.dumps(good) in map(json.dumps, found):
+                if json.dumps(good) in written:
                     self.checker.add((*path, i), f"{quoted(good)} is in this list twice")
+                written.add(json.dumps(good))
                 found.append(good)
         return tuple(found)
 
@@ -196,18 +199,30 @@ class AlgorithmReader:
             self.checker.add((*path, *inner), text)
         return [] if problems else [good]
 
-    def _fraction_budget(self, data: Values, path: KeyPath, entries: list[Any]) -> FractionBudget | None:
+    @cached_property
+    def _labels(self) -> list[str | None]:
+        """The label of each algorithm; None if it is unknown."""
+        return [self.label(entry) for entry in self.entries]
+
+    @cached_property
+    def _sources(self) -> dict[str, None]:
+        """The labels of the algorithms that do not take their budget from another one."""
+        takes = [
+            isinstance(e, dict) and isinstance(e.get("budget"), dict) and "of" in e["budget"] for e in self.entries
+        ]
+        return {label: None for label, other in zip(self._labels, takes, strict=True) if label and not other}
+
+    def _fraction_budget(self, data: Values, path: KeyPath) -> FractionBudget | None:
         values = self.checker.values(data, path, value_types(FractionBudget))
         fractions = values.get("fractions", [1.0])
+        seen: set[float] = set()
         for i, fraction in enumerate(fractions):
-            if fraction in fractions[:i]:
+            if fraction in seen:
                 self.checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
+            seen.add(fraction)
         if "of" not in values:
             return None
-        of = values["of"]
-        labels = [self.label(entry) for entry in entries]
-        takes = [isinstance(e, dict) and isinstance(e.get("budget"), dict) and "of" in e["budget"] for e in entries]
-        sources = [label for label, other in zip(labels, takes, strict=True) if label and not other]
+        of, labels, sources = values["of"], self._labels, self._sources
         allowed = allowed_names(sources)
         if of in labels and of not in sources:
             text = f"{of!r} takes its own budget from another algorithm; name one that does not{allowed}"
@@ -217,23 +232,34 @@ class AlgorithmReader:
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
-    def _build_each(self, spec: AlgorithmSpec, learner: Algorithm, path: KeyPath) -> None:
+    def build_each(self, spec: AlgorithmSpec, path: KeyPath) -> None:
         """Build the learner or solver once for each setting, because only its class knows what goes together.
 
         Settings that depend on the number of rounds or on a support size are built later, when these are known.
         """
+        learner = self._class(spec)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
+            # A dataset without values is a problem already.
+            if label and not spec.has(label):
+                continue
             own = spec.on(label) if label else spec
             if isinstance(own.budget, FractionBudget):
                 continue
-            for run in own.model_copy(update={"seeds": 1}).expand():
+            for run in own.with_one_seed().expand():
                 if formulas(run.parameters, learner):
                     continue
                 try:
                     run.build(learner)
                 except ValueError as error:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
+
+    def _class(self, spec: AlgorithmSpec) -> Algorithm:
+        from budgetrun import learners, solvers
+
+        if self.solvers:
+            return solvers.find(spec.name)
+        return learners.find(spec.name, spec.variant, multiclass=self.multiclass)
 
 
 def are_solvers(checker: Checker, entries: list[Any]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from budgetrun.config.problems import ValueType, unknown, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
@@ -69,9 +71,10 @@ class DatasetReader:
         for key in ("path", "test_path"):
             typed = values.get(key)
             if typed is not None:
-                own = Path(typed).expanduser()
+                # Unlike Path.expanduser and Path.is_file, these raise nothing if there is no such user or place.
+                own = Path(os.path.expanduser(typed))
                 places = list(dict.fromkeys([self.checker.folder / own, own]))
-                found = [place for place in places if place.is_file()]
+                found = [place for place in places if os.path.isfile(place)]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:
@@ -110,11 +113,16 @@ class DatasetReader:
         """Whether a card generates new points in every repetition; a card that does not exist is a problem."""
         cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
         if name in cards:
-            card = parse(read_text(cards[name])).data
-            return isinstance(card, dict) and card.get("format") == "generated"
+            return bool(_format(cards[name]) == "generated")
         text = f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
         self.checker.add((*path, "name"), text)
         return False
+
+
+@lru_cache(maxsize=64)
+def _format(card: Path) -> Any:
+    data = parse(read_text(card)).data
+    return data.get("format") if isinstance(data, dict) else None
 
 
 def are_multiclass(checker: Checker, entries: list[Any]) -> bool:

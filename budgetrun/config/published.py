@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from budgetrun.config.problems import unknown_key
 from budgetrun.config.quantities import QUANTITIES
 from budgetrun.config.schema import Published, ReportSpec, setting_text
+from budgetrun.config.yaml import read_text
 from budgetrun.errors import InputError
 
 _REQUIRED = ("dataset", "label")
@@ -55,12 +57,16 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     problems : list of str
         One sentence per problem.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
+    if not os.path.exists(path):
         return (), [f"no such file: {path}"]
-    except (OSError, ValueError) as error:
-        return (), [f"{shown}: cannot be read as UTF-8 text ({error})"]
+    try:
+        text = read_text(path)
+    except InputError as error:
+        return (), [str(error)]
+    try:
+        list(csv.reader(text.splitlines()))
+    except csv.Error as error:
+        return (), [f"{shown}: not CSV ({error})"]
     reader = csv.reader(text.splitlines())
     header = next(reader, [])
     value, sd = value_column(quantity), sd_column(quantity)
@@ -189,7 +195,7 @@ def _from_manifest(row: Mapping[str, Any], column: str, where: str) -> Published
         try:
             number = math.nan if given in (None, "") else float(given)
         except (TypeError, ValueError):
-            raise InputError(f"{where}.{key}: must be a number or empty, got {given!r}; {_REPEAT}") from None
+            raise InputError(f"{where}.{key}: must be a number or empty, got {given!r:.80}; {_REPEAT}") from None
         numbers[key] = None if math.isnan(number) else number
     value, budget = numbers[column], numbers["budget"]
     if value is None:

@@ -13,13 +13,16 @@ from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kern
 from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import Config, DatasetSpec, Profile
-from budgetrun.config.values import Checker, Labels, Values
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
+from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 
 _Some = Annotated[list[Any], Field(min_length=1)]
+# The most settings of an algorithm on a dataset: each is tried out when a config is checked.
+MOST_SETTINGS = 100_000
+_PROFILE = ValueType(FileName)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 
@@ -61,14 +64,20 @@ def read(text: str, path: Path) -> Config:
     """
     document = parse(text)
     checker = Checker(document, path.parent)
-    if isinstance(document.data, dict):
-        values = _config(checker, document.data)
-    elif not checker.problems:
-        wanted = "must be a config: YAML with the keys name, datasets and algorithms"
-        checker.add((), f"{wanted}, got {quoted(document.data)}  (for examples: budgetrun list configs)")
+    try:
+        if isinstance(document.data, dict):
+            values = _config(checker, document.data)
+        elif not checker.problems:
+            wanted = "must be a config: YAML with the keys name, datasets and algorithms"
+            checker.add((), f"{wanted}, got {quoted(document.data)}  (for examples: budgetrun list configs)")
+    except TooManyProblems:
+        pass
     if checker.problems:
         # Sorting is stable: problems of one line stay in the order in which they were found.
-        lines = dict.fromkeys(f"{path}:{problem}" for problem in sorted(checker.problems, key=lambda p: p.line))
+        found = sorted(checker.problems, key=lambda p: p.line)[:MOST_PROBLEMS]
+        lines = [*dict.fromkeys(f"{path}:{problem}" for problem in found)]
+        if len(checker.problems) >= MOST_PROBLEMS:
+            lines.append(f"{path}: these are the first {MOST_PROBLEMS} problems; there may be more")
         raise InputError("\n".join(lines))
     return Config(**values, file=str(path), text=text)
 
@@ -79,13 +88,14 @@ def _own_configs() -> dict[str, Path]:
 
 def _find(typed: str) -> Path:
     path = Path(typed)
-    if path.is_file():
+    # Unlike the methods of Path, these functions raise nothing if a name is too long or a folder is closed.
+    if os.path.isfile(path):
         return path
     known = _own_configs()
     if typed in known:
         packaged = known[typed]
         return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{typed}: a folder, not a config; name a file in it, such as {path / 'NAME.yaml'}")
     raise InputError(f"{typed}: no such file or config{nearest(path.stem, known)}  (budgetrun list configs)")
 
@@ -111,8 +121,13 @@ def _config(checker: Checker, data: Values) -> Values:
     solvers = are_solvers(checker, algorithms)
     if solvers:
         _refuse_what_goes_with_learners(checker, given, datasets)
-    of_algorithms = AlgorithmReader(checker, multiclass=multiclass, solvers=solvers, datasets=names)
-    specs = [of_algorithms.algorithm(entry, ("algorithms", i), algorithms) for i, entry in enumerate(algorithms)]
+    of_algorithms = AlgorithmReader(checker, multiclass=multiclass, solvers=solvers, datasets=names, entries=algorithms)
+    specs = [of_algorithms.algorithm(entry, ("algorithms", i)) for i, entry in enumerate(algorithms)]
+    if _are_too_many(checker, specs, datasets):
+        specs = []
+    for i, spec in enumerate(specs):
+        if spec is not None:
+            of_algorithms.build_each(spec, ("algorithms", i))
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
     if solvers:
         check_kernels(checker, algorithms, datasets)
@@ -135,6 +150,30 @@ def _config(checker: Checker, data: Values) -> Values:
     }
 
 
+def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets: list[DatasetSpec | None]) -> bool:
+    """Whether the good algorithms have more settings or runs than a config may, which is a problem; none is made."""
+    known = {spec.label: spec for spec in specs if spec is not None}
+    n_settings = n_runs = 0
+    for i, spec in enumerate(specs):
+        for dataset in datasets:
+            # What is wrong with them is a problem already.
+            if spec is None or dataset is None or not spec.has(dataset.label):
+                continue
+            own = spec.on(dataset.label)
+            source = known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None
+            if source is not None and not source.has(dataset.label):
+                continue
+            n = own.count(source.on(dataset.label) if source else None)
+            n_settings = max(n_settings, n // (own.seeds if isinstance(own.seeds, int) else 1))
+            n_runs += n * (dataset.repetitions or 1)
+            if n_settings > MOST_SETTINGS or n_runs > MOST_RUNS:
+                most = f"{MOST_RUNS:,} runs" if n_runs > MOST_RUNS else f"{MOST_SETTINGS:,} settings of an algorithm"
+                text = f"makes {max(n_runs, n_settings):,} runs or more; a config may have {most}: make several configs"
+                checker.add(("algorithms", i), text)
+                return True
+    return False
+
+
 def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: list[DatasetSpec | None]) -> None:
     if given.get("tie") == "positive":
         checker.add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
@@ -152,6 +191,9 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
         here = ("profiles", name)
         if name == "full":
             checker.add(here, "is the name of the whole config; choose another")
+        # Results of a profile are in a folder of this name.
+        for text in _PROFILE.check(name)[1].values():
+            checker.add(here, text)
         profiles[name] = Profile(**checker.values({} if caps is None else caps, here, value_types(Profile)))
     return profiles
 

@@ -144,7 +144,7 @@ class ReportReader:
         elif quantity == "seconds_ratio" and not self.solvers:
             self._check_divisor(values, (*path, "relative_to"))
         if quantity in _OF_TESTS:
-            self._need_test((*path, "quantity"), quantity, values.get("rows") or self.datasets.known or [])
+            self._need_test((*path, "quantity"), quantity, values.get("rows") or list(self.datasets.known or []))
         if values.get("expected") is not None:
             rows = values["published"] = self._published(values["expected"], quantity, path)
             names = list(dict.fromkeys(name for row in rows or () for name in (row.dataset, row.label)))
@@ -187,7 +187,7 @@ class ReportReader:
             return
         for dataset in self.datasets.known or []:
             known = {other.label: other.on(dataset) for other in self.algorithms.values()}
-            own = known[label]
+            own = known[label].with_one_seed()
             runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
             n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
             n_settings = len({json.dumps(run.setting) for run in runs})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from budgetrun.config.problems import allowed_names, nearest
+from budgetrun.config.problems import allowed_names, nearest, quoted
 from budgetrun.config.quantities import QUANTITIES, QuantityName
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed
@@ -19,11 +21,34 @@ from budgetrun.params import Count, Positive, Seed
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
 
+
+def _one_line(name: str) -> str:
+    if len(name) > _MOST_LETTERS or not name.strip() or "\n" in name:
+        raise ValueError(f"must be one line of at most {_MOST_LETTERS} characters, got {quoted(name)}")
+    return name
+
+
+def _not_a_device(name: str) -> str:
+    if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
+        raise ValueError(f"{name!r} is a device on some systems, and cannot name a file; choose another name")
+    return name
+
+
+_MOST_LETTERS = 100
+# The most runs of a config: a plan of so many takes about 1.5 GB.
+MOST_RUNS = 2_000_000
 Text = Annotated[str, Field(min_length=1)]
+# What tables and figures call a dataset or an algorithm; file names contain it as `budgetrun.plotting.slug` writes it.
+Name = Annotated[Text, AfterValidator(_one_line)]
 FileName = Annotated[
-    str, Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'")
+    str,
+    Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'"),
+    AfterValidator(_one_line),
+    AfterValidator(_not_a_device),
 ]
 Label = int | float | str
+# Of a support size; budgets stay numbers that can be computed with.
+Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
 Quantity = QuantityName
 
@@ -68,9 +93,9 @@ class DatasetSpec(_Spec):
     """A dataset and how its streams are made."""
 
     # The name of a card in ``datasets/``, or any name if ``path`` is given.
-    name: Text
+    name: Name
     # The dataset's name in results, unique in a config; ``name`` by default.
-    label: Text = Field(default="", validate_default=True)
+    label: Name = Field(default="", validate_default=True)
     # A file of the user.
     path: Path | None = None
     # ``multiclass`` leaves the labels unchanged; either all datasets of a config are multiclass or none is.
@@ -119,7 +144,7 @@ class FractionBudget(_Spec):
 
     # The label of that learner. The Perceptron holds one example per mistake.
     of: Text
-    fractions: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
+    fractions: Annotated[tuple[Fraction, ...], Field(min_length=1)] = (1.0,)
 
 
 class ByDataset(_Spec):
@@ -195,6 +220,10 @@ class AlgorithmSpec(_Spec):
         every = self.parameters | {"budget": self.budget}
         return {name: values for name, values in every.items() if isinstance(values, ByDataset)}
 
+    def has(self, dataset: str) -> bool:
+        """Whether every parameter has values for a dataset, given by label."""
+        return all(dataset in values.by_dataset for values in self.by_dataset.values())
+
     def on(self, dataset: str) -> AlgorithmSpec:
         """Return the algorithm with the values for one dataset, given by label; `expand` needs this form."""
         chosen: dict[str, Any] = {name: values.by_dataset[dataset] for name, values in self.by_dataset.items()}
@@ -219,22 +248,35 @@ class AlgorithmSpec(_Spec):
         """
         values = cast("dict[str, tuple[Any, ...]]", self.parameters)
         n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
+        budgets = self._budgets(source)
         for chosen in itertools.product(*values.values()):
             parameters = dict(zip(values, chosen, strict=True))
             swept = {name: parameters[name] for name in self.swept}
-            for budget, seed in itertools.product(self._budgets(source), range(n_seeds)):
+            for budget, seed in itertools.product(budgets, range(n_seeds)):
                 setting = swept.copy()
                 for name, value in budget.get("budget_setting", {}).items():
                     setting[f"{budget['budget_of']}.{name}" if name in swept else name] = value
                 who = (self.label, self.name, self.variant)
                 yield RunSpec(*who, parameters, **budget, seed=seed, setting=setting, solver=self.solver)
 
+    def count(self, source: AlgorithmSpec | None = None) -> int:
+        """Return how many runs `expand` yields, without making them."""
+        n_runs = math.prod(map(len, cast("dict[str, tuple[Any, ...]]", self.parameters).values()))
+        n_runs *= 1 if self.seeds == "by_repetition" else self.seeds
+        if isinstance(self.budget, FractionBudget):
+            return n_runs * len(self.budget.fractions) * (source.with_one_seed().count() if source else 1)
+        return n_runs * len(cast("tuple[int | None, ...] | None", self.budget) or (None,))
+
+    def with_one_seed(self) -> AlgorithmSpec:
+        """Return the algorithm with a single seed, for what does not depend on seeds."""
+        return self.model_copy(update={"seeds": 1})
+
     def _budgets(self, source: AlgorithmSpec | None) -> list[dict[str, Any]]:
         """Return the attributes of a run that concern its budget, for each budget."""
         if not isinstance(self.budget, FractionBudget):
             sizes = cast("tuple[int | None, ...] | None", self.budget) or (None,)
             return [{"budget": size, "budget_fraction": None} for size in sizes]
-        settings = [source.source_setting(run) for run in source.expand()] if source else [{}]
+        settings = [source.source_setting(run) for run in source.with_one_seed().expand()] if source else [{}]
         distinct = {json.dumps(setting): setting for setting in settings}
         return [
             {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
@@ -380,6 +422,9 @@ class Config(_Spec):
     # Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
     # seconds can be compared.
     alone: bool = False
+    # The seconds after which a run fails, without the time that its data take to read; None for no limit. It changes no
+    # outcome, so neither run ids nor the resolved config have it.
+    timeout_seconds: Positive | None = None
     algorithms: tuple[AlgorithmSpec, ...]
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
@@ -431,9 +476,18 @@ class Config(_Spec):
             for spec in algorithm.expand(by_label[of] if of else None):
                 yield replace(spec, multiclass=self.multiclass)
 
+    def count(self, dataset: str) -> int:
+        """Return how many runs `expand` yields for a dataset, given by its label, without making them."""
+        by_label = self.on(dataset)
+        sources = {
+            label: by_label[algorithm.budget.of] if isinstance(algorithm.budget, FractionBudget) else None
+            for label, algorithm in by_label.items()
+        }
+        return sum(algorithm.count(sources[label]) for label, algorithm in by_label.items())
+
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain JSON, with defaults, and paths as typed; published numbers are not included."""
-        data = self.model_dump(mode="json")
+        data = self.model_dump(mode="json", exclude={"timeout_seconds"})
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]

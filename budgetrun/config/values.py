@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +10,12 @@ from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted,
 from budgetrun.config.yaml import Document, KeyPath, Problem
 
 Values = dict[str, Any]
+# The problems that a message lists; a file with more is not checked further.
+MOST_PROBLEMS = 100
+
+
+class TooManyProblems(Exception):
+    """A file has `MOST_PROBLEMS` problems."""
 
 
 class Checker:
@@ -28,8 +34,10 @@ class Checker:
         self.problems = list(document.problems)
 
     def add(self, path: KeyPath, text: str) -> None:
-        """Add a problem at a path."""
+        """Add a problem at a path; raise `TooManyProblems` if these are enough."""
         self.problems.append(Problem(self._document.line(path), path, text))
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise TooManyProblems
 
     def values(self, data: Any, path: KeyPath, types: Mapping[str, ValueType]) -> Values:
         """Return the good values of a mapping; add unknown keys, missing keys and bad values to the problems."""
@@ -51,7 +59,7 @@ class Checker:
                 self.add((*path, key), f"missing; must be {wanted.wanted}")
         return values
 
-    def unique(self, names: list[str | None], section: str, key: str) -> list[str] | None:
+    def unique(self, names: list[str | None], section: str, key: str) -> Collection[str] | None:
         """Return the names, each once; None if one of them is unknown. Names given twice are problems."""
         first: dict[str, int] = {}
         for i, name in enumerate(names):
@@ -59,7 +67,7 @@ class Checker:
                 advice = f"give this entry a {key} of its own"
                 text = f"{key} {name!r} is already used by {section}[{first[name]}]; {advice}"
                 self.add((*section.split("."), i, key), text)
-        return None if None in names else list(first)
+        return None if None in names else first
 
     def labels_exist(self, path: KeyPath, given: str | list[str] | None, labels: Labels) -> None:
         """Check that each given label (one or a list) belongs to an entry."""
@@ -74,4 +82,4 @@ class Labels(NamedTuple):
     """The labels that a report may name; ``known`` is None if an entry is too wrong to have one."""
 
     kind: str
-    known: list[str] | None
+    known: Collection[str] | None

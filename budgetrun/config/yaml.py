@@ -1,8 +1,9 @@
-"""Strict YAML: no key twice, numbers and booleans as in YAML 1.2, and the line of every value."""
+"""Strict YAML: no key twice, numbers and booleans as in YAML 1.2, bounded sizes, and the line of every value."""
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,18 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from budgetrun.errors import InputError
+from budgetrun.errors import InputError, printable
 
 KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
 _LONGEST = 60
+_LONGEST_SENTENCE = 1000
+# What a file may hold: bytes, keys and values, the characters of these, and levels of nesting. The values of an alias
+# count each time that it is used.
+MOST_BYTES = 1_000_000
+MOST_VALUES = 50_000
+MOST_LEVELS = 30
 
 
 class Problem(NamedTuple):
@@ -27,7 +34,9 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         where = dotted(self.path)
-        return f"{self.line}: {where}: {self.text}" if where else f"{self.line}: {self.text}"
+        text = self.text if len(self.text) <= _LONGEST_SENTENCE else f"{self.text[:_LONGEST_SENTENCE]}..."
+        said = f"{where}: {text}" if where else text
+        return f"{self.line}: " + said.replace("\n", "\\n")
 
 
 @dataclass(frozen=True)
@@ -66,20 +75,38 @@ def read_text(path: Path) -> str:
     Raises
     ------
     InputError
-        It is a folder, not UTF-8 text, or cannot be read.
+        It is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
     """
-    try:
-        content = path.read_bytes()
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; name a file in it") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    content = read_bytes(path)
     if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path}: is a binary file, not YAML text; name another file")
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file of at most `MOST_BYTES`.
+
+    Raises
+    ------
+    InputError
+        It is not a file (reading a pipe or a device might never end), is too large, or cannot be read.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: is a folder; name a file in it")
+        if not stat.S_ISREG(mode):
+            raise InputError(f"{path}: is a pipe or a device; name a file")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{path}: is larger than {MOST_BYTES:,} bytes, the most for such a file")
+    return content
 
 
 def load(path: Path) -> Any:
@@ -100,7 +127,7 @@ def parse(text: str) -> Document:
     """Read one YAML document. Nothing is raised: the document's `problems` list what is wrong.
 
     ``1e-3`` is a number; ``on``, ``yes`` and dates are text; only ``true`` and ``false`` are booleans. Anchors and
-    aliases are allowed; tags, complex keys and merge keys are not.
+    aliases are allowed; tags, complex keys, merge keys, control characters and integers beyond 64 bits are not.
     """
     builder = _Builder()
     try:
@@ -111,13 +138,25 @@ def parse(text: str) -> Document:
     except yaml.reader.ReaderError as error:
         what = f"not valid YAML: character #x{error.character:04x} is not allowed"
         return Document(None, {}, [Problem(text.count("\n", 0, error.position) + 1, (), what)])
-    except RecursionError:
-        return Document(None, {}, [Problem(1, (), "not valid YAML: nested too deeply")])
+    except _TooMuch as excess:
+        return Document(None, {}, [Problem(excess.line, (), str(excess))])
     return Document(data, builder.lines, builder.problems)
 
 
+class _TooMuch(Exception):
+    """A file has more of something than it may."""
+
+    def __init__(self, node_or_event: Any, what: str) -> None:
+        super().__init__(what)
+        self.line = _line(node_or_event)
+
+
 def _integer(text: str) -> int:
-    return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    # Python does not convert more than 4,300 digits.
+    value = 2**63 if len(text) > 4300 else int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if not -(2**63) <= value < 2**63:
+        raise OverflowError
+    return value
 
 
 def _float(text: str) -> float:
@@ -141,6 +180,23 @@ _CONVERT[f"{_TAG}str"] = str
 
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    _values = _levels = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Compose a node, unless there are too many already, or too many around it."""
+        self._values += 1
+        self._levels += 1
+        if self._values > MOST_VALUES or self._levels > MOST_LEVELS:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise _TooMuch(event, _TOO_DEEP if self._levels > MOST_LEVELS else _TOO_MANY)
+        node = super().compose_node(parent, index)
+        self._levels -= 1
+        return node
+
+
+_TOO_MANY = f"has more than {MOST_VALUES:,} values and keys, those of an alias counted each time that it is used"
+_TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
+_TOO_LONG = f"has more than {MOST_BYTES:,} characters, those of an alias counted each time that it is used"
 
 
 for _name, (_pattern, _first, _) in _SCALARS.items():
@@ -153,11 +209,17 @@ class _Builder:
     def __init__(self) -> None:
         self.lines: dict[KeyPath, int] = {(): 1}
         self.problems: list[Problem] = []
+        self._values = self._characters = 0
 
     def build(self, node: yaml.Node, path: KeyPath, parents: tuple[yaml.Node, ...]) -> Any:
         if any(node is parent for parent in parents):
             self._add(node, path, "this alias stands for something that contains it")
             return None
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise _TooMuch(node, _TOO_MANY)
+        if len(parents) > MOST_LEVELS:
+            raise _TooMuch(node, _TOO_DEEP)
         parents = (*parents, node)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
             return self._mapping(node, path, parents)
@@ -169,12 +231,21 @@ class _Builder:
                 items.append(self.build(item, here, parents))
             return items
         if isinstance(node, yaml.ScalarNode):
+            self._characters += len(node.value)
+            if self._characters > MOST_BYTES:
+                raise _TooMuch(node, _TOO_LONG)
+            if printable(node.value) != node.value:
+                self._add(node, path, f"'{printable(shortened(node.value))}' has a control character; remove it")
+                return None
             try:
                 return _CONVERT[node.tag](node.value)
+            except OverflowError:
+                self._add(node, path, f"{shortened(node.value)} is not an integer of at most 64 bits")
+                return None
             except (KeyError, ValueError):
                 pass
         tag = node.tag.replace(_TAG, "!!")
-        self._add(node, path, f"tag {tag!r} cannot be used here; write the plain value")
+        self._add(node, path, f"tag {shortened(tag)!r} cannot be used here; write the plain value")
         return None
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath, parents: tuple[yaml.Node, ...]) -> dict[Any, Any]:

@@ -14,9 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from budgetrun.config import yaml
 from budgetrun.data.formats import LabelColumn, all_formats, revision
 from budgetrun.errors import InputError
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
 
 Label = int | float | str
+# Below a data folder, never beside it.
+FilePath = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)
+]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -39,7 +43,7 @@ class CardFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    file: str
+    file: FilePath
     urls: list[str] = []
     sha256: Sha256 | None
     sha256_stored: Sha256 | None = None

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import Stamp, bare_name, read_content
+from budgetrun.data.content import Stamp, bare_name, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, Matrix
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
+from budgetrun.files import is_file
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -41,6 +42,8 @@ class Dataset:
         The format with its revision, such as ``libsvm 1``, or a generator with its version.
     open_ended : bool
         Whether further features may exist that are zero in every example.
+    content_bytes : int
+        The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     """
 
     X: Matrix
@@ -49,13 +52,15 @@ class Dataset:
     sha256s: dict[str, str]
     reader: str
     open_ended: bool = False
+    content_bytes: int = 0
 
     @classmethod
-    def of(cls, examples: Examples, sha256s: dict[str, str], reader: str) -> Dataset:
-        """Return a dataset from examples and labels as read."""
+    def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
+        """Return a dataset from examples and labels as read from files with so many bytes of content."""
         found, codes = np.unique(examples.y, return_inverse=True)
         classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
-        return cls(examples.X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended)
+        reading = content_bytes + examples.reading_bytes
+        return cls(examples.X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading)
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -85,8 +90,10 @@ def load_own(path: Path, where: str, key: str = "path") -> Dataset:
     A suffix that a format claims decides the format, otherwise the content does: text with a colon in its first 64 KB
     is read as LIBSVM text, other text as a table.
     """
-    if not path.is_file():
-        raise InputError(f"{where}: {key}: no file {path}; give a path from the config's folder, or an absolute one")
+    if not is_file(path):
+        raise InputError(
+            f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
+        )
     return _load_own(Stamp.of(path))
 
 
@@ -95,16 +102,21 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
     card = card_named(name)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
-    for file, (path, _, _) in zip(card.files_of(parts), stamps, strict=True):
+    for file, stamp in zip(card.files_of(parts), stamps, strict=True):
         # The very bytes that are hashed here are parsed below.
-        content = read_content(path)
+        content = read_content(stamp.path)
         sha256s[file.file] = hashlib.sha256(content).hexdigest()
-        files.check_sha256(card, file, path, sha256s[file.file])
+        files.check_sha256(card, file, stamp.path, sha256s[file.file])
         contents.append(Content(content, file.file))
     examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column))
-    dataset = Dataset.of(examples, sha256s, card.reader)
+    dataset = Dataset.of(examples, sha256s, card.reader, sum(len(file.content) for file in contents))
+    if dataset.X.shape[1] != card.n_features:
+        raise InputError(
+            f"{' and '.join(shown(stamp.path) for stamp in stamps)}: {dataset.X.shape[1]:,} features where the card of "
+            f"dataset '{card.name}' says {card.n_features:,}; this is another file: replace it with the original"
+        )
     if not card.has_checksums(parts):
-        _check_counts(card, parts, dataset, " and ".join(str(stamp.path) for stamp in stamps))
+        _check_counts(card, parts, dataset, " and ".join(shown(stamp.path) for stamp in stamps))
     return dataset
 
 
@@ -113,8 +125,8 @@ def _load_own(stamp: Stamp) -> Dataset:
     path = stamp.path
     content = read_content(path)
     name = formats.format_of(bare_name(path.name), content)
-    examples = formats.all_formats()[name].read([Content(content, str(path))], Layout())
-    return Dataset.of(examples, {path.name: hashlib.sha256(content).hexdigest()}, formats.revision(name))
+    examples = formats.all_formats()[name].read([Content(content, shown(path))], Layout())
+    return Dataset.of(examples, {path.name: hashlib.sha256(content).hexdigest()}, formats.revision(name), len(content))
 
 
 def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from budgetrun.data.cards import Card, CardFile
 from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
 from budgetrun.errors import DataMissingError, InputError
-from budgetrun.paths import checkout
+from budgetrun.files import checkout, is_file
 
 ENVIRONMENT = "BUDGETRUN_DATA"
 RETRIES = 2
@@ -43,7 +43,7 @@ def search_folders(data_dir: Path | None = None) -> list[Path]:
     for origin, given in (("--data", data_dir), (f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT))):
         if given:
             folder = Path(given)
-            if not folder.is_dir():
+            if not os.path.isdir(folder):
                 raise InputError(f"{origin}: no folder {folder}; give the folder that holds the data files")
             folders.append(folder.resolve())
     return [*folders, cache_folder()]
@@ -58,7 +58,7 @@ def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
     for folder in search_folders(data_dir):
         for tried in (file.file, Path(file.file).name):
             for candidate in (tried, bare_name(tried), *(bare_name(tried) + suffix for suffix in DECOMPRESS)):
-                if (folder / candidate).is_file():
+                if is_file(folder / candidate):
                     return folder / candidate
     return None
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, card, combined_sha256
+from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
@@ -39,6 +40,8 @@ class Facts:
     reader : str
     notes : list of str
     open_ended : bool
+    content_bytes : int
+        The size of all files, decompressed; 0 if they were not looked for.
     """
 
     counts: dict[Label, int]
@@ -49,13 +52,23 @@ class Facts:
     reader: str
     notes: list[str] = field(default_factory=list)
     open_ended: bool = False
+    content_bytes: int = 0
 
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
         """Return what is known of data in memory."""
         nnz, d = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz), int(dataset.X.shape[1])
-        hashes, sha256 = dataset.sha256s, combined_sha256(dataset.sha256s.values())
-        return cls(dataset.counts, d, nnz, hashes, sha256, dataset.reader, list(notes), dataset.open_ended)
+        return cls(
+            dataset.counts,
+            d,
+            nnz,
+            dataset.sha256s,
+            combined_sha256(dataset.sha256s.values()),
+            dataset.reader,
+            list(notes),
+            dataset.open_ended,
+            dataset.content_bytes,
+        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,15 @@ class Source:
             return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, self.card.reader)
         return load_card(self.card, self.parts, data_dir)
 
+    def sha256(self, dataset: Dataset) -> str:
+        """Return the checksum of examples that were loaded from here, as in `facts`."""
+        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._generated_sha256()
+
+    def _generated_sha256(self) -> str:
+        assert self.card is not None
+        options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
+        return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
+
     def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
         """Return what is known of the examples.
 
@@ -103,21 +125,21 @@ class Source:
         if known is None:
             return Facts.of(load_own(self.path, self.where, self.key))
         if known.format == "generated":
-            options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
-            sha256 = hashlib.sha256(f"{known.name} version={known.version} {options}".encode()).hexdigest()
             counts = generator(known.name).counts(**self.options)
-            return Facts(counts, known.n_features, None, {}, sha256, known.reader, known.notes)
+            return Facts(counts, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
         if not known.has_checksums(parts):
             dataset = load_card(known, parts, data_dir, download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
             told = "Unverified: the checksum of {} is not known; that of the one used is {}."
             return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
-        if verify:
-            files.fetch(known, data_dir, parts, download)
+        paths = files.fetch(known, data_dir, parts, download) if verify else []
+        content_bytes = sum(content_size(Stamp.of(path)) for path in paths)
         nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
         counts, sha256 = known.label_counts(parts), combined_sha256(hashes.values())
-        return Facts(counts, known.n_features, nnz, hashes, sha256, known.reader, known.notes)
+        return Facts(
+            counts, known.n_features, nnz, hashes, sha256, known.reader, known.notes, content_bytes=content_bytes
+        )
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:

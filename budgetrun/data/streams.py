@@ -16,7 +16,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
 from budgetrun.data.formats import Matrix
 from budgetrun.data.scaling import scale_in_place
-from budgetrun.data.sources import Source, sources_of
+from budgetrun.data.sources import Facts, Source, sources_of
 from budgetrun.data.tasks import task_signs
 from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.errors import InputError
@@ -89,6 +89,10 @@ class StreamInfo:
         The number of examples in the test set; 0 without one.
     readers : list of str
         The formats of the data, each with its revision, such as ``libsvm 1``.
+    data_bytes : int
+        The memory of all the data in file order; 0 if unknown, in manifests of earlier versions.
+    content_bytes : int
+        The memory that reading them takes in addition; 0 if the files were not looked for.
     """
 
     n_examples: int
@@ -102,6 +106,8 @@ class StreamInfo:
     n_classes: int = 2
     n_test: int = 0
     readers: list[str] = field(default_factory=list)
+    data_bytes: int = 0
+    content_bytes: int = field(default=0, compare=False)
 
 
 def open_stream(
@@ -110,6 +116,7 @@ def open_stream(
     repetition: int,
     data_dir: Path | None = None,
     tasks: Sequence[str] | None = None,
+    sha256: str | None = None,
 ) -> Stream:
     """Return the stream of one repetition with its test set.
 
@@ -129,11 +136,13 @@ def open_stream(
         The folder in which files are looked for first.
     tasks : sequence of str or None
         Names of the wanted tasks; None for all.
+    sha256 : str or None
+        The checksum of the data, as in `StreamInfo`, if it is known.
 
     Raises
     ------
     InputError
-        The spec does not fit the data, or a file is at fault.
+        The spec does not fit the data, a file is at fault, or the data have another checksum.
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
@@ -141,6 +150,16 @@ def open_stream(
     where = source.where
     rng = _generators(spec.name, seed, repetition)
     dataset = source.load(data_dir, rng(POINTS))
+    tested = None if test_source is None else test_source.load(data_dir, rng(POINTS))
+    found = source.sha256(dataset)
+    if test_source is not None and tested is not None:
+        found = _with_test(found, test_source.sha256(tested))
+    if sha256 not in (None, found):
+        names = " or ".join(dict.fromkeys([*dataset.sha256s, *(tested.sha256s if tested else ())]))
+        raise InputError(
+            f"{where}: {names} changed after the runs were planned: sha256 {found[:12]}, planned {str(sha256)[:12]}; "
+            "put the planned data back, or start again with these"
+        )
     signs = _signs(spec, source, dataset.classes)
     wanted = list(signs) if tasks is None else list(tasks)
     for name in wanted:
@@ -158,8 +177,8 @@ def open_stream(
     X = _take(dataset.X, rows)
     codes = dataset.codes[rows]
     test = None
-    if test_source is not None:
-        test_X, test_codes = fitted(where, test_source.load(data_dir, rng(POINTS)), dataset)
+    if tested is not None:
+        test_X, test_codes = fitted(where, tested, dataset)
         test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
     scale_in_place(X, spec.scale, where, None if test is None else test.X)
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
@@ -202,13 +221,14 @@ def stream_info(
     if spec.n_examples is not None:
         n_examples = min(n_examples, spec.n_examples)
 
-    sha256, n_test = facts.sha256, 0
+    sha256, n_test, data_bytes, content_bytes = facts.sha256, 0, _data_bytes(facts), facts.content_bytes
     hashes, notes, readers = dict(facts.files), list(facts.notes), [facts.reader]
     if test_source is not None:
         test = test_source.facts(data_dir, download, verify)
         check_test(where, facts, test)
         n_test = sum(test.counts.values())
-        sha256 = hashlib.sha256(f"stream {sha256}\ntest {test.sha256}".encode()).hexdigest()
+        sha256 = _with_test(sha256, test.sha256)
+        data_bytes, content_bytes = data_bytes + _data_bytes(test), max(content_bytes, test.content_bytes)
         hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in test.files.items()}
         readers.append(test.reader)
         notes += [note for note in test.notes if note not in notes]
@@ -224,7 +244,20 @@ def stream_info(
         n_classes=len(facts.counts) if spec.task == "multiclass" else 2,
         n_test=n_test,
         readers=list(dict.fromkeys(readers)),
+        data_bytes=data_bytes,
+        content_bytes=content_bytes,
     )
+
+
+def _with_test(stream: str, test: str) -> str:
+    """Return the checksum of a stream together with its test set."""
+    return hashlib.sha256(f"stream {stream}\ntest {test}".encode()).hexdigest()
+
+
+def _data_bytes(facts: Facts) -> int:
+    """Return the memory of examples in file order, with their labels and what orders them."""
+    n_examples = sum(facts.counts.values())
+    return n_examples * 64 + (8 * n_examples * facts.n_features if facts.nnz is None else 12 * facts.nnz)
 
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:

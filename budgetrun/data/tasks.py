@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
+from budgetrun.data.text import clipped
 from budgetrun.errors import InputError
 
 MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
@@ -68,7 +69,7 @@ def task_signs(
 
 def listed(labels: Sequence[Label]) -> str:
     """Return labels for a message, at most 20 of them."""
-    shown = " ".join(str(label) for label in labels[:20])
+    shown = " ".join(clipped(str(label), 20) for label in labels[:20])
     return shown + (" ..." if len(labels) > 20 else "")
 
 

@@ -1,5 +1,5 @@
 """The engine runs learners over streams, one block of rounds at a time. It knows no algorithm by name."""
 
-from budgetrun.engine.group import REVISION, Count, Group, run
+from budgetrun.engine.group import REVISION, Count, Group, run, score
 
-__all__ = ["REVISION", "Count", "Group", "run"]
+__all__ = ["REVISION", "Count", "Group", "run", "score"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
+from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.rows import TILE
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
+Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
@@ -68,9 +70,9 @@ class Member:
     index: int
     learner: Any
     task: int
-    hypothesis: Any
+    hypothesis: Any = None
     seconds: float = 0.0
-    error: Exception | None = None
+    error: BaseException | None = None
 
     @property
     def count(self) -> Count:
@@ -103,8 +105,12 @@ class Group:
         f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is a mistake.
     dtype : {"float64", "float32"}
         Type of kernel values and scores. Weights, and scores too close to a threshold, are always float64.
-    isolate : bool
-        If a learner fails, record its ``error`` and continue with the others; otherwise `feed` raises.
+    isolate : tuple of exception types
+        If a learner raises one of these, record its ``error`` and continue with the others; any other error passes.
+        Learners that share a hypothesis when one of them raises have the same ``error``. Arithmetic that overflows, or
+        is not defined, is an `OutOfRangeError` of the learner, so that scores are always finite.
+    guard : callable or None
+        Called with a member before its learner's code runs; returns a context that is entered while it runs.
     watch : callable or None
         Called as ``watch(i, t)`` after learner ``i`` has acted on round ``t``.
 
@@ -124,20 +130,25 @@ class Group:
         n_classes: int | None = None,
         tie: str = "mistake",
         dtype: str = "float64",
-        isolate: bool = False,
+        isolate: tuple[type[BaseException], ...] = (),
+        guard: Guard | None = None,
         watch: Watcher | None = None,
     ) -> None:
         tasks = tasks if tasks is not None else [0] * len(learners)
         self.pool = Pool(kernel, np.dtype(dtype))
         self.tie = tie
         self.isolate = isolate
+        self.guard = guard
         self.watch = watch
-        more = () if n_classes is None else (n_classes,)
-        self.members = [
-            Member(i, a, task, a.start(self.pool, *more))
-            for i, (a, task) in enumerate(zip(learners, tasks, strict=True))
-        ]
-        self._shape = more
+        self._shape = () if n_classes is None else (n_classes,)
+        # The first round of the block, until a learner acts on a round.
+        self._first: int | None = 0
+        self._alone: list[Member] = []
+        self._trunks: list[Trunk] = []
+        self.members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
+        for member in self.members:
+            with self._failing([member]):
+                member.hypothesis = member.learner.start(self.pool, *self._shape)
         self._alone, self._trunks = self._plant()
 
     @property
@@ -159,6 +170,11 @@ class Group:
         -------
         ndarray, shape (n_learners, b) or (n_learners, n_classes, b), of the group's dtype
             f_t(x_t), the scores at prediction time.
+
+        Raises
+        ------
+        OutOfRangeError
+            The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
         Y = np.asarray(Y, dtype=np.intp)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan)
@@ -167,7 +183,8 @@ class Group:
             # Tiles begin at multiples of 64 rounds.
             apart, left = self.rounds % TILE, X.shape[0] - start
             b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
-            self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
 
@@ -175,7 +192,11 @@ class Group:
 
     def _feed(self, X: Rows, Y: np.ndarray, out: np.ndarray) -> None:
         began = time.perf_counter()
-        self.pool.admit(X)
+        first = self.rounds
+        try:
+            self.pool.admit(X)
+        except FloatingPointError as error:
+            raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
         share = (time.perf_counter() - began) / len(self.members)
         for member in list(self._alone):
             with self._failing([member]):
@@ -191,18 +212,25 @@ class Group:
 
     def _begin(self, player: Member | Trunk) -> None:
         began = time.perf_counter()
+        self._first = self.rounds - len(self.pool.block_slots)
         player.hypothesis.begin_block()
         if isinstance(player, Member):
             player.seconds += time.perf_counter() - began
 
     @contextmanager
     def _failing(self, members: list[Member]) -> Iterator[None]:
-        """If the enclosed code fails, record the error and remove the members; without ``isolate``, let it pass."""
+        """If the enclosed code of the first member fails with an error to isolate, record it and remove all members."""
         try:
-            yield
-        except Exception as error:
-            if not self.isolate:
-                raise
+            with self.guard(members[0]) if self.guard else nullcontext():
+                yield
+        except BaseException as raised:
+            error: BaseException = raised
+            if members and isinstance(raised, Exception) and _is_arithmetic(raised):
+                now = members[0].hypothesis.now if self._first is None else self._first + 1
+                error = out_of_range(raised, f"{_name(members[0].learner)}, round {now:,}")
+                error.__cause__ = raised
+            if not isinstance(raised, self.isolate):
+                raise error from error.__cause__
             for member in list(members):
                 member.error = error
                 self._remove(member)
@@ -221,6 +249,7 @@ class Group:
         options = Options(self.tie == "positive", -1, watch is not None)
         first, updates = self.rounds - len(y), f.updates
         while t < len(y):
+            self._first = None
             t = f.play(learner, y, t, options)
             if watch is not None and f.updates > updates:
                 updates = f.updates
@@ -236,6 +265,7 @@ class Group:
         while trunk.waiting and t < len(y):
             full = trunk.waiting[-1].learner.budget
             options = Options(self.tie == "positive", -1 if full is None else full, self.watch is not None)
+            self._first = None
             t = f.play(trunk.waiting[0].learner, y, t, options)
             if self.watch is not None and f.updates > updates:
                 updates = f.updates
@@ -263,10 +293,7 @@ class Group:
                 self._play(member, y, t, out)
 
     def _record(self, member: Member, f: Any, out: np.ndarray) -> None:
-        if not np.isfinite(f.predictions).all():
-            raise FloatingPointError(
-                f"the scores up to round {self.rounds} are not finite: the learner's weights are out of bounds"
-            )
+        _check(f.predictions)
         out[member.index] = f.predictions
 
     def _release(self) -> None:
@@ -283,7 +310,7 @@ class Group:
     def _plant(self) -> tuple[list[Member], list[Trunk]]:
         """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
         alike: dict[tuple[int, str | None], list[Member]] = {}
-        for member in self.members:
+        for member in (member for member in self.members if member.error is None):
             alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
         alone, trunks = [], []
         for (task, kind), here in sorted(alike.items(), key=lambda item: item[0][0]):

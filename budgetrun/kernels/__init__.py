@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,14 +12,16 @@ from pydantic import Field
 
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.rows import Rows, held, squares
-from budgetrun.params import Positive
+from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 
-Degree = Annotated[int, Field(ge=1)]
+Degree = Annotated[int, Field(ge=1, le=1000, strict=True)]
 Offset = Annotated[
-    float, Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite")
+    float,
+    Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite"),
+    InRange,
 ]
 
 
@@ -139,6 +142,7 @@ class Linear(Kernel):
         return s
 
 
+@cache
 def registry() -> dict[str, type[Kernel]]:
     """Return the kernels by name."""
     found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated

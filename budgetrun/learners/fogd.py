@@ -66,6 +66,8 @@ class FOGD(BinaryLearner):
         seed: Seed = 0,
         counting: Literal["frequencies", "features"] = "frequencies",
     ) -> None:
+        if features > _MOST_FEATURES:
+            raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
         if counting == "features" and features % 2:
             raise ValueError(
                 f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
@@ -89,3 +91,7 @@ class FOGD(BinaryLearner):
 
     def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y * self.step)
+
+
+# With d features of an example, their frequencies take 8 d bytes each.
+_MOST_FEATURES = 1_000_000

@@ -36,6 +36,14 @@ class Report:
         """The tables that the config asks for."""
         return tables.build(self.results)
 
+    @property
+    def incomplete(self) -> str:
+        """How the runs differ from those that were planned, in a sentence; empty if they do not."""
+        results = self.results
+        if not results.incomplete:
+            return ""
+        return f"{results.runs_path}: {results.incomplete}; to complete them, see: budgetrun status {results.folder}"
+
     def write(self) -> list[Path]:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
         costs = tables.costs(self.results)
@@ -43,6 +51,10 @@ class Report:
         drawn = figures.draw(self.results)
         figure_files = [path for figure in drawn for path in figure.written]
         return [*table_files, *figure_files, page.write(self.results, self.tables, costs, drawn)]
+
+    def draw(self) -> list[Path]:
+        """Write ``figures/*`` alone; return the paths."""
+        return [path for figure in figures.draw(self.results) for path in figure.written]
 
     def summary(self) -> str:
         """Return the first table and where the files are, for the end of a sweep."""
@@ -71,7 +83,7 @@ def write_figures(folder: Path) -> list[Path]:
 
     A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
     """
-    return [path for figure in figures.draw(load(Path(folder))) for path in figure.written]
+    return Report(folder).draw()
 
 
 def summary(folder: Path) -> str:

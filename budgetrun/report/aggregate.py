@@ -18,6 +18,8 @@ from budgetrun.store.read import NO_SETTING, Results, Setting
 STREAM = ["task", "repetition"]
 # The columns that make up a `Place`.
 PLACE = ["dataset", "label", "kind", "value", "setting"]
+# Those that a place is made of.
+_OF_PLACE = ["dataset", "label", "setting", "own_budget", "budget", "budget_fraction"]
 
 
 class Budget(NamedTuple):
@@ -104,10 +106,11 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     if quantity is SECONDS_RATIO:
         assert divisor is not None
         runs = with_ratios(runs, divisor)
-    runs = with_budgets(runs[runs[quantity.column].notna()])
+    # Only these columns are copied: there may be millions of runs.
+    needed = dict.fromkeys([*_OF_PLACE, *STREAM, "seed", "support_size", quantity.column])
+    runs = with_budgets(runs.loc[runs[quantity.column].notna(), list(needed)])
     runs = runs.assign(shown=quantity.factor * runs[quantity.column])
-    place = runs.groupby(PLACE, sort=False).ngroup().rename("place")
-    stream = runs.groupby([place, *(runs[name] for name in STREAM)], sort=False).ngroup()
+    place, stream = _groups(runs)
     by_stream = pd.Series(np.bincount(stream, runs["shown"]) / np.bincount(stream))
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
@@ -131,6 +134,14 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     places = _places(runs.loc[~place.duplicated()])
     rows: Any = table.to_dict("records")
     return {one: Measured(n_failed=lost[one], **row) for one, row in zip(places, rows, strict=True)}
+
+
+def _groups(runs: pd.DataFrame) -> tuple[pd.Series[int], pd.Series[int]]:
+    """Return the number of each run's place, and of its stream within the place, in the order of the runs."""
+    # A few objects stand for all settings; comparing these is slow.
+    settings = pd.Series(pd.factorize(runs["setting"].map(id))[0], index=runs.index)
+    place = runs.groupby([*(runs[name] for name in PLACE[:-1]), settings], sort=False).ngroup().rename("place")
+    return place, runs.groupby([place, *(runs[name] for name in STREAM)], sort=False).ngroup()
 
 
 def _places(runs: pd.DataFrame) -> Iterator[Place]:

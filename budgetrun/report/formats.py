@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from budgetrun import files
 from budgetrun.config.quantities import Quantity
 from budgetrun.report import words
 from budgetrun.report.aggregate import NO_BUDGET, Place
@@ -29,8 +30,13 @@ def csv(table: Table | Listing) -> str:
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as CSV: eight digits after the point at most, nothing for None and NaN."""
     text = io.StringIO()
-    csv_module.writer(text, lineterminator="\n").writerows([map(_exact, row) for row in rows])
+    csv_module.writer(text, lineterminator="\n").writerows([map(_shown, row) for row in rows])
     return text.getvalue()
+
+
+def _shown(value: Any) -> Any:
+    exact = _exact(value)
+    return files.cell(exact) if isinstance(exact, str) else exact
 
 
 def _exact(value: Any) -> Any:

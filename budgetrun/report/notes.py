@@ -54,6 +54,8 @@ def warnings(results: Results) -> list[str]:
         )
     if "end" in results.manifest and results.manifest["end"] is None:
         found.append("The sweep is not complete: the means are over the runs that have finished so far.")
+    if results.incomplete:
+        found.append(f"These results are incomplete: {results.incomplete}.")
     return found
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from budgetrun.files import write as write_file
 from budgetrun.report import formats
 from budgetrun.report.figures import Drawn
 from budgetrun.report.layout import Listing, Table
@@ -36,7 +37,7 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
         warnings=warnings(results),
     )
     path = results.folder / "report.html"
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, text)
     return path
 
 

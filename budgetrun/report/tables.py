@@ -18,6 +18,8 @@ from budgetrun.config.quantities import (
     Quantity,
 )
 from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.files import make_folder
+from budgetrun.files import write as write_file
 from budgetrun.report import formats, published, words
 from budgetrun.report.aggregate import measure
 from budgetrun.report.grid import Grid
@@ -34,7 +36,7 @@ def build(results: Results) -> list[Table]:
 
 def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]:
     """Write ``<name>.csv``, ``.md`` and ``.tex`` of every table and return their paths."""
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     names = {table.name for table in tables}
     texts: dict[Path, str] = {}
     every: list[Table | Listing] = [*tables, *costs]
@@ -47,7 +49,7 @@ def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]
             # No table's name has a dot.
             texts[folder / f"{name}.candidates.csv"] = formats.csv_text(rows)
     for path, text in texts.items():
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_file(path, text)
     return list(texts)
 
 
@@ -149,7 +151,7 @@ def costs(results: Results) -> list[Listing]:
     for dataset in results.datasets:
         own = sums[dataset]
         rows.append([dataset, *(own.get(label) for label in labels), own.reindex(labels).sum()])
-    swept = any(setting.items for setting in results.runs["setting"].unique())
+    swept = any(setting.items for label in labels for setting in results.settings(label))
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     title, remark = f"Seconds recorded with the runs, summed over {over}", ""
     if results.of_solvers:

@@ -1,21 +1,24 @@
-"""Where jobs run: processes of this machine (joblib) or a dask cluster; and what happens on signals meanwhile."""
+"""Where jobs run: processes of this machine, or a dask cluster."""
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import signal
-import threading
+import subprocess
+import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, nullcontext
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache
-from types import FrameType
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.errors import InputError
+from budgetrun.runner.interrupts import deferred
 from budgetrun.runner.job import Outcome, Settings, failure, run_and_store
 from budgetrun.runner.plan import Job
 
@@ -25,13 +28,27 @@ if TYPE_CHECKING:
 
 # How long to wait for an answer of a dask scheduler.
 DASK_TIMEOUT = "6s"
+# The seconds without any dask worker after which the user is told, and after which the sweep gives up.
+DASK_TOLD, DASK_GIVEN_UP = 10, 300
+_DASK_ADDRESS = re.compile(r"((tcp|tls|ucx|ws|wss)://)?[^/\s]+:\d{1,5}")
+# The seconds that a killed worker has to disappear.
+_KILL_SECONDS = 5
+# One thread per worker, for the libraries that read this when they are imported.
+_ONE_THREAD = dict.fromkeys(
+    (f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR")), "1"
+) | {"VECLIB_MAXIMUM_THREADS": "1"}
 
 
 class LocalBackend:
-    """Worker processes on this machine; a single worker is this process itself."""
+    """Worker processes on this machine; a single worker is this process itself, unless runs have a limit of time.
+
+    Each worker has a connection of its own, which the death of either side closes. There are no threads, locks or
+    named semaphores that a killed process could leave behind.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self._n_workers = workers
+        self._workers: dict[Connection, subprocess.Popen[bytes]] = {}
 
     def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
         """Yield the outcomes of jobs as they finish.
@@ -39,33 +56,76 @@ class LocalBackend:
         Raises
         ------
         BrokenProcessPool
-            A worker died. Jobs that were running, and those not started, have no outcome.
+            Workers died; the jobs that they were running have no outcome, all others have been yielded.
         """
-        from multiprocessing import resource_tracker
-
-        from joblib import Parallel, delayed, parallel_config
-        from joblib.externals.loky.backend import resource_tracker as loky_tracker
-
-        several = self._workers > 1
-        context = parallel_config(backend="loky", inner_max_num_threads=1) if several else nullcontext()
-        with context, warnings.catch_warnings():
-            # joblib replaces workers that have grown, between jobs, and warns of it.
-            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-            parallel = Parallel(n_jobs=self._workers, batch_size=1, return_as="generator_unordered")
-            if several:
-                # Processes that track shared resources would unblock interrupts here if they were started later.
-                resource_tracker.ensure_running()
-                loky_tracker.ensure_running()
-            # Neither joblib nor a worker whose Python is starting can be interrupted safely.
-            with _interrupts_deferred():
-                outcomes = parallel(delayed(_run_with_parent)(job, settings) for job in jobs)
-            yield from outcomes
+        # A run that never returns can be ended only in a process of its own.
+        if self._n_workers == 1 and settings.timeout_seconds is None:
+            for job in jobs:
+                yield run_job(job, settings)
+            return
+        waiting, died = list(reversed(jobs)), False
+        idle, busy = list(self._workers), set[Connection]()
+        received: list[Outcome | Exception] = []
+        try:
+            while True:
+                while waiting and len(busy) < self._n_workers:
+                    worker = idle.pop() if idle else self._start()
+                    busy.add(worker)
+                    # If it has just died, there is nothing to receive below.
+                    with suppress(OSError):
+                        worker.send((waiting.pop(), settings))
+                # Workers have their next jobs before the outcomes of the last are dealt with.
+                for outcome in received:
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    yield outcome
+                received.clear()
+                if not busy:
+                    break
+                ready = wait(busy)
+                for worker in [one for one in busy if one in ready]:
+                    try:
+                        received.append(worker.recv())
+                        idle.append(worker)
+                    except (EOFError, OSError):
+                        died = True
+                        self._end([worker])
+                    busy.remove(worker)
+        finally:
+            self._end(list(busy))
+        if died:
+            raise BrokenProcessPool
 
     def stop(self) -> None:
         """Kill all workers."""
-        from joblib.externals.loky import get_reusable_executor
+        self._end(list(self._workers))
 
-        get_reusable_executor(reuse=True, kill_workers=True).shutdown(wait=True, kill_workers=True)
+    def _start(self) -> Connection:
+        ours, theirs = Pipe()
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        command = [sys.executable, "-P", "-m", "budgetrun.runner.worker", str(theirs.fileno()), str(os.getpid())]
+        with deferred(), theirs:
+            # Workers inherit the mask: what a terminal sends to all its processes concerns this one alone.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+            try:
+                self._workers[ours] = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return ours
+
+    def _end(self, workers: list[Connection]) -> None:
+        for connection in workers:
+            connection.close()
+            self._workers[connection].kill()
+        for connection in workers:
+            # One that the system cannot end, as while a network drive is away, ends later by itself.
+            with suppress(subprocess.TimeoutExpired):
+                self._workers.pop(connection).wait(_KILL_SECONDS)
 
 
 class DaskBackend:
@@ -75,13 +135,22 @@ class DaskBackend:
         self._client, self._address = client, address
 
     def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish."""
+        """Yield the outcomes of jobs as they finish.
+
+        Raises
+        ------
+        InputError
+            The scheduler has stopped, or has had no workers for too long.
+        """
         from distributed import KilledWorker, as_completed
 
-        completed: Callable[[list[Any]], Iterator[Any]] = as_completed
+        completed: Callable[[list[Any]], Any] = as_completed
         submitted = {self._client.submit(run_job, job, settings, pure=False): job for job in jobs}
+        finished = completed(list(submitted))
         try:
-            for future in completed(list(submitted)):
+            while not finished.is_empty():
+                self._await(finished)
+                future = next(finished)
                 try:
                     # A worker may have stored its rows in a folder of the same name on another machine.
                     yield replace(future.result(), stored=False)
@@ -96,6 +165,30 @@ class DaskBackend:
 
     def stop(self) -> None:
         """Do nothing: the client cancels its jobs when it is closed."""
+
+    def _await(self, finished: Any) -> None:
+        """Wait until a job has finished; say so if there are no workers, and give up after some time."""
+        worked, told = time.monotonic(), False
+        while not finished.has_ready():
+            time.sleep(0.02)
+            now = time.monotonic()
+            if now - worked > (DASK_GIVEN_UP if told else DASK_TOLD):
+                if self._n_workers():
+                    worked, told = now, False
+                elif told:
+                    raise InputError(
+                        f"--scheduler {self._address}: no dask worker for {DASK_GIVEN_UP} s; finished runs are kept; "
+                        f"start workers with: dask worker {self._address}"
+                    )
+                else:
+                    told = True
+                    text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
+                    print(text, file=sys.stderr, flush=True)
+
+    def _n_workers(self) -> int:
+        with suppress(OSError, TimeoutError):
+            return len(self._client.sync(self._client.scheduler.ncores, callback_timeout=DASK_TOLD))
+        return 0
 
 
 Backend = LocalBackend | DaskBackend
@@ -117,13 +210,22 @@ def opened(options: Options, workers: int) -> Iterator[Backend]:
         from distributed import Client
     except ImportError:
         raise InputError("--backend dask needs dask; install it with: pip install 'budgetrun[dask]'") from None
+    address = options.scheduler or ""
+    if not _DASK_ADDRESS.fullmatch(address):
+        raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")
+    # It reports in its own way what is reported here in a sentence.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     connect: Callable[..., Any] = Client
     try:
-        client = connect(options.scheduler, timeout=DASK_TIMEOUT)
+        client = connect(address, timeout=DASK_TIMEOUT)
     except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler {options.scheduler}: no dask scheduler answers ({error})") from None
+        raise InputError(f"--scheduler {address}: no dask scheduler answers ({error})") from None
+    except TypeError:
+        raise InputError(
+            f"--scheduler {address}: tls needs certificates; name them in dask's configuration, distributed.comm.tls"
+        ) from None
     with client:
-        yield DaskBackend(client, options.scheduler)
+        yield DaskBackend(client, address)
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
@@ -133,48 +235,3 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     else:
         from budgetrun.runner.online import measure
     return run_and_store(job, settings, measure)
-
-
-@contextmanager
-def on_signals(
-    numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any] | signal.Handlers
-) -> Iterator[None]:
-    """Handle signals with ``handler`` within the block."""
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
-
-
-@contextmanager
-def _interrupts_deferred() -> Iterator[None]:
-    """Defer an interrupt to the end of the block; processes started within the block never receive any."""
-    received: list[int] = []
-    with on_signals((signal.SIGINT,), lambda number, _: received.append(number)):
-        # New processes inherit the mask, not the handler.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if received:
-        raise KeyboardInterrupt
-
-
-def _run_with_parent(job: Job, settings: Settings) -> Outcome:
-    """Run a job in a process that ends when the process that runs the sweep does."""
-    if os.getpid() != settings.parent:
-        _end_with(settings.parent)
-    return run_job(job, settings)
-
-
-@cache
-def _end_with(parent: int) -> None:
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

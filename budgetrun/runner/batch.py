@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.data import open_stream
 from budgetrun.runner import identity
-from budgetrun.runner.job import Measured, Settings, failed, row_of
+from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of
 from budgetrun.runner.plan import Job, Run
 from budgetrun.solvers import Progress, Solution
 from budgetrun.store.write import Record
@@ -37,15 +37,19 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
 def measure(job: Job, settings: Settings) -> Measured:
     """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    stream = open_stream(
+        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
+    )
     kernel = identity.kernel_of(job.dataset)
+    limit = Limit(job, settings)
     rows, traces = [], []
     for run in job.runs:
         trace: list[Progress] = []
         try:
-            solution = identity.build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
-            row = _row(run, job, stream, kernel, solution)
-        except Exception as error:
+            with limit.of(run.run_id):
+                solution = identity.build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
+                row = _row(run, job, stream, kernel, solution)
+        except errors_of_runs(settings) as error:
             row = failed(run, job, error, stream.n_examples)
         rows.append(row)
         traces.append(trace)

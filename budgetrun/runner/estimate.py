@@ -104,9 +104,10 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     if any(run.spec.solver for run in runs):
         # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
         bytes_per_value = 8 if info.nnz_per_row is None else 12
-        examples = 3 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
+        examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
         vectors = 8 * 8 * (info.n_examples + info.n_features)
-        return _BASE + examples + vectors + (0 if kernel == "linear" else 8 * info.n_examples**2)
+        working = examples + vectors + (0 if kernel == "linear" else 8 * info.n_examples**2)
+        return _BASE + _data_bytes(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
@@ -119,7 +120,14 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     hypotheses = sum(
         asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
     )
-    return _BASE + 2 * (T + info.n_test) * values * 8 + rows + block + hypotheses
+    working = (T + info.n_test) * values * 8 + rows + block + hypotheses
+    return _BASE + _data_bytes(info) + max(working, info.content_bytes)
+
+
+def _data_bytes(info: StreamInfo) -> float:
+    """Return the memory of all the data as read, of which a stream may take a part."""
+    bytes_per_value = 8 if info.nnz_per_row is None else 12
+    return max(info.data_bytes, (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8))
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:

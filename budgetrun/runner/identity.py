@@ -9,14 +9,14 @@ making finished runs outdated. The tests in `tests/identity` fail if an outcome 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
-import sys
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from budgetrun import engine
+from budgetrun import engine, loaded_code, registry
 from budgetrun.data import STREAM_REVISION
 from budgetrun.learners import Learner, find
 
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 JOB_REVISION = 1
 # Raised whenever test errors (`online.evaluate`) change; part of the run ids of streams with a test set.
 EVALUATION_REVISION = 1
-# The modules that every run executes.
-_EVERY_RUN = ("budgetrun.engine.group", "budgetrun.engine.pool", "budgetrun.kernels", "budgetrun.data.streams")
+# The modules that measure runs, and packages whose modules are found by their names.
+_RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.batch"
+_FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
+# The modules, of those that these and an algorithm import, whose code can change an outcome.
+_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "registry", "store.write")
+_EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
 
@@ -106,20 +110,60 @@ def run_id(
 
 
 def source_digest(specs: Sequence[RunSpec]) -> str:
-    """Return a hash of the source files that the learners or solvers of some runs execute, as this process loaded them.
+    """Return a hash of the code that some runs execute, as this process loaded it.
 
     A worker compares it with the planning process's: a worker that starts after a file was edited runs different code.
+    The code is that of the learners or solvers and of all that they import, of the engine, of everything that reads or
+    generates data, and of what runs a job. Comments and positions in a file do not count.
     """
     algorithms = {algorithm_of(spec) for spec in specs}
-    forms = {algorithm.form for algorithm in algorithms if issubclass(algorithm, Learner)}
-    return _digest_of(frozenset(base.__module__ for cls in algorithms | forms for base in cls.__mro__))
+    return _digest_of(frozenset(algorithms))
 
 
 @cache
-def _digest_of(modules: frozenset[str]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted({*modules, *_EVERY_RUN}):
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and name.startswith("budgetrun."):
-            digest.update(Path(file).read_bytes())
-    return digest.hexdigest()[:16]
+def _digest_of(algorithms: frozenset[type[Learner] | type[Solver]]) -> str:
+    forms = {algorithm.form for algorithm in algorithms if issubclass(algorithm, Learner)}
+    modules = {base.__module__ for cls in algorithms | forms for base in cls.__mro__}
+    for name in (_RUNS_LEARNERS if forms else _RUNS_SOLVERS, "budgetrun.runner.job"):
+        modules.add(importlib.import_module(name).__name__)
+    modules |= {module.__name__ for package in _FOUND_BY_NAME for module in registry.modules(package)}
+    modules &= loaded_code.keys()
+    digests = (f"{name} {_digest_of_code(loaded_code[name])}" for name in sorted(_with_imports(modules)))
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
+
+
+@cache
+def _digest_of_code(code: CodeType) -> str:
+    return hashlib.sha256(repr(_stable(code)).encode()).hexdigest()
+
+
+def _with_imports(names: set[str]) -> set[str]:
+    """Return modules together with all modules of `_EXECUTED` that they import, anywhere in their code."""
+    found, new = set(names), set(names)
+    while new:
+        imported = {name for module in new for name in _imports(loaded_code[module])}
+        new = {name for name in imported if name.startswith(_EXECUTED)} - found
+        found |= new
+    return found
+
+
+def _imports(code: CodeType) -> set[str]:
+    """Return the modules of the package that code imports, functions and classes included."""
+    packages = [name for name in code.co_names if name.split(".")[0] == "budgetrun"]
+    for package in packages:
+        importlib.import_module(package)
+    named = {*packages, *(f"{package}.{name}" for package in packages for name in code.co_names)}
+    inner = (_imports(const) for const in code.co_consts if isinstance(const, CodeType))
+    return (named & loaded_code.keys()).union(*inner)
+
+
+def _stable(value: Any) -> Any:
+    """Return what code, or a constant of code, does, as something with the same ``repr`` in every process."""
+    if isinstance(value, CodeType):
+        names = value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
+        arguments = value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags
+        return value.co_code, value.co_exceptiontable, *names, *arguments, [_stable(const) for const in value.co_consts]
+    if isinstance(value, tuple):
+        return [_stable(one) for one in value]
+    # The order of a set differs between processes.
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.data import limits
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin
@@ -31,6 +34,9 @@ class Settings:
     data_dir: Path | None
     folder: Path  # the results folder
     parent: int  # the id of the process that runs the sweep
+    timeout_seconds: float | None = None
+    sha256s: Mapping[str, str] = field(default_factory=dict)  # of the planned data, by the label of a dataset
+    memory: float | None = None  # the most bytes that reading data may take; None for the default
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,83 @@ class Outcome:
 Measured = tuple[list[Record], dict[str, np.ndarray]]
 
 
+def errors_of_runs(settings: Settings) -> tuple[type[BaseException], ...]:
+    """Return the errors of learners and solvers that are failed runs."""
+    # An interrupt is handled by the process that runs the sweep; in any other, the code of a run raised it by itself.
+    return (Exception, SystemExit, GeneratorExit) if os.getpid() == settings.parent else (BaseException,)
+
+
+class Limit:
+    """The seconds that the code of a run of a job may take.
+
+    A run that takes longer fails when its code returns. If it does not return, not even to Python, this process is
+    ended, and the job's mark in the results folder then names the run.
+    """
+
+    def __init__(self, job: Job, settings: Settings) -> None:
+        self._seconds = settings.timeout_seconds
+        self._running: tuple[str, float] | None = None
+        # The process that runs the sweep must not end itself.
+        self._ends_process = self._seconds is not None and os.getpid() != settings.parent
+        if self._ends_process:
+            mark = Store(settings.folder).parts / f"{job.job_id}.running"
+            self._mark = (mark if mark.is_file() else Path(os.devnull)).open("wb", buffering=0)
+
+    @contextmanager
+    def of(self, run_id: str, spent: float = 0.0) -> Iterator[None]:
+        """Run the code of a run that has taken ``spent`` seconds already.
+
+        Raises
+        ------
+        RuntimeError
+            It took too long.
+        """
+        if self._seconds is None:
+            yield
+            return
+        before, until = self._running, time.monotonic() + self._seconds - spent
+        self._watch((run_id, until))
+        try:
+            yield
+        finally:
+            self._watch(before)
+        if time.monotonic() > until:
+            raise RuntimeError(too_long(self._seconds))
+
+    def _watch(self, running: tuple[str, float] | None) -> None:
+        self._running = running
+        if not self._ends_process:
+            return
+        if running is None:
+            faulthandler.cancel_dump_traceback_later()
+            return
+        run_id, until = running
+        self._mark.seek(0)
+        self._mark.write(f"{run_id}\n".encode())
+        # What does this holds no lock of the interpreter. It writes `_TIMED_OUT` and where the code is.
+        seconds = max(0.0, until - time.monotonic()) + _GRACE_SECONDS
+        faulthandler.dump_traceback_later(seconds, exit=True, file=self._mark)
+
+
+# How much longer than its limit a run may take to return, before its process is ended.
+_GRACE_SECONDS = 1.0
+_TIMED_OUT = "Timeout ("
+
+
+def too_long(seconds: float) -> str:
+    """Return why a run failed that took longer than its limit."""
+    return f"it took longer than timeout_seconds, {seconds:g} s"
+
+
+def timed_out(mark: Path) -> str:
+    """Return the id of the run because of which a worker ended itself (`Limit`), given its mark; empty if none."""
+    try:
+        run_id, _, more = mark.read_text().partition("\n")
+    except OSError:
+        return ""
+    return run_id if more.startswith(_TIMED_OUT) else ""
+
+
 def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings], Measured]) -> Outcome:
     """Run a job in this process and store what it measures; if ``measure`` raises, all runs of the job have failed."""
     # Ctrl-C reaches every process of a terminal; only the process that runs the sweep handles it.
@@ -58,15 +141,16 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
     visible = store.parts.is_dir()
     if visible:
-        running.touch()
+        # Empty, whatever a killed sweep left there.
+        running.write_bytes(b"")
     reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
-    with threadpool_limits(1):
+    with threadpool_limits(1), limits.memory(settings.memory):
         try:
             if identity.source_digest([run.spec for run in job.runs]) != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = measure(job, settings)
-        except Exception as error:
+        except errors_of_runs(settings) as error:
             rows, curves = [failed(run, job, error) for run in job.runs], {}
     outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, visible)
     if visible:
@@ -77,7 +161,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     return outcome
 
 
-def failed(run: Run, job: Job, error: Exception, n_examples: int | None = None) -> Record:
+def failed(run: Run, job: Job, error: BaseException, n_examples: int | None = None) -> Record:
     """Return the row of a run that failed, or never started, because of ``error``."""
     return row_of(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
 

@@ -4,82 +4,144 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from budgetrun.data import open_stream
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Rows
 from budgetrun.runner import identity
-from budgetrun.runner.job import Measured, Settings, failed, row_of
-from budgetrun.runner.plan import Job
+from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of
+from budgetrun.runner.plan import Job, Run
+
+if TYPE_CHECKING:
+    from budgetrun.data import Stream
 
 # Rounds per block.
 BLOCK_SIZE = 256
 # Test examples whose kernel values with a support set are computed at a time.
 _TEST_ROWS = 1024
+_CURVES = ("mistakes", "support_size")
+
+
+@dataclass(eq=False)
+class _Played:
+    """What a run has measured: counts at the checkpoints, and columns of its row; ``error`` if it has failed."""
+
+    mistakes: np.ndarray
+    support_size: np.ndarray
+    values: dict[str, Any] = field(default_factory=dict)
+    error: BaseException | None = None
 
 
 def measure(job: Job, settings: Settings) -> Measured:
     """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
     tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks)
+    stream = open_stream(
+        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
+    )
+    limit = Limit(job, settings)
+    played = _play(job.runs, job, stream, settings, limit)
+    # An error of several runs may be that of one learner, while they shared a hypothesis or kernel values.
+    failures = Counter(id(one.error) for one in played if one.error is not None)
+    for i, run in enumerate(job.runs):
+        if failures[id(played[i].error)] > 1:
+            (played[i],) = _play([run], job, stream, settings, limit)
+    T = stream.n_examples
+    rows = [
+        failed(run, job, one.error, T) if one.error is not None else row_of(run, job, n_examples=T, **one.values)
+        for run, one in zip(job.runs, played, strict=True)
+    ]
+    curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
+    return rows, curves | {name: np.stack([getattr(one, name) for one in played]) for name in _CURVES}
+
+
+def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
+    """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
+    n_curve = len(checkpoints(stream.n_examples))
+    played = [_Played(np.zeros(n_curve, dtype=np.int32), np.zeros(n_curve, dtype=np.int32)) for _ in runs]
+    isolated = errors_of_runs(settings)
+    built = []
+    for run, one in zip(runs, played, strict=True):
+        try:
+            with limit.of(run.run_id):
+                built.append((run, one, identity.build(run.spec)))
+        except isolated as error:
+            one.error = error
+    try:
+        if built:
+            _play_built(built, job, stream, settings, limit)
+    except isolated as error:
+        for _, one, _ in built:
+            one.error = error
+    return played
+
+
+def _play_built(
+    built: Sequence[tuple[Run, _Played, Any]], job: Job, stream: Stream, settings: Settings, limit: Limit
+) -> None:
+    tasks = list(stream.tasks)
     Y = np.stack([stream.tasks[task] for task in tasks])
+
+    def limited(member: Member) -> AbstractContextManager[None]:
+        return limit.of(built[member.index][0].run_id, member.count.seconds)
+
     group = Group(
         identity.kernel_of(job.dataset),
-        [identity.build(run.spec) for run in job.runs],
-        [tasks.index(run.task) for run in job.runs],
+        [learner for *_, learner in built],
+        [tasks.index(run.task) for run, *_ in built],
         n_classes=len(stream.classes) if job.dataset.task == "multiclass" else None,
         tie=settings.tie,
         dtype=settings.dtype,
-        isolate=True,
+        isolate=errors_of_runs(settings),
+        guard=limited if settings.timeout_seconds else None,
     )
     T = stream.n_examples
     rounds, prefix = checkpoints(T), prefix_of(T)
     ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]]))
-    mistakes = np.zeros((len(job.runs), len(rounds)), dtype=np.int32)
-    support = np.zeros_like(mistakes)
-    prefix_mistakes: list[int] = []
+    measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
     start = 0
     for end in ends.tolist():
         group.feed(stream.X[start:end], Y[:, start:end])
         start = end
         if end == prefix:
-            prefix_mistakes = [member.count.mistakes for member in group.members]
+            for member, one in measured:
+                one.values |= {"prefix_examples": prefix, "prefix_mistakes": member.count.mistakes}
         at = int(np.searchsorted(rounds, end))
         if rounds[at] == end:
-            mistakes[:, at] = [member.count.mistakes for member in group.members]
-            support[:, at] = [member.hypothesis.size for member in group.members]
-    rows = []
-    for run, member, n_early in zip(job.runs, group.members, prefix_mistakes, strict=True):
-        if member.error is not None:
-            rows.append(failed(run, job, member.error, T))
+            for member, one in measured:
+                one.mistakes[at] = member.count.mistakes
+                one.support_size[at] = 0 if member.hypothesis is None else member.hypothesis.size
+    for (run, *_), (member, one) in zip(built, measured, strict=True):
+        one.error = member.error
+        if one.error is not None:
             continue
-        tested: dict[str, Any] = {}
-        if stream.test is not None:
-            tested = evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
-        count = member.count
-        row = row_of(
-            run,
-            job,
-            n_examples=T,
-            mistakes=count.mistakes,
-            online_error=count.mistakes / T,
-            updates=count.updates,
-            margin_updates=count.margin_updates,
-            support_size=member.hypothesis.size,
-            max_support_size=count.max_support,
-            seconds=round(count.seconds, 6),
-            prefix_examples=prefix,
-            prefix_mistakes=n_early,
-            facts=json.dumps(member.learner.facts(member.hypothesis)),
-            **tested,
-        )
-        rows.append(row)
-    run_ids = np.array([run.run_id for run in job.runs])
-    return rows, {"run_id": run_ids, "rounds": rounds, "mistakes": mistakes, "support_size": support}
+        try:
+            with limit.of(run.run_id):
+                one.values |= _counts(member, T) | {"facts": json.dumps(member.learner.facts(member.hypothesis))}
+                if stream.test is not None:
+                    one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
+        except errors_of_runs(settings) as error:
+            one.error = error
+
+
+def _counts(member: Member, n_rounds: int) -> dict[str, Any]:
+    count = member.count
+    return {
+        "mistakes": count.mistakes,
+        "online_error": count.mistakes / n_rounds,
+        "updates": count.updates,
+        "margin_updates": count.margin_updates,
+        "support_size": member.hypothesis.size,
+        "max_support_size": count.max_support,
+        "seconds": round(count.seconds, 6),
+    }
 
 
 def checkpoints(n_rounds: int) -> np.ndarray:
@@ -116,16 +178,16 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         more examples than it holds.
     """
     return {
-        "test_error": _error(member.hypothesis, X, y, tie, averaged=True) if member.learner.averages() else None,
-        "last_test_error": _error(member.hypothesis, X, y, tie, averaged=False),
+        "test_error": _error(member, X, y, tie, averaged=True) if member.learner.averages() else None,
+        "last_test_error": _error(member, X, y, tie, averaged=False),
     }
 
 
-def _error(f: Any, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
+def _error(member: Member, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
     n_wrong = 0
     for start in range(0, len(y), _TEST_ROWS):
         block = slice(start, start + _TEST_ROWS)
-        scores, true = f.score(X[block], averaged), y[block].astype(np.intp)
+        scores, true = score(member, X[block], averaged), y[block].astype(np.intp)
         if scores.ndim == 1:
             wrong = true * scores < 0 if tie == "positive" else true * scores <= 0
             n_wrong += int(np.count_nonzero(wrong | ((scores == 0) & (true < 0))))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
-from budgetrun.config.schema import setting_text
+from budgetrun.config.schema import MOST_RUNS, setting_text
 from budgetrun.errors import DataMissingError, InputError
+from budgetrun.files import is_file
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def make_plan(
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
     plan = Plan()
     problems: list[str] = []
+    n_runs = 0
     for dataset in config.datasets:
         if only is not None and dataset.label not in only:
             continue
@@ -131,10 +133,14 @@ def make_plan(
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        tasks = info.task_names[: config.tasks]
+        n_runs += config.count(dataset.label) * (dataset.repetitions or 1) * len(tasks)
+        if n_runs > MOST_RUNS:
+            raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
         specs = _specs(config, dataset.label, info.n_examples, problems)
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
-            for task in info.task_names[: config.tasks]:
+            for task in tasks:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
@@ -153,7 +159,7 @@ def _info(
     if known is None and dataset.optional:
         raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
     own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
-    if known is not None and not all(path.is_file() for path in own_files):
+    if known is not None and not all(map(is_file, own_files)):
         return known
     try:
         return stream_info(dataset, data_dir, download, verify=False)
@@ -205,7 +211,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     for run in runs:
         streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
     # A worker may run in another folder.
-    specs = {dataset.label: with_paths(dataset, Path.resolve) for dataset in config.datasets}
+    specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []
     for (label, repetition), tasks in streams.items():
         together: list[Run] = []
@@ -217,6 +223,17 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
             together = more
         jobs.append(_job(specs[label], repetition, together))
     return jobs
+
+
+def halves(job: Job) -> list[Job]:
+    """Return the job of the first half of a job's runs, and that of the second half."""
+    middle = len(job.runs) // 2
+    return [part_of(job, job.runs[:middle]), part_of(job, job.runs[middle:])]
+
+
+def part_of(job: Job, runs: Iterable[Run]) -> Job:
+    """Return the job of some of a job's runs."""
+    return _job(job.dataset, job.repetition, list(runs))
 
 
 def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from budgetrun.errors import printable
+
 
 def duration(seconds: float) -> str:
     """Return a time as text, for example ``4 min`` or ``1 h 20 min``."""
@@ -16,14 +18,14 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts finished runs, and estimates the time left from the seconds that runs were estimated to take, and took."""
+    """Counts finished runs, and estimates the time left from how long they took, compared with their estimates."""
 
     def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
         from tqdm import tqdm
 
         self._n_runs, self._workers = n_runs, workers
         self._left = seconds
-        self._estimated = self._taken = 0.0
+        self._estimated = self._taken = self._longest = 0.0
         self._finished = 0
         self._began = self._printed = time.monotonic()
         shown = sys.stderr.isatty() and self._n_runs > 0
@@ -53,6 +55,7 @@ class Progress:
         self._left -= estimated
         self._estimated += estimated
         self._taken += taken
+        self._longest = max(self._longest, taken)
         left = self._time_left()
         self._bar.set_postfix_str(left, refresh=False)
         self._bar.update(n_runs)
@@ -67,10 +70,17 @@ class Progress:
     def _time_left(self) -> str:
         if self._finished == self._n_runs:
             return ""
-        # The first few seconds say little about the rest.
-        factor = (self._taken + 5) / (self._estimated + 5)
-        return f"about {duration(max(0.0, self._left) * factor / self._workers)} left"
+        left = max(0.0, self._left)
+        expected = left / self._workers
+        if self._estimated > 0:
+            # The time between jobs counts as well, but not that of jobs which are still running.
+            elapsed = time.monotonic() - self._began
+            spent = max(self._taken / self._workers, elapsed - self._longest)
+            # The first few seconds say little about the rest.
+            trust = spent / (spent + 5)
+            expected += trust * (left * spent / self._estimated - expected)
+        return f"about {duration(expected)} left"
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self._bar.write(text, file=sys.stderr)
+        self._bar.write(printable(text), file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun import __version__
 from budgetrun.config.published import manifest_entries
-from budgetrun.paths import checkout
+from budgetrun.files import checkout
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Plan, Run, finished, make_plan
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError
+from budgetrun.data import limits
+from budgetrun.errors import AlteredError, InputError
+from budgetrun.files import is_file
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import finished, in_phases, make_plan, select, with_paths
+from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
 from budgetrun.store.write import Store
@@ -28,14 +30,25 @@ def status(folder: Path) -> str:
     ------
     InputError
         The folder's manifest cannot be read.
+    AlteredError
+        The table is not as the sweep wrote it; the message begins with the line.
     """
-    from budgetrun.config.schema import Config
-
     store = Store(folder)
     manifest = store.manifest()
     if manifest is None:
         raise InputError(f"{folder / 'manifest.json'}: cannot be read; repeat the sweep: budgetrun sweep CONFIG")
     rows = store.rows()
+    line = _line(folder, manifest, rows)
+    try:
+        store.check()
+    except AlteredError as error:
+        raise AlteredError(f"{line}; but {error}") from None
+    return line
+
+
+def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
+    from budgetrun.config.schema import Config
+
     try:
         config = Config.from_resolved(manifest["config"]).model_copy(update={"file": manifest.get("config_file", "")})
         plan = make_plan(_with_files_beside(config), download=False, recorded=recorded_streams(manifest))
@@ -64,7 +77,7 @@ def _with_files_beside(config: Config) -> Config:
     top = Path(config.file).parent
 
     def beside(path: Path) -> Path:
-        return top / path if (top / path).is_file() else path
+        return top / path if is_file(top / path) else path
 
     return config.model_copy(update={"datasets": tuple(with_paths(dataset, beside) for dataset in config.datasets)})
 
@@ -79,9 +92,14 @@ def describe(config: Config, options: Options) -> str:
     InputError
         As `budgetrun.runner.sweep.sweep`.
     """
-    plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
+    with limits.memory(options.memory):
+        plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
     selected = select(plan.runs, options.only)
-    done = set() if options.force else finished(Store(options.folder(config)).rows(), plan.runs)
+    done: set[str] = set()
+    if not options.force:
+        store = Store(options.folder(config))
+        store.check()
+        done = finished(store.rows(), plan.runs)
     remaining = plan.remaining(done, options.only)
     n_finished = sum(run.run_id in done for run in selected)
     lines = [f"{config.name}: {len(selected):,} runs, {n_finished:,} finished, {len(remaining):,} to do"]

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError
-from budgetrun.runner import provenance
-from budgetrun.runner.backends import Backend, on_signals, opened
+from budgetrun.data import limits
+from budgetrun.errors import CannotWriteError, InputError, printable
+from budgetrun.files import CANNOT_WRITE
+from budgetrun.runner import interrupts, provenance
+from budgetrun.runner.backends import Backend, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
-from budgetrun.runner.job import Outcome, Settings, failure
+from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, select, sources, with_budgets
+from budgetrun.runner.plan import (
+    Job,
+    Plan,
+    Run,
+    finished,
+    halves,
+    in_phases,
+    make_plan,
+    part_of,
+    select,
+    sources,
+    with_budgets,
+)
 from budgetrun.runner.progress import Progress
 from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
 
-# Errors of writing that the user can resolve.
-_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
+# The largest share of a sweep's time that goes into rewriting its table and manifest before the end.
+_SHARE_OF_REWRITING = 0.03
 
 
 def sweep(config: Config, options: Options) -> int:
@@ -45,7 +58,8 @@ def sweep(config: Config, options: Options) -> int:
     InputError
         The config or ``only`` does not fit the data, or the results folder cannot be used.
     """
-    plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+    with limits.memory(options.memory):
+        plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
     select(plan.runs, options.only)
     for why in plan.missing.values():
         _say(why)
@@ -71,18 +85,25 @@ class _Sweep:
             data_dir=options.data_dir.resolve() if options.data_dir else None,
             folder=self.store.folder.resolve(),
             parent=os.getpid(),
+            timeout_seconds=config.timeout_seconds,
+            sha256s={label: info.sha256 for label, info in plan.infos.items()},
+            memory=options.memory,
         )
         self.manifest: dict[str, Any] = {}
+        # When the table and the manifest may be rewritten again.
+        self._next_rewrite = 0.0
 
     def run(self) -> int:
         """Run what remains, and return the exit code."""
         plan, store, config = self.plan, self.store, self.config
         self.manifest = provenance.manifest(config, plan, self.options, None if self.options.force else store)
         store.open(self.manifest, self.options.force)
+        if store.rebuilt:
+            _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
             _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
-        store.prune(lambda row: row["run_id"] not in outdated)
+            store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
@@ -106,19 +127,16 @@ class _Sweep:
     def _run_safely(self, remaining: Sequence[Run]) -> bool:
         """Run what remains and leave the folder consistent in any case; return whether it was interrupted."""
         began = time.monotonic()
-        completed = interrupted = False
-        with _write_errors_explained(self.store.folder):
+        interrupted = False
+        with interrupts.raising(), _write_errors_explained(self.store.folder):
             try:
-                with on_signals((signal.SIGTERM,), signal.default_int_handler):
-                    self._run_phases(remaining)
-                completed = True
+                self._run_phases(remaining)
             except KeyboardInterrupt:
                 interrupted = True
             finally:
                 # A second Ctrl-C must not leave workers running, or runs.csv without the last runs.
-                with on_signals((signal.SIGINT, signal.SIGTERM), signal.SIG_IGN):
-                    if not completed:
-                        self.backend.stop()
+                with interrupts.ignored():
+                    self.backend.stop()
                     if remaining:
                         self.manifest["seconds"] = round(self.manifest["seconds"] + time.monotonic() - began, 1)
                         self.manifest["end"] = provenance.now()
@@ -140,20 +158,33 @@ class _Sweep:
             self._fail_followers([run for run in others if run.run_id not in known], progress)
 
     def _run_jobs(self, jobs: list[Job], progress: Progress) -> None:
-        """Run jobs; those that were running when a worker died are retried one at a time, to find the one to blame."""
+        """Run jobs; those that were running when a worker died are divided until the runs to blame are found."""
         # Where run times are compared, jobs on the same data follow one another under similar conditions.
         left = jobs if self.config.timed else sorted(jobs, key=self._seconds, reverse=True)
-        suspects: dict[str, Job] = {}
-        while left:
-            left = self._attempt(left, progress)
-            if left:
+        # Jobs that are retried, each alone.
+        suspects: deque[Job] = deque()
+        while left or suspects:
+            alone = not left
+            unfinished = self._attempt([suspects.popleft()] if alone else left, progress)
+            left, died = [], []
+            running = self._running(unfinished)
+            for job in unfinished:
+                late = [run for run in job.runs if run.run_id == running.get(job.job_id)]
+                others = [run for run in job.runs if run.run_id != running.get(job.job_id)]
+                if job.job_id not in running:
+                    left.append(job)
+                elif late:
+                    self._fail(part_of(job, late), too_long(self.config.timeout_seconds or 0), progress)
+                    left += [part_of(job, others)] if others else []
+                elif not alone:
+                    died.append(job)
+                elif len(job.runs) > 1:
+                    died += halves(job)
+                else:
+                    self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
+            suspects += died
+            if died and not alone:
                 progress.say("a worker process died (killed, or out of memory); the jobs that were running are retried")
-                suspects |= self._running(left)
-                left = [job for job in left if job.job_id not in suspects]
-        for job in suspects.values():
-            for dead in self._attempt([job], progress):
-                why = "its worker process died twice (killed, or out of memory)"
-                self._keep(dead, failure(dead, [why] * len(dead.runs)), progress)
 
     def _attempt(self, jobs: list[Job], progress: Progress) -> list[Job]:
         """Run jobs until all are finished or a worker dies; return those that are not finished."""
@@ -170,20 +201,30 @@ class _Sweep:
                     self._keep(left.pop(job.job_id), Outcome(job.job_id, [], seconds, seconds, stored=True), progress)
         return list(left.values())
 
-    def _running(self, jobs: list[Job]) -> dict[str, Job]:
-        """Return the jobs that had started when their workers died; all of them if none is marked."""
-        marked = {mark.stem for mark in self.store.parts.glob("*.running")}
-        for job in jobs:
-            (self.store.parts / f"{job.job_id}.running").unlink(missing_ok=True)
-        found = {job.job_id: job for job in jobs if job.job_id in marked}
-        return found or {job.job_id: job for job in jobs}
+    def _running(self, jobs: list[Job]) -> dict[str, str]:
+        """Return the jobs that had started when their workers died; all of them if none is marked.
 
+        Each has the id of the run that took longer than ``timeout_seconds``; empty if its worker died otherwise.
+        """
+        found = {}
+        for job in jobs:
+            mark = self.store.parts / f"{job.job_id}.running"
+            if mark.is_file():
+                found[job.job_id] = timed_out(mark)
+                mark.unlink(missing_ok=True)
+        return found or dict.fromkeys((job.job_id for job in jobs), "")
+
+    @interrupts.deferred()
     def _keep(self, job: Job, outcome: Outcome, progress: Progress) -> None:
         if not outcome.stored:
             self.store.save(job.job_id, outcome.rows)
         provenance.add_job(self.manifest, job, outcome)
-        self.store.write_table()
-        self.store.write_manifest(self.manifest)
+        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
+        if (began := time.monotonic()) >= self._next_rewrite:
+            self.store.write_table()
+            self.store.write_manifest(self.manifest)
+            now = time.monotonic()
+            self._next_rewrite = now + (now - began) / _SHARE_OF_REWRITING
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
 
     def _fail_followers(self, runs: Sequence[Run], progress: Progress) -> None:
@@ -192,6 +233,9 @@ class _Sweep:
         for job in self._jobs(runs):
             reasons = [why.format(run.spec.budget_of, run.source_setting) for run in job.runs]
             self._keep(job, failure(job, reasons), progress)
+
+    def _fail(self, job: Job, why: str, progress: Progress) -> None:
+        self._keep(job, failure(job, [why] * len(job.runs)), progress)
 
     def _close_folder(self) -> None:
         for mark in self.store.parts.glob("*.running"):
@@ -214,13 +258,16 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _CANNOT_WRITE:
+        # Marks of running jobs are written without further ado.
+        if not isinstance(error, CannotWriteError) and error.errno not in CANNOT_WRITE:
             raise
+        reason = error.reason if isinstance(error, CannotWriteError) else error.strerror
+        kept = "finished runs are kept" if folder.is_dir() else "the folder has been removed"
         raise InputError(
-            f"{folder}: results cannot be written any more ({error.strerror}); finished runs are kept; "
-            f"make room there, then repeat the command"
+            f"{folder}: results cannot be written any more ({reason}); {kept}; "
+            f"make sure that it can be written, then repeat the command"
         ) from None
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)

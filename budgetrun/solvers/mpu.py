@@ -13,7 +13,7 @@ from pydantic import Field
 
 from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel, Linear, Rows, registry, squares
-from budgetrun.params import AtLeastOne, Count, Positive, Seed
+from budgetrun.params import AtLeastOne, Count, Countable, InRange, Positive, Seed
 from budgetrun.solvers.base import (
     Clock,
     Labels,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from budgetrun.solvers.loops.rows import SignedRows
 
 _ABOVE_ONE = "a number > 1 (in units of R^2, or learning and unlearning may cycle)"
-Ratio = Annotated[float, Field(gt=1, allow_inf_nan=False, description=_ABOVE_ONE)]
-Rounds = Annotated[int, Field(ge=0, strict=True)]
+Ratio = Annotated[float, Field(gt=1, allow_inf_nan=False, description=_ABOVE_ONE), InRange]
+Rounds = Annotated[int, Field(ge=0, strict=True), Countable]
 
 
 @dataclass(kw_only=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -76,7 +77,8 @@ class Curves:
 
     def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
         """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
-        for path in sorted(self._folder.glob("*.npz")):
+        # Of a pipe, reading would never end.
+        for path in filter(os.path.isfile, sorted(self._folder.glob("*.npz"))):
             try:
                 # numpy leaves a torn file open.
                 with path.open("rb") as file, np.load(file) as data:

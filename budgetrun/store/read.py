@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import os
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,14 +18,16 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, value_text
-from budgetrun.errors import InputError
+from budgetrun.errors import AlteredError, InputError, printable
+from budgetrun.store import manifest as manifests
+from budgetrun.store import table
 from budgetrun.store.columns import COLUMNS
+from budgetrun.store.manifest import AGAIN
 from budgetrun.store.optimum import Bracket, Problem, with_gaps
 
 # Finished runs of learners and of solvers have finite numbers there.
 OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
 OF_SOLVER = ("n_examples", "objective", "seconds")
-AGAIN = "repeat the sweep: budgetrun sweep CONFIG"
 FORCE = "repeat: budgetrun sweep CONFIG --force"
 
 
@@ -81,6 +87,7 @@ class Results:
     runs: pd.DataFrame
     failed: pd.DataFrame  # the runs that did not finish, same columns
     brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem of solvers
+    incomplete: str = ""  # how the runs differ from those that were planned, in words
 
     @property
     def of_solvers(self) -> bool:
@@ -97,15 +104,15 @@ class Results:
         """The config's ``report`` section."""
         return self.config.report
 
-    @property
+    @cached_property
     def datasets(self) -> list[str]:
         """Labels of the datasets with a finished run, in the config's order."""
-        return _present([spec.label for spec in self.config.datasets], self.runs["dataset"])
+        return _present([spec.label for spec in self.config.datasets], self.runs["dataset"].unique())
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Labels of the algorithms with a finished run, in the config's order."""
-        return _present([spec.label for spec in self.config.algorithms], self.runs["label"])
+        return _present([spec.label for spec in self.config.algorithms], self.runs["label"].unique())
 
     @cached_property
     def algorithms(self) -> dict[str, AlgorithmSpec]:
@@ -115,13 +122,16 @@ class Results:
     @cached_property
     def failures(self) -> list[Failure]:
         """The runs that failed, then what else the manifest names."""
-        known = {*self.failed["run_id"], *self.runs["run_id"]}
-        noted = [str(item) for item in self.manifest.get("failures") or [] if item not in known]
+        noted = self.manifest.get("failures") or []
+        if noted:
+            known = {*self.failed["run_id"], *self.runs["run_id"]}
+            noted = [item for item in noted if item not in known]
         return [*map(_failure, self.failed.to_dict("records")), *(Failure("", item) for item in noted)]
 
     @cached_property
     def _settings(self) -> dict[tuple[str, str], list[Setting]]:
-        groups = self.runs.groupby(["dataset", "label"])["setting"]
+        keys = self.runs[["dataset", "label"]].assign(setting=self.runs["setting"].map(id))
+        groups = self.runs[~keys.duplicated()].groupby(["dataset", "label"])["setting"]
         return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
 
     def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
@@ -136,7 +146,7 @@ class Results:
 
 
 def load(folder: Path) -> Results:
-    """Read and check a results folder.
+    """Read and check a results folder; control characters in its texts become their escapes.
 
     Parameters
     ----------
@@ -147,17 +157,22 @@ def load(folder: Path) -> Results:
     ------
     InputError
         No such folder, a file missing or torn, a column missing, a value that is not a number, or no finished run.
+    AlteredError
+        The table is not as the sweep wrote it.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such results folder; make one first: budgetrun sweep CONFIG")
-    manifest, config = _read_manifest(folder / "manifest.json")
-    path = next((p for p in (folder / "runs.csv", folder / "runs.csv.gz") if p.is_file()), None)
+    manifest, config = _read_manifest(folder / manifests.NAME)
+    path = table.find(folder)
     if path is None:
         raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
+    if altered := table.altered(path, table.recorded(folder)):
+        raise AlteredError(f"{altered}; {table.advice(folder)}")
     frame = _typed(_read_csv(path), config, path)
     done = frame["status"] == "done"
-    runs, failed = frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
-    results = Results(folder, path, manifest, config, runs, failed)
+    # Without a copy where all are finished.
+    runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
+    results = Results(folder, path, manifest, config, runs, failed, incomplete=_incomplete(frame["run_id"], manifest))
     if not len(runs):
         n = len(results.failures)
         first = f"; the first of {n} failures: {results.failures[0].error}" if n else ""
@@ -168,33 +183,62 @@ def load(folder: Path) -> Results:
 
 
 def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
-    if not path.is_file():
-        raise InputError(
-            f"{path}: no such file, so this is not a results folder; make one first: budgetrun sweep CONFIG"
-        )
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); {AGAIN}") from None
-    if not isinstance(manifest, dict):
-        raise InputError(f"{path}: must hold a JSON object; {AGAIN}")
+    manifest = _printable(manifests.read(path))
     if not manifest.get("config"):
         return manifest, Config(name="unnamed", datasets=(), algorithms=())
     try:
         return manifest, Config.from_resolved(manifest["config"])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         why = " ".join(str(error).split("\n")[:3])
         raise InputError(f"{path}: no config that this version reads ({why}); {AGAIN}") from None
 
 
+def _printable(value: Any) -> Any:
+    """Return a value of JSON with all its texts printable."""
+    if isinstance(value, dict):
+        return {printable(key): _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value
+
+
+def _incomplete(run_ids: pd.Series[str], manifest: dict[str, Any]) -> str:
+    """Return in words how the runs differ from those that the manifest says were planned; empty if they do not."""
+    planned = manifest.get("plan") or {}
+    n = planned.get("runs")
+    if n is None:
+        return ""
+    if len(run_ids) < n:
+        return f"only {len(run_ids):,} of {n:,} planned runs are here"
+    ids = "\n".join(sorted(run_ids.to_numpy(dtype=object)))
+    same = planned.get("sha256") in (None, hashlib.sha256(ids.encode("utf-8", "replace")).hexdigest())
+    return "" if same else f"the {len(run_ids):,} runs here are not the {n:,} planned ones"
+
+
 def _read_csv(path: Path) -> pd.DataFrame:
-    """Return all columns as text: a label such as "NA" or a task such as "01234" must not become anything else."""
+    """Return all columns, text as it is: a label such as "NA" or a task such as "01234" must not become anything else.
+
+    Numbers are float64, NaN where empty, or text if one of them is none.
+    """
+    texts = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
+    numbers = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
+    options: Any = {"keep_default_na": False, "encoding": "utf-8"}
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+        # A last line without its end is torn.
+        source = path if _ends_well(path) else _whole_lines(path)
+        try:
+            empty = {name: [""] for name in numbers}
+            frame: pd.DataFrame = pd.read_csv(source, dtype=texts | numbers, na_values=empty, **options)
+        except pd.errors.ParserError:
+            raise
+        except ValueError:
+            if not isinstance(source, Path):
+                source.seek(0)
+            frame = pd.read_csv(source, dtype=str, **options)
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: empty; run the sweep first: budgetrun sweep CONFIG") from None
-    except (pd.errors.ParserError, EOFError, OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as CSV ({str(error).strip()}); {AGAIN}") from None
+    except (pd.errors.ParserError, zlib.error, EOFError, OSError, ValueError) as error:
+        raise InputError(f"{path}: not readable as CSV ({' '.join(str(error).split())}); {AGAIN}") from None
     missing = [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]
     names = ", ".join(column.name for column in missing)
     if missing and all(column.since > "0.1" for column in missing):
@@ -202,7 +246,30 @@ def _read_csv(path: Path) -> pd.DataFrame:
     if missing:
         noun = "column" if len(missing) == 1 else "columns"
         raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
+    for name in texts.keys() & set(frame):
+        # Of a line with too few cells.
+        if frame[name].isna().any():
+            frame[name] = frame[name].fillna("")
+    for name in ("dataset", "task", "label", "kernel", "error"):
+        cleaned = {text: printable(text) for text in frame[name].unique()}
+        if any(text != shown for text, shown in cleaned.items()):
+            frame[name] = frame[name].map(cleaned)
     return frame
+
+
+def _ends_well(path: Path) -> bool:
+    """Whether the last line of a table has an end; a compressed one that has none is damaged anyway."""
+    if path.suffix == ".gz":
+        return True
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        return file.read() in (b"", b"\n")
+
+
+def _whole_lines(path: Path) -> io.BytesIO:
+    data = path.read_bytes()
+    return io.BytesIO(data[: data.rfind(b"\n") + 1])
 
 
 def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
@@ -215,34 +282,43 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
-    keys = frame[["dataset", "label", "setting"]]
-    made: dict[tuple[str, ...], tuple[Setting, bool]] = {}
-    for dataset, label, text in keys.drop_duplicates().itertuples(index=False, name=None):
-        setting = _setting(_json_object(text, "setting", path), algorithms, dataset, label)
-        made[dataset, label, text] = setting, _has_own_budget(algorithms.get(label), dataset)
-    of_runs = [made[key] for key in keys.itertuples(index=False, name=None)]
-    values["setting"] = pd.Series([setting for setting, _ in of_runs], index=frame.index, dtype=object)
-    values["own_budget"] = np.array([own for _, own in of_runs], dtype=bool)
+    keys = ["dataset", "label", "setting"]
+    what = frame.groupby(keys, sort=False).ngroup()
+    found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
+    settings = np.empty(len(found), dtype=object)
+    first: dict[tuple[str, str, Setting], Setting] = {}
+    for i, (dataset, label, text) in enumerate(found):
+        setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label)
+        # Equal settings of a label are one object, which is quick to compare.
+        settings[i] = first.setdefault((dataset, label, setting), setting)
+    own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
+    values["setting"] = pd.Series(settings[what], index=frame.index, dtype=object)
+    values["own_budget"] = np.array(own, dtype=bool)[what]
     return frame.assign(**values)
 
 
-def _numbers(text: pd.Series[str], path: Path, is_whole: bool) -> pd.Series[Any]:
-    numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
-    bad = numbers.isna() & (is_whole | (text != "") & (text.str.lower() != "nan"))
+def _numbers(text: pd.Series[Any], path: Path, is_whole: bool) -> pd.Series[Any]:
+    if text.dtype == np.float64 and not is_whole:
+        return text
+    if text.dtype == np.float64:
+        numbers, bad = text, ~np.isfinite(text)
+    else:
+        numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
+        bad = (~np.isfinite(numbers) & is_whole) | (numbers.isna() & (text != "") & (text.str.lower() != "nan"))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         wanted = "an integer" if is_whole else "a number or empty"
-        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r}")
+        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r:.80}")
     return numbers.astype(np.int64) if is_whole else numbers
 
 
 def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
     try:
         values = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r}; repeat: budgetrun sweep CONFIG")
+        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r:.80}; repeat: budgetrun sweep CONFIG")
     return values
 
 
@@ -252,10 +328,10 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
         needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
         bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
         if len(bad):
-            raise InputError(f"{path}: {column}: run {bad.iloc[0]} is done without a finite number; {FORCE}")
+            raise InputError(f"{path}: {column}: run {bad.iloc[0]:.80} is done without a finite number; {FORCE}")
     twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
     if len(twice):
-        raise InputError(f"{path}: run {twice.iloc[0]} is listed twice, so means would be wrong; {FORCE}")
+        raise InputError(f"{path}: run {twice.iloc[0]:.80} is listed twice, so means would be wrong; {FORCE}")
 
 
 def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:

@@ -2,21 +2,22 @@
 
 The runs of a finished job are first written to ``parts/``, one file per job and one line per run, each line with a
 checksum of its own; then ``runs.csv`` is rewritten. Every file is written under a temporary name and renamed. A torn
-line of either counts as a run that was never finished.
+line of either counts as a run that was never finished. A table that is not as it was written is only replaced, and its
+runs only count, if the parts have them all.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
+import hashlib
 import io
 import json
 import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from budgetrun.errors import InputError
+from budgetrun.errors import AlteredError, CannotWriteError, InputError
+from budgetrun.files import explained, make_folder, write
+from budgetrun.store import manifest as manifests
+from budgetrun.store import table
 from budgetrun.store.columns import COLUMNS
 
 # A run as it is measured, and as it is stored: the text of each column.
@@ -65,6 +69,10 @@ class Store:
         self._lock = FileLock(folder / "store.lock")
         self._seen: dict[str, int] = {}
         self._rows: dict[str, Row] | None = None
+        # In words how the table differs from what was written; empty if it does not, or if the parts replace it.
+        self._altered = ""
+        # The same, if the parts have replaced it.
+        self.rebuilt = ""
         self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
 
     def open(self, manifest: dict[str, Any], force: bool = False) -> None:
@@ -75,33 +83,36 @@ class Store:
         Raises
         ------
         InputError
-            The folder cannot be written, or it holds the results of another config.
+            The folder cannot be written, it holds the results of another config, or its table was altered.
         """
         try:
             if force and self.folder.exists():
-                self.folder.rename(self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
-            self.parts.mkdir(parents=True, exist_ok=True)
-            self.curves.mkdir(exist_ok=True)
-            with self._lock:
+                aside = self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}")
+                with explained(self.folder):
+                    self.folder.rename(aside)
+            make_folder(self.parts)
+            make_folder(self.curves)
+            with self._locked():
                 self._check_config(manifest["config"])
+                self.check()
                 self.write_manifest(manifest)
-        except OSError as error:
+        except CannotWriteError as error:
             raise InputError(
-                f"{self.folder}: the results folder cannot be written ({error.strerror}); "
+                f"{self.folder}: the results folder cannot be written ({error.reason}); "
                 f"choose another with --results DIR"
             ) from None
 
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest; None if it is missing or unreadable."""
         try:
-            found = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found = manifests.read(self.folder / manifests.NAME)
+        except InputError:
             return None
-        return found if isinstance(found, dict) and isinstance(found.get("config"), dict) else None
+        return found if found.get("config") else None
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Replace the manifest."""
-        _replace(self.folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        write(self.folder / manifests.NAME, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
     def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
         """Store the runs of a finished job; nothing that happens afterwards loses them."""
@@ -109,7 +120,7 @@ class Store:
         for row in rows:
             text = json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False)
             lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
-        _replace(self.parts / f"{job_id}.jsonl", "".join(lines))
+        write(self.parts / f"{job_id}.jsonl", "".join(lines))
 
     def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
         """Store the curves of a finished job."""
@@ -117,31 +128,48 @@ class Store:
 
         packed = io.BytesIO()
         np.savez_compressed(packed, **curves)
-        _replace(self.curves / f"{job_id}.npz", packed.getvalue())
+        write(self.curves / f"{job_id}.npz", packed.getvalue())
 
     def drop_unfinished_writes(self) -> None:
         """Remove the temporary files of processes that have ended."""
         for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
             writer = path.name.split(".")[-2]
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
-                path.unlink(missing_ok=True)
+                with explained(path):
+                    path.unlink(missing_ok=True)
 
     def rows(self) -> Mapping[str, Row]:
         """Return every stored run by its id: from ``runs.csv``, and from jobs that finished after it was written."""
         if self._rows is None:
-            self._rows = {row["run_id"]: row for row in self._read_table()}
+            self._rows = self._read_table()
+        self._add_parts(self._rows)
+        return self._rows
+
+    def _add_parts(self, rows: dict[str, Row]) -> None:
+        """Add the runs of the parts that are new or have changed."""
         for path in sorted(self.parts.glob("*.jsonl")):
             try:
                 stamp = path.stat().st_mtime_ns
                 new = _read_part(path) if self._seen.get(path.name) != stamp else []
-            except FileNotFoundError:
+            except OSError:
                 continue
             self._seen[path.name] = stamp
             for row in new:
-                known = self._rows.get(row["run_id"])
+                known = rows.get(row["run_id"])
                 if known is None or row["status"] == "done" or known["status"] != "done":
-                    self._rows[row["run_id"]] = row
-        return self._rows
+                    rows[row["run_id"]] = row
+
+    def check(self) -> None:
+        """Raise an error if ``runs.csv`` is not as it was written, and the parts cannot replace it.
+
+        Raises
+        ------
+        AlteredError
+            Says what to do.
+        """
+        self.rows()
+        if self._altered:
+            raise AlteredError(f"{self._altered}; {table.advice(self.folder)}")
 
     def prune(self, keep: Callable[[Row], bool]) -> None:
         """Remove the runs for which ``keep`` is false, also from parts and curves; call `write_table` afterwards."""
@@ -150,21 +178,39 @@ class Store:
             rows = _read_part(path)
             kept = [row for row in rows if keep(row)]
             if rows and not kept:
-                path.unlink()
-                (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
+                with explained(path):
+                    path.unlink()
+                    (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
             elif len(kept) < len(rows):
                 self.save(path.stem, kept)
 
     def write_table(self) -> None:
-        """Rewrite ``runs.csv``, sorted."""
-        with self._lock:
+        """Rewrite ``runs.csv``, sorted.
+
+        Raises
+        ------
+        AlteredError
+            As `check`: what somebody edited must not pass for what was written.
+        """
+        self.check()
+        with self._locked():
             rows, known = self.rows(), self._lines
             # In the previous order, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
             self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
             text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
-            _replace(self.folder / "runs.csv", text)
+            table.replace(self.folder, text, len(self._lines))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with explained(self.folder):
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            with explained(self.folder):
+                self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
@@ -178,30 +224,50 @@ class Store:
                 f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
             )
 
-    def _read_table(self) -> list[Row]:
-        """Return the intact rows of ``runs.csv`` or, if there is none, of ``runs.csv.gz``."""
-        plain, packed = self.folder / "runs.csv", self.folder / "runs.csv.gz"
+    def _read_table(self) -> dict[str, Row]:
+        """Return the intact rows of the table, or none if it was altered and the parts have all of its runs."""
+        path = table.find(self.folder)
+        if path is None:
+            return {}
+        known = table.recorded(self.folder)
         try:
-            data = plain.read_bytes() if plain.is_file() else gzip.decompress(packed.read_bytes())
-        except (OSError, EOFError, zlib.error):
-            return []
+            with table.opened(path) as file:
+                data = file.read()
+        except table.DAMAGED:
+            data = b""
         # A last line without its end is torn.
         text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
-        found: list[Row] = []
+        found: dict[str, Row] = {}
         with suppress(csv.Error):
             for line in csv.DictReader(io.StringIO(text, newline="")):
                 row = _OPTIONAL | line
                 if _is_intact(row):
-                    found.append({name: row[name] for name in _NAMES})
+                    found[row["run_id"]] = {name: row[name] for name in _NAMES}
+        if known is not None and hashlib.sha256(data).hexdigest() not in known.sums:
+            altered = table.altered(path, known)
+            kept: dict[str, Row] = {}
+            self._add_parts(kept)
+            if len(kept) >= (known.n_runs or len(found)) > 0:
+                self.rebuilt = altered
+                return kept
+            self._altered = altered
+            self._seen = {}
         return found
 
 
 def _read_part(path: Path) -> list[Row]:
+    # Of a pipe, reading would never end.
+    if not os.path.isfile(path):
+        return []
     rows = []
     for line in path.read_bytes().split(b"\n"):
         checksum, _, text = line.partition(b" ")
         if text and checksum == b"%08x" % zlib.crc32(text):
-            rows.append(_OPTIONAL | json.loads(text))
+            with suppress(ValueError, TypeError, RecursionError):
+                row = _OPTIONAL | json.loads(text)
+                # Half surrogate pairs are valid JSON, but not text that can be written.
+                "".join(row.values()).encode()
+                rows.append(row)
     return [row for row in rows if _is_intact(row)]
 
 
@@ -215,10 +281,13 @@ def _is_intact(row: Row) -> bool:
             read(row[name] or "0")
         _order(row)
         if row["status"] == "done":
+            if not 0 <= float(row["seconds"]) < math.inf or int(row["n_examples"]) < 1:
+                return False
             if row["objective"]:
-                return math.isfinite(float(row["objective"])) and float(row["seconds"]) >= 0
-            return float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
-    except (ValueError, ZeroDivisionError):
+                return math.isfinite(float(row["objective"]))
+            right = float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
+            return right and int(row["support_size"]) >= 0
+    except (ValueError, OverflowError, RecursionError):
         return False
     return row["status"] == "failed"
 
@@ -233,18 +302,6 @@ def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
         return config
 
 
-def _replace(path: Path, content: str | bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _text(value: Value) -> str:
     if value is None:
         return ""
@@ -254,8 +311,9 @@ def _text(value: Value) -> str:
 
 def _line(row: Row) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([row[name] for name in _NAMES])
-    return text.getvalue()
+    # Only what is in the end of a line is quoted: a carriage return within a cell has to be.
+    csv.writer(text, lineterminator="\r\n").writerow([row[name] for name in _NAMES])
+    return text.getvalue()[:-2] + "\n"
 
 
 def _order(row: Row) -> tuple[Any, ...]:

@@ -49,7 +49,8 @@ digits,fading(slow),0.25,12
 """
 
 
-KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, alone, algorithms, report, profiles"
+KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, alone, timeout_seconds, "
+KEYS += "algorithms, report, profiles"
 
 
 DATASET_KEYS = (

@@ -30,7 +30,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (5, "kernel: {name: gaussian}",
      ["5: kernel: the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"]),
     (4, "  - {name: digits, kernel: {name: polynomial, degree: 0}}",
-     ["4: datasets[1].kernel.degree: must be an integer >= 1, got 0"]),
+     ["4: datasets[1].kernel.degree: must be an integer >= 1 and <= 1000, got 0"]),
     # Datasets.
     (4, "  - digits", ["4: datasets[1]: must be a mapping (key: value), got 'digits'"]),
     (4, "  - {label: x}", ["4: datasets[1].name: missing; must be text that is not empty"]),

@@ -81,7 +81,7 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
                 "1: algorithms: missing; must be a list with at least one item",
             ],
         ),
-        ("[" * 1000, ["1: not valid YAML: nested too deeply"]),
+        ("[" * 1000, ["1: is nested more than 30 levels deep"]),
         (
             "name: a\ndatasets: []\nalgorithms: perceptron\n",
             [

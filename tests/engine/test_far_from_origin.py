@@ -76,7 +76,7 @@ def test_the_stream_may_move_away_later(make):
 def test_float32_is_refused_where_it_cannot_hold_the_differences():
     play(NEAR + 1e3, dtype="float32")
     whole = (
-        "float32 holds feature 2 only to 4, which is too coarse for the gaussian(gamma=0.5) kernel: "
+        "rounds 1 to 256: float32 holds feature 2 only to 4, which is too coarse for the gaussian(gamma=0.5) kernel: "
         "use float64, or scale the examples"
     )
     with pytest.raises(FloatingPointError) as caught:

@@ -11,7 +11,8 @@ import matplotlib.axes
 import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
-from budgetrun.paths import own_folder
+from budgetrun.files import own_folder
+from budgetrun.plotting import slug
 from budgetrun.report import summary, write_figures, write_report
 
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
@@ -423,3 +424,10 @@ def test_published_numbers_of_the_forgetron_paper_are_complete():
         same = [cells[dataset, "perceptron", fraction] for fraction in ("0.25", "0.5", "1.0")]
         same += [cells[dataset, label, "1.0"] for label in ("forgetron(self_tuned)", "forgetron(greedy)", "cks")]
         assert len(set(same)) == 1
+
+
+def test_figures_of_labels_that_look_alike_in_file_names_have_names_of_their_own():
+    names = [slug(label) for label in ("cod-rna", "a b", "a_b", "a/b", "...", "..", "é")]
+    assert names[0] == "cod-rna"
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name) for name in names)

@@ -13,8 +13,8 @@ from sweeping import config, outcomes, parts, rows, run, start, wait_for, writte
 from budgetrun import config as config_module
 from budgetrun import solvers
 from budgetrun.errors import InputError
+from budgetrun.files import checkout
 from budgetrun.kernels import make
-from budgetrun.paths import checkout
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.batch import packed
 from budgetrun.runner.identity import source_digest

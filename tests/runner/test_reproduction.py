@@ -12,8 +12,8 @@ from budgetrun import config as config_module
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
+from budgetrun.files import checkout
 from budgetrun.learners import find
-from budgetrun.paths import checkout
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings

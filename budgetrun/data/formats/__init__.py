@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias,
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.data import limits
+from budgetrun.errors import InputError
 from budgetrun.registry import modules
 
 if TYPE_CHECKING:
@@ -52,11 +54,14 @@ class Examples(NamedTuple):
     y : ndarray, shape (n,), numbers or str
     open_ended : bool
         Whether further features may exist that are zero in every example.
+    reading_bytes : int
+        The memory that reading took in addition to the content of the files and to X.
     """
 
     X: Matrix
     y: NDArray[Any]
     open_ended: bool = False
+    reading_bytes: int = 0
 
 
 class Format(Protocol):
@@ -103,15 +108,30 @@ def format_of(name: str, content: bytes) -> str:
     return claiming[0] if claiming else next(sniffing, "csv")
 
 
-def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]]) -> Examples:
+def check_width(n_features: int, where: str) -> None:
+    """Raise an InputError if vectors of all features of a sparse matrix, of which learners need some, do not fit."""
+    limits.check(8 * 8 * n_features, where, f"vectors of {n_features:,} features")
+
+
+def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]], where: str) -> Examples:
     """Return the examples of several files as one, dense if those of all files are."""
     if len(parts) == 1:
         return Examples(*parts[0])
     matrices = [X for X, _ in parts]
+    if len({X.shape[1] for X in matrices}) > 1:
+        widths = ", ".join(f"{X.shape[1]:,}" for X in matrices)
+        raise InputError(f"{where} and the files after it: {widths} features; the numbers must be equal")
     y = np.concatenate([y for _, y in parts])
     if all(isinstance(X, np.ndarray) for X in matrices):
-        return Examples(np.concatenate(matrices), y)
+        X = np.concatenate(matrices)
+    else:
+        from scipy.sparse import vstack
 
-    from scipy.sparse import vstack
+        X = vstack(matrices, format="csr")
+    return Examples(X, y, reading_bytes=matrix_bytes(X))
 
-    return Examples(vstack(matrices, format="csr"), y)
+
+def matrix_bytes(X: Matrix) -> int:
+    """Return the memory of a matrix."""
+    arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
+    return sum(array.nbytes for array in arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data.formats import Content, Examples, Layout
+from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
+from budgetrun.data.text import blocks, number_fault, shown
+from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,6 +33,7 @@ COLUMNS = (
     "citizenship", "own business or self employed", "fill inc questionnaire for veteran's admin",
     "veterans benefits", "weeks worked in year", "year", "label",
 )  # fmt: skip
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NUMERIC = (
     "age", "wage per hour", "capital gains", "capital losses", "dividends from stocks",
     "num persons worked for employer", "weeks worked in year",
@@ -38,7 +42,38 @@ NUMERIC = (
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read all files together with `parse_census`, so that they share categories and ranges."""
-    return Examples(*parse_census(b"".join(file.content for file in files)))
+    texts = [b"".join(block for _, block in blocks(*file)) for file in files]
+    if all(map(_has_all_columns, texts)):
+        # pandas raises a ValueError for text where numbers belong, and reads words such as inf as numbers.
+        with contextlib.suppress(ValueError), np.errstate(over="ignore", invalid="ignore"):
+            X, y = parse_census(b"".join(texts))
+            if np.isfinite(X.data).all():
+                return Examples(X, y, reading_bytes=2 * matrix_bytes(X))
+    faults = (f"{file.where}:{fault}" for file, text in zip(files, texts, strict=True) if (fault := _first_fault(text)))
+    raise InputError(next(faults, f"{files[0].where}: its numbers are too large for a float64"))
+
+
+def _has_all_columns(text: bytes) -> bool:
+    signs = np.frombuffer(text, dtype=np.uint8)
+    if ((signs < ord(" ")) & (signs != ord("\n"))).any() or text.startswith(_BYTE_ORDER_MARK):
+        return False
+    at_end = signs[(signs == ord(",")) | (signs == ord("\n"))] == ord("\n")
+    n_columns = len(COLUMNS)
+    return len(at_end) == n_columns * at_end.sum() and bool(at_end[n_columns - 1 :: n_columns].all())
+
+
+def _first_fault(text: bytes) -> str | None:
+    """Return the line of the first fault, from 1, and what it is."""
+    for number, line in enumerate(text[:-1].split(b"\n"), start=1):
+        fields = line.decode("utf-8", errors="replace").split(",")
+        if len(fields) != len(COLUMNS):
+            return f"{number}: {len(fields):,} columns; every row has {len(COLUMNS)}"
+        for name, field in zip(COLUMNS, fields, strict=True):
+            if not field.isprintable() or "\ufffd" in field:
+                return f"{number}: {name}: {shown(field)} is not text"
+            if name in NUMERIC and (fault := number_fault(field.strip(" "))):
+                return f"{number}: {name}: {fault}"
+    return None
 
 
 def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
@@ -64,7 +99,8 @@ def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
     import pandas as pd
     from scipy.sparse import csr_array
 
-    types: dict[str, Any] = {name: "float64" if name in NUMERIC else "category" for name in COLUMNS}
+    # As text first: pandas makes one category of the codes 0 and 00.
+    types: dict[str, Any] = {name: "float64" if name in NUMERIC else "str" for name in COLUMNS}
     used = [name for name in COLUMNS if name != "instance weight"]
     frame = pd.read_csv(
         io.BytesIO(content), header=None, names=list(COLUMNS), usecols=used, dtype=types,
@@ -82,20 +118,21 @@ def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
             data[:, at] = (column - column.min()) / (span or 1.0)
             n_features += 1
         else:
-            codes, categories = _sorted_codes(frame[name].cat)
+            codes, categories = _sorted_codes(frame[name])
             indices[:, at] = n_features + codes
             n_features += len(categories)
     indptr = np.arange(0, indices.size + 1, len(features), dtype=np.int32)
     X = csr_array((data.ravel(), indices.ravel(), indptr), shape=(len(frame), n_features))
     X.eliminate_zeros()
-    codes, categories = _sorted_codes(frame["label"].cat)
+    codes, categories = _sorted_codes(frame["label"])
     return X, categories[codes]
 
 
 def _sorted_codes(column: Any) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
     """Return the category number of each row, and the categories sorted as text."""
-    found = np.asarray(column.categories, dtype=np.str_)
+    codes, categories = column.factorize()
+    found = np.asarray(categories, dtype=np.str_)
     order = np.argsort(found)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank[column.codes.to_numpy()], found[order]
+    return rank[codes], found[order]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import csv
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.text import NUMERIC_BYTES, number_fault, parse_numbers, uniform
+from budgetrun.data.text import NUMERIC_BYTES, blocks, count_lines, number_fault, parse_numbers
 from budgetrun.errors import InputError
 
 REVISION = 1
@@ -21,7 +23,7 @@ _SOLID, _PADDING, _SEPARATOR, _NEWLINE, _ALIEN = range(5)
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read tables with `parse_table`."""
-    return joined([parse_table(*file, layout.label_column) for file in files])
+    return joined([parse_table(*file, layout.label_column) for file in files], files[0].where)
 
 
 def parse_table(
@@ -53,21 +55,48 @@ def parse_table(
         Names the file, line and column (both from 1) of the first fault: NaN, an empty field or row, a row of
         another length, or text where a number belongs.
     """
-    content = uniform(content)
-    head = content.split(b"\n", 2)
-    separator = _separator(head[1] or head[0])
-    first = _header_fields(head[0].decode("utf-8", errors="replace"), separator)
-    skipped = int(_is_header(first, label))
-    body = content[len(head[0]) + 1 :] if skipped else content
-    if not body:
-        raise InputError(f"{where}: no rows below the header line")
-    table = _parse(body, separator)
-    if table is None or (skipped and table.shape[1] != len(first)):
-        raise InputError(_first_fault(body, where, separator, skipped, len(first), label))
-    if table.shape[1] < 2:
-        raise InputError(f"{where}: only one column; a row is a label and at least one feature")
-    at = 0 if label == "first" else -1
-    return np.delete(table, at, axis=1), table[:, at].copy()
+    X, y, n = np.empty((0, 0)), np.empty(0), 0
+    head: _Head | None = None
+    for number, block in blocks(content, where):
+        if head is None:
+            head = _head(block, label)
+            if head.line:
+                block = block[len(head.line) + 1 :]
+                number += 1
+            n_rows = count_lines(content) - (number - 1)
+            if not n_rows:
+                raise InputError(f"{where}: no rows below the header line")
+            # A field takes two bytes with its separator: of more rows than this, some are shorter than the first.
+            n_rows = min(n_rows, len(content) // (2 * max(head.width, 1)) + 1)
+            n_bytes = len(content) + 8 * n_rows * head.width
+            limits.check(n_bytes, where, f"a table of {n_rows:,} x {head.width:,} numbers")
+            X, y = np.empty((n_rows, max(head.width - 1, 0))), np.empty(n_rows)
+        if not block:
+            continue
+        table = _parse(block, head.separator)
+        if table is None or table.shape[1] != head.width:
+            raise InputError(_first_fault(block, where, head, number, label))
+        if head.width < 2:
+            raise InputError(f"{where}: only one column; a row is a label and at least one feature")
+        end = n + len(table)
+        X[n:end], y[n:end] = (table[:, 1:], table[:, 0]) if label == "first" else (table[:, :-1], table[:, -1])
+        n = end
+    return X, y
+
+
+class _Head(NamedTuple):
+    """What the first two lines say of a table; ``line`` is the header, empty if the first line is a row."""
+
+    separator: str
+    width: int
+    line: bytes
+
+
+def _head(block: bytes, label: LabelColumn) -> _Head:
+    line, second, *_ = block.split(b"\n", 2)
+    separator = _separator(second or line)
+    fields = _header_fields(line.decode("utf-8", errors="replace"), separator)
+    return _Head(separator, len(fields), line if _is_header(fields, label) else b"")
 
 
 def _separator(line: bytes) -> str:
@@ -130,9 +159,9 @@ def _parse(body: bytes, separator: str) -> NDArray[np.float64] | None:
     return None if numbers is None else numbers.reshape(len(widths), int(widths[0]))
 
 
-def _first_fault(body: bytes, where: str, separator: str, skipped: int, width: int, label: LabelColumn) -> str:
-    for number, line in enumerate(body[:-1].split(b"\n"), start=1 + skipped):
-        fields = _fields(line.decode("utf-8", errors="replace"), separator)
+def _first_fault(block: bytes, where: str, head: _Head, first: int, label: LabelColumn) -> str:
+    for number, line in enumerate(block[:-1].split(b"\n"), start=first):
+        fields = _fields(line.decode("utf-8", errors="replace"), head.separator)
         if not any(fields):
             return f"{where}:{number}:1: empty row; every row is a label and its features"
         at = 0 if label == "first" else len(fields) - 1
@@ -142,9 +171,9 @@ def _first_fault(body: bytes, where: str, separator: str, skipped: int, width: i
             if fault := number_fault(field):
                 allowed = "a label is a number too" if column == at else "a feature is a finite number"
                 return f"{where}:{number}:{column + 1}: {fault}; {allowed}"
-        if len(fields) != width:
-            source = "the header" if skipped else "the first row"
-            column = min(len(fields), width) + 1
+        if len(fields) != head.width:
+            source = "the header" if head.line else "the first row"
+            column = min(len(fields), head.width) + 1
             rule = "all rows have the same length"
-            return f"{where}:{number}:{column}: {len(fields)} columns where {source} has {width}; {rule}"
+            return f"{where}:{number}:{column}: {len(fields)} columns where {source} has {head.width}; {rule}"
     raise AssertionError(f"{where}: the fast and the slow table reader disagree")

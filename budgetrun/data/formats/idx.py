@@ -15,13 +15,23 @@ REVISION = 1
 SUFFIXES = ()
 
 _UNSIGNED_BYTE = 0x08
+_MOST_DIMENSIONS = 4
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read pairs of files: images, then their labels."""
-    arrays = [parse_idx(*file) for file in files]
-    pairs = zip(arrays[0::2], arrays[1::2], strict=True)
-    return joined([(images.reshape(len(images), -1), labels) for images, labels in pairs])
+    if len(files) % 2:
+        raise InputError(f"{files[-1].where}: images without a file of labels; IDX files are read in pairs")
+    parts = []
+    for of_images, of_labels in zip(files[0::2], files[1::2], strict=True):
+        images, labels = parse_idx(*of_images), parse_idx(*of_labels)
+        if not images.size or labels.shape != images.shape[:1]:
+            raise InputError(
+                f"{of_labels.where}: labels of shape {labels.shape} for images of shape {images.shape}; one label per "
+                "image is needed, and at least one image"
+            )
+        parts.append((images.reshape(len(images), -1), labels))
+    return joined(parts, files[0].where)
 
 
 def parse_idx(content: bytes, where: str) -> NDArray[np.uint8]:
@@ -41,6 +51,8 @@ def parse_idx(content: bytes, where: str) -> NDArray[np.uint8]:
     if content[2] != _UNSIGNED_BYTE:
         raise InputError(f"{where}: IDX type 0x{content[2]:02x}; only unsigned bytes (0x08) are read")
     n_dimensions = content[3]
+    if n_dimensions > _MOST_DIMENSIONS:
+        raise InputError(f"{where}: IDX file of {n_dimensions} dimensions; at most {_MOST_DIMENSIONS} are read")
     header = 4 + 4 * n_dimensions
     if len(content) < header:
         raise InputError(f"{where}: truncated IDX file: {len(content)} bytes, the header alone has {header}")

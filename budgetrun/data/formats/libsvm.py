@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data.formats import Content, Examples, Layout, Matrix, joined
-from budgetrun.data.text import NUMERIC_BYTES, number_fault, parse_numbers, shown, uniform
+from budgetrun.data import limits
+from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
+from budgetrun.data.text import NUMERIC_BYTES, blocks, clipped, count_lines, number_fault, parse_numbers, shown
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,18 +34,19 @@ _MAX_INDEX = 2**31 - 1
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read LIBSVM text; without a card, the number of features is the largest index found."""
-    X, y, _ = joined([parse_libsvm(*file, layout.n_features) for file in files])
-    return Examples(_dense_if_cheaper(X), y, open_ended=layout.n_features is None)
+    examples = joined([parse_libsvm(*file, layout.n_features) for file in files], files[0].where)
+    X = cast("csr_array", examples.X)
+    n, d = X.shape
+    open_ended = layout.n_features is None
+    if d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d:
+        return examples._replace(open_ended=open_ended)
+    limits.check(12 * X.nnz + 8 * n * d, files[0].where, f"a dense matrix of {n:,} x {d:,} numbers")
+    return Examples(X.toarray(), examples.y, open_ended, reading_bytes=matrix_bytes(X))
 
 
 def sniff(head: bytes) -> bool:
     """Tell LIBSVM text from a table by its colons."""
     return b":" in head
-
-
-def _dense_if_cheaper(X: csr_array) -> Matrix:
-    n, d = X.shape
-    return X.toarray() if d <= DENSE_FEATURES or X.nnz >= DENSE_SHARE * n * d else X
 
 
 def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> tuple[csr_array, NDArray[np.float64]]:
@@ -72,24 +74,41 @@ def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> t
     InputError
         Names the file and the line of the first fault.
     """
-    content = uniform(content)
-    parsed = _parse(content, n_features or _MAX_INDEX)
-    if parsed is None:
-        raise InputError(_first_fault(content, where, n_features))
-    indptr, indices, values, labels = parsed
-
     from scipy.sparse import csr_array
 
-    width = n_features or int(indices.max(initial=1))
-    X = csr_array((values, indices - np.int32(1), indptr), shape=(len(labels), width))
+    n_rows, n_pairs = count_lines(content), content.count(b":")
+    limits.check(len(content) + 12 * n_pairs + 12 * n_rows, where, f"{n_pairs:,} values in {n_rows:,} lines")
+    if n_pairs > _MAX_INDEX:
+        raise InputError(f"{where}: {n_pairs:,} values; a file may have up to {_MAX_INDEX:,}: split it")
+    indptr, labels = np.zeros(n_rows + 1, dtype=np.int32), np.empty(n_rows)
+    indices, values = np.empty(n_pairs, dtype=np.int32), np.empty(n_pairs)
+    row = pair = 0
+    for number, block in blocks(content, where):
+        parsed = _parse(block, n_features or _MAX_INDEX)
+        if parsed is None:
+            raise InputError(_first_fault(block, where, number, n_features))
+        ends, of_block = slice(row + 1, row + 1 + len(parsed.labels)), slice(pair, pair + len(parsed.values))
+        indptr[ends], labels[row : ends.stop - 1] = pair + parsed.ends, parsed.labels
+        indices[of_block], values[of_block] = parsed.indices - 1, parsed.values
+        row, pair = ends.stop - 1, of_block.stop
+    width = n_features or int(indices.max(initial=0)) + 1
+    check_width(width, where)
+    X = csr_array((values, indices, indptr), shape=(n_rows, width))
     X.eliminate_zeros()
     return X, labels
 
 
-def _parse(
-    content: bytes, max_index: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return indptr, indices from 1, values and labels; None if the text has any fault."""
+class _Parsed(NamedTuple):
+    """Lines of LIBSVM text: for each, its label and the number of pairs up to its end; and all indices and values."""
+
+    labels: NDArray[np.float64]
+    ends: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+def _parse(content: bytes, max_index: int) -> _Parsed | None:
+    """Return what some lines hold, with indices from 1; None if they have any fault."""
     kinds = _KIND[np.frombuffer(content, dtype=np.uint8)]
     if kinds.max() == _ALIEN:
         return None
@@ -122,11 +141,11 @@ def _parse(
     ascending[row_starts] = True
     if n_pairs and not (ascending.all() and indices.min() >= 1 and indices.max() <= max_index):
         return None
-    return indptr.astype(np.int32), indices.astype(np.int32), np.ascontiguousarray(pairs[:, 1]), labels
+    return _Parsed(labels, indptr[1:], indices.astype(np.int32), pairs[:, 1])
 
 
-def _first_fault(content: bytes, where: str, n_features: int | None) -> str:
-    for number, line in enumerate(content[:-1].split(b"\n"), start=1):
+def _first_fault(block: bytes, where: str, first: int, n_features: int | None) -> str:
+    for number, line in enumerate(block[:-1].split(b"\n"), start=first):
         if fault := _line_fault(line.decode("utf-8", errors="replace"), n_features):
             return f"{where}:{number}: {fault}"
     raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
@@ -145,12 +164,14 @@ def _line_fault(line: str, n_features: int | None) -> str | None:
         index, colon, value = token.partition(":")
         if not colon or not (index.isascii() and index.isdigit()):
             return f"{shown(token)} is not index:value with a whole number as index"
+        index = index.lstrip("0") or "0"
         if fault := number_fault(value):
-            return f"feature {index}: {fault}" if value else f"feature {index}: the value is missing"
-        if int(index) < 1:
-            return f"feature {index}: indices start at 1"
-        if int(index) > (n_features or _MAX_INDEX):
-            return f"feature {index}: indices go up to {n_features or _MAX_INDEX}"
+            return f"feature {clipped(index)}: {fault if value else 'the value is missing'}"
+        if index == "0":
+            return "feature 0: indices start at 1"
+        # int() refuses thousands of digits.
+        if len(index) > len(str(_MAX_INDEX)) or int(index) > (n_features or _MAX_INDEX):
+            return f"feature {clipped(index)}: indices go up to {n_features or _MAX_INDEX}"
         if int(index) == last:
             return f"feature {index} appears twice; each index may appear once per line"
         if int(index) < last:

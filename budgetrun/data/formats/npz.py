@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
-import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data.formats import Content, Examples, Layout, Matrix, joined
-from budgetrun.errors import InputError
+from budgetrun.data import limits
+from budgetrun.data.formats import Content, Examples, Layout, Matrix, check_width, joined, matrix_bytes
+from budgetrun.data.text import clipped
+from budgetrun.errors import InputError, printable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,12 +23,15 @@ REVISION = 1
 SUFFIXES = (".npz",)
 
 _PIECES = ("data", "indices", "indptr", "shape")
-_BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+_NAMES = ("y", "X", *_PIECES, "format")
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read archives with `parse_npz`."""
-    return joined([parse_npz(*file) for file in files])
+    examples = joined([parse_npz(*file) for file in files], files[0].where)
+    # Arrays as they are in the archive, of other types than float64.
+    return examples._replace(reading_bytes=examples.reading_bytes + matrix_bytes(examples.X))
 
 
 def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
@@ -42,16 +47,7 @@ def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
     InputError
         The archive is damaged, an array is missing or has the wrong shape or type, or a number is not finite.
     """
-    try:
-        if not content.startswith(b"PK"):
-            raise ValueError("not a zip archive")
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except _BROKEN as error:
-        raise InputError(f"{where}: not a complete .npz archive of plain arrays ({error})") from error
-    if "y" not in arrays or not ("X" in arrays or all(piece in arrays for piece in _PIECES)):
-        found = " ".join(sorted(arrays)) or "none"
-        raise InputError(f"{where}: arrays X and y are needed, or data, indices, indptr, shape and y; found {found}")
+    arrays = _arrays(content, where)
     y = _numbers(arrays, "y", 1, where)
     X = _numbers(arrays, "X", 2, where) if "X" in arrays else _sparse(arrays, where)
     if X.shape[0] != len(y):
@@ -61,32 +57,81 @@ def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
     return X, y
 
 
+def _arrays(content: bytes, where: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays that are needed; other members of the archive are not decompressed."""
+    try:
+        if not content.startswith(b"PK"):
+            raise ValueError("not a zip archive")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            if "y" not in members or not ("X" in members or all(piece in members for piece in _PIECES)):
+                found = clipped(" ".join(sorted(members)) or "none", 200)
+                needed = "arrays X and y are needed, or data, indices, indptr, shape and y"
+                raise InputError(f"{where}: {needed}; found {found}")
+            wanted = {name: members[name] for name in _NAMES if name in members}
+            # No more than this is decompressed, whatever the members hold.
+            n_bytes = len(content) + sum(member.file_size for member in wanted.values())
+            limits.check(n_bytes, where, f"its {len(wanted)} arrays")
+            return {name: _array(archive.read(member)) for name, member in wanted.items()}
+    except InputError:
+        raise
+    except Exception as error:  # zipfile and numpy raise errors of many kinds for damaged files
+        told = clipped(" ".join(str(error).split()), 200)
+        raise InputError(f"{where}: not a complete .npz archive of plain arrays ({told})") from error
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """Return the array of an .npy file, which shares the memory of the content."""
+    file = io.BytesIO(content)
+    shape, fortran_order, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    if dtype.hasobject:
+        raise ValueError("an array of Python objects")
+    if len(content) - file.tell() != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"an array of shape {shape} and type {dtype} in {len(content):,} bytes")
+    values = np.frombuffer(content, dtype, offset=file.tell()) if math.prod(shape) else np.empty(0, dtype)
+    return values.reshape(shape, order="F" if fortran_order else "C")
+
+
 def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, where: str) -> NDArray[np.float64]:
     array = arrays[name]
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{where}: {name} holds {array.dtype}; real numbers are needed")
+        raise InputError(f"{where}: {name} holds {_kind(array)}; real numbers are needed")
     if array.ndim != n_dimensions:
         raise InputError(f"{where}: {name} has shape {array.shape}; {n_dimensions} dimension(s) are needed")
-    faults = np.argwhere(~np.isfinite(array))
+    limits.check(array.nbytes + 8 * array.size, where, f"its array {name}")
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(array, dtype=np.float64)
+    faults = np.argwhere(~np.isfinite(numbers))
     if len(faults):
         position = ", ".join(str(i) for i in faults[0])
         raise InputError(f"{where}: {name}[{position}] is {array[tuple(faults[0])]}; all numbers must be finite")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return numbers
+
+
+def _kind(array: NDArray[Any]) -> str:
+    return clipped(printable(str(array.dtype)))
 
 
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
     from scipy.sparse import csr_array
 
-    kind = arrays["format"].item() if "format" in arrays else "csr"
+    kind = arrays.get("format", np.array("csr")).tolist()
     if kind not in (b"csr", "csr"):
-        raise InputError(f"{where}: a sparse matrix of format {kind!r}; convert it with .tocsr() before saving it")
+        told = clipped(repr(kind))
+        raise InputError(f"{where}: a sparse matrix of format {told}; convert it with .tocsr() before saving it")
     data = _numbers(arrays, "data", 1, where)
     indices, indptr, shape = (arrays[piece] for piece in _PIECES[1:])
+    for name in _PIECES[1:]:
+        if arrays[name].dtype.kind not in "iu":
+            raise InputError(f"{where}: {name} holds {_kind(arrays[name])}; whole numbers are needed")
     try:
-        X = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
+        n, d = map(int, shape)
+        check_width(d, where)
+        X = csr_array((data, indices, indptr), shape=(n, d), copy=True)
         X.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{where}: data, indices, indptr and shape do not form a CSR matrix ({error})") from error
+    except (ValueError, TypeError, OverflowError) as error:
+        told = clipped(str(error), 200)
+        raise InputError(f"{where}: data, indices, indptr and shape do not form a CSR matrix ({told})") from error
     X.sort_indices()
     if not X.has_canonical_format:
         raise InputError(f"{where}: the sparse matrix has an entry twice; call .sum_duplicates() before saving it")

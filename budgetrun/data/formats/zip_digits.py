@@ -12,5 +12,5 @@ SUFFIXES = ()
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read tables whose first column is the digit; the grey values are mapped to [0, 1]."""
-    X, y, _ = csv.read(files, layout)
-    return Examples((X + 1.0) / 2.0, y)
+    examples = csv.read(files, layout)
+    return Examples((examples.X + 1.0) / 2.0, examples.y, reading_bytes=examples.X.nbytes)

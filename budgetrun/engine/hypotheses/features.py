@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from budgetrun.engine.hypotheses.base import BlockHypothesis
+from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -109,6 +110,11 @@ class RandomFeatures:
     def of(self, X: Rows) -> np.ndarray:
         """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""
         if self._frequencies is None:
+            if (needed := 16.0 * self._n * X.shape[1]) > _MOST_MEMORY:
+                raise InputError(
+                    f"{self._n:,} random frequencies of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB, and at "
+                    f"most {_MOST_MEMORY / 1e9:g} GB are allowed: take fewer"
+                )
             random = np.random.default_rng(self._seed)
             self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
         angles = X.astype(np.float64) @ self._frequencies
@@ -200,6 +206,8 @@ class ExplicitFeatures(BlockHypothesis):
 
 
 _SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()
+# In bytes, while the frequencies are drawn.
+_MOST_MEMORY = 4e9
 # All products of a block at once take as long as the products of this fraction of its rounds one by one.
 _ONE_BY_ONE = 0.25
 # Above this many rounds per block, they are always computed one by one.

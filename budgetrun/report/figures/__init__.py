@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from budgetrun import registry
 from budgetrun.config.quantities import GAP, ONLINE_ERROR
 from budgetrun.config.schema import FigureSpec
+from budgetrun.files import make_folder
 from budgetrun.plotting import CIRCLE, HOLLOW, STYLE, Look, hand_out, number_log_axis, plain_number, save, slug
 from budgetrun.report.aggregate import NO_BUDGET
 from budgetrun.report.figures.panel import Numbers, Panel
@@ -128,7 +129,7 @@ def _write(panel: Panel, looks: dict[str, Look], paths: list[Path]) -> None:
     axes.set_ylabel(panel.y.axis)
     _add_legend(figure, axes, panel)
     _add_title(axes, panel)
-    paths[0].parent.mkdir(exist_ok=True)
+    make_folder(paths[0].parent)
     save(figure, *paths)
 
 

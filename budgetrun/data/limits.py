@@ -1,0 +1,64 @@
+"""The memory that reading data may use: files that would take more are refused before they fill it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from budgetrun.errors import InputError
+
+ENVIRONMENT = "BUDGETRUN_MEMORY"
+DEFAULT = "8G"
+_given: ContextVar[float | None] = ContextVar("memory", default=None)
+
+
+def parse_bytes(text: str) -> float:
+    """Return a size such as ``8G`` in bytes.
+
+    Raises
+    ------
+    ValueError
+        Not a positive number, with or without K, M, G or T after it.
+    """
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise ValueError(f"{text[:40]!r} is not a size; give a number with K, M or G, like 8G")
+    return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
+
+
+@contextmanager
+def memory(n_bytes: float | None) -> Iterator[None]:
+    """Read within so many bytes in this block; None leaves the limit as it is."""
+    token = _given.set(_given.get() if n_bytes is None else n_bytes)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def limit() -> float:
+    """Return the limit in bytes: of the surrounding `memory` block, else $BUDGETRUN_MEMORY, else `DEFAULT`."""
+    given = _given.get()
+    if given is not None:
+        return given
+    try:
+        return parse_bytes(os.environ.get(ENVIRONMENT) or DEFAULT)
+    except ValueError as error:
+        raise InputError(f"${ENVIRONMENT}: {error}") from None
+
+
+def check(n_bytes: float, where: str, what: str) -> None:
+    """Raise an InputError if ``what``, which takes so many bytes, is beyond the limit."""
+    if n_bytes > limit():
+        raise InputError(
+            f"{where}: {what} would need {_shown(n_bytes)} of memory, and the limit is {_shown(limit())}; if the file "
+            f"is as it should be, raise the limit with --memory SIZE (of a sweep) or ${ENVIRONMENT}=SIZE"
+        )
+
+
+def _shown(n_bytes: float) -> str:
+    unit, name = next((unit for unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if n_bytes >= unit[0]), (1e3, "KB"))
+    return f"{n_bytes / unit:,.1f} {name}"

@@ -1,0 +1,75 @@
+"""Ctrl-C, SIGTERM and SIGHUP: each ends the work in hand as a KeyboardInterrupt, at a moment when that is safe."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A second signal within this many seconds says nothing new, and would disturb what the first has set off.
+_SAME_SECONDS = 2.0
+
+_raised = -_SAME_SECONDS
+
+
+def raised() -> bool:
+    """Return whether a KeyboardInterrupt was raised just now."""
+    return time.monotonic() - _raised <= _SAME_SECONDS
+
+
+@contextmanager
+def on_signals(handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
+    """Handle `SIGNALS` with ``handler`` within the block; those that are ignored, as by ``nohup``, stay so."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    heeded = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
+    for number in heeded:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, old in heeded.items():
+            signal.signal(number, old)
+
+
+def raising() -> AbstractContextManager[None]:
+    """Return a context in which signals raise KeyboardInterrupt."""
+    return on_signals(_raise)
+
+
+def ignored() -> AbstractContextManager[None]:
+    """Return a context in which signals have no effect: it puts things in order after an interrupt."""
+    return on_signals(signal.SIG_IGN)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Defer an interrupt to the end of the block, which is short and must not be done by halves."""
+    received: list[int] = []
+    with on_signals(lambda number, _: received.append(number)):
+        yield
+    if received:
+        signal.raise_signal(received[0])
+
+
+def resend(lost: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose KeyboardInterrupt met a finalizer, which cannot pass it on: a hook of `sys`."""
+    global _raised
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    _raised = -_SAME_SECONDS
+    threading.Timer(0.01, os.kill, [os.getpid(), signal.SIGTERM]).start()
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    global _raised
+    if not raised():
+        _raised = time.monotonic()
+        raise KeyboardInterrupt

@@ -1,0 +1,342 @@
+"""Kill sweeps at random moments, many times, and check after each attack that no finished run was lost or changed.
+
+Short sweeps on generated data share one results folder. Each attack starts the command, sends signals to one of its
+processes or to all of them, waits for the end, and compares the folder with what was visible in it before, and with
+an undisturbed sweep. The next attack resumes the folder. The exit code is 1 if anything was lost, doubled, changed or
+left behind, if a command did not end, or if it said more than a sentence.
+
+Usage: python scripts/torture.py [N] [--seed S] [--kind WORD]     (N attacks; with WORD: only kinds whose name has it)
+"""
+
+import argparse
+import csv
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import yaml
+
+from budgetrun.store.write import Row, Store
+
+TOP = Path(__file__).resolve().parent.parent
+CONFIG = {
+    "name": "torture",
+    "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}}],
+    "kernel": {"name": "gaussian", "gamma": 0.5},
+    "repetitions": 6,
+    "algorithms": [
+        {"name": "perceptron"},
+        {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.25, 1]}},
+        {"name": "rbp", "budget": [5, 20], "seeds": 2},
+    ],
+}
+MEASURED = ("seconds", "peak_memory_mb")
+# The most seconds a command may take from the attack to its end, and its processes from then on to theirs.
+END_SECONDS = 30
+ORPHAN_SECONDS = 5
+SENTENCE = re.compile(
+    r"torture: \d+ runs to do, \d+ finished, in \S+|[\d,]+/[\d,]+ runs, .*|\S+: \d+ files of tables and figures, .*"
+)
+KILL, TERM, INT, HUP = signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+STOP, CONT = signal.SIGSTOP, signal.SIGCONT
+PROBLEMS = ("lost", "doubled", "changed", "hung", "noisy", "wrong exit code", "orphaned", "left behind")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of attack: whom, with which signals, and the exit codes that may follow if the sweep had not ended."""
+
+    name: str
+    target: str  # parent, worker, group, or the one and then the other
+    signals: tuple[signal.Signals, ...]
+    codes: tuple[int, ...]
+
+
+INTERRUPTED = (130,)
+KINDS = (
+    *(Kind(f"parent {s.name}", "parent", (s,), INTERRUPTED) for s in (INT, TERM, HUP)),
+    *(Kind(f"group {s.name}", "group", (s,), INTERRUPTED) for s in (INT, TERM, HUP)),
+    *(Kind(f"{whom} SIGKILL", whom, (KILL,), (-KILL,)) for whom in ("parent", "group")),
+    Kind("worker SIGKILL", "worker", (KILL,), ()),
+    Kind("worker SIGSEGV", "worker", (signal.SIGSEGV,), ()),
+    Kind("worker SIGTERM", "worker", (TERM,), ()),
+    *(Kind(f"{whom} SIGINT twice", whom, (INT, INT), INTERRUPTED) for whom in ("parent", "group")),
+    Kind("parent SIGTERM, SIGINT", "parent", (TERM, INT), INTERRUPTED),
+    Kind("parent SIGINT, SIGKILL", "parent", (INT, KILL), (*INTERRUPTED, -KILL)),
+    *(Kind(f"{whom} SIGSTOP, SIGCONT", whom, (STOP, CONT), ()) for whom in ("parent", "worker", "group")),
+    Kind("worker SIGSTOP, parent SIGINT", "worker and parent", (STOP, INT), INTERRUPTED),
+)  # fmt: skip
+
+
+@dataclass
+class Sandbox:
+    """A folder with the config, its results, and what an undisturbed sweep gives."""
+
+    top: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    reference: dict[str, Row] = field(default_factory=dict)
+    seen: dict[str, Row] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        (self.top / "tmp").mkdir()
+        (self.top / "torture.yaml").write_text(yaml.safe_dump(CONFIG))
+        covered = "COVERAGE_PROCESS"
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(covered)}
+        self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(self.top / "tmp")}
+        began = time.monotonic()
+        process = self.start("sweep", "--jobs", "2")
+        _, err = process.communicate(timeout=10 * END_SECONDS)
+        assert process.returncode == 0, err
+        self.seconds = time.monotonic() - began
+        self.reference = self.stored()
+        self.seen = dict(self.reference)
+
+    @property
+    def results(self) -> Path:
+        return self.top / "results" / "torture"
+
+    def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
+        """Start a command in a session of its own; ``sweep`` alone makes no report."""
+        undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
+        words = {"sweep": ["sweep", "torture.yaml"], "report": ["report", "results/torture"]}
+        words["all"] = words["sweep"]
+        code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *words[verb], *options],
+            cwd=self.top,
+            env=self.environment,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def stored(self) -> dict[str, Row]:
+        """Return all finished runs of the results folder, without what differs from one sweep to the next."""
+        rows = Store(self.results).rows() if self.results.is_dir() else {}
+        return {key: _outcome(row) for key, row in rows.items() if row["status"] == "done"}
+
+    def unfinished(self) -> set[Path]:
+        """Return the temporary files of the results folder, which the next complete sweep removes after a kill."""
+        return {*self.results.rglob(".*.tmp"), *self.results.rglob("*.running")}
+
+    def moved_aside(self) -> list[Path]:
+        """Return the folders that --force has moved aside."""
+        return sorted(self.results.parent.glob("torture.old-*"))
+
+
+def _outcome(row: Row) -> Row:
+    return {key: value for key, value in row.items() if key not in MEASURED}
+
+
+def session(process: subprocess.Popen[str]) -> Iterator[psutil.Process]:
+    """Yield the living processes of a command's session."""
+    for other in psutil.process_iter():
+        try:
+            if os.getsid(other.pid) == process.pid and other.status() != psutil.STATUS_ZOMBIE:
+                yield other
+        except (psutil.Error, ProcessLookupError, PermissionError):
+            continue
+
+
+def heeds_signals(process: subprocess.Popen[str]) -> bool:
+    """Return whether a command has begun to handle signals; before, Python answers, or the system."""
+    with suppress(FileNotFoundError):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        caught = re.search(r"SigCgt:\s*(\w+)", status)
+        return caught is not None and bool(int(caught[1], 16) & 1 << (HUP - 1))
+    return True
+
+
+def targets(process: subprocess.Popen[str], whom: str) -> list[int]:
+    """Return the ids of the processes to attack, those of a group as a negative number; none if it is too late."""
+    if whom in ("parent", "group"):
+        return [process.pid if whom == "parent" else -process.pid]
+    found = []
+    for other in session(process):
+        with suppress(psutil.Error):
+            if "budgetrun.runner.worker" in other.cmdline():
+                found.append(other.pid)
+    return found
+
+
+def send(number: signal.Signals, target: int) -> None:
+    """Send a signal to a process, or to the group whose negative id is given; it may have ended."""
+    with suppress(ProcessLookupError):
+        os.kill(target, number)
+
+
+def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[str, str]]:
+    """Start a command, attack it, and return what was done and each problem that was found, with an explanation."""
+    verb = rng.choices(["sweep", "all", "report"], [8, 2, 1])[0]
+    if kind.target not in ("parent", "group"):
+        verb = "sweep"
+    elif verb == "report" and not sandbox.seen:
+        verb = "all"
+    options: list[str] = []
+    if verb != "report":
+        # A single worker is the process of the sweep itself.
+        options = ["--jobs", "1" if kind.target in ("parent", "group") and rng.random() < 0.2 else "2"]
+    if verb != "report" and len(sandbox.seen) == len(sandbox.reference):
+        if rng.random() < 0.5:
+            options += ["--force"]
+        else:
+            shutil.rmtree(sandbox.results)
+            sandbox.seen = {}
+
+    before = sandbox.unfinished()
+    began = time.monotonic()
+    process = sandbox.start(verb, *options)
+    # Also the first tenths of a second and the end are hit.
+    most = {"sweep": sandbox.seconds, "all": 2 * sandbox.seconds, "report": sandbox.seconds}[verb]
+    delay = rng.choice([rng.uniform(0, 0.2 * most), rng.uniform(0, 1.1 * most), rng.uniform(0.3 * most, most)])
+    time.sleep(delay)
+    while kind.signals[0] != KILL and not heeds_signals(process) and process.poll() is None:
+        time.sleep(0.001)
+    whom = kind.target.split()[0]
+    while not (victims := targets(process, whom)) and process.poll() is None and time.monotonic() < began + most:
+        time.sleep(0.02)
+    visible = sandbox.stored()
+    victim = rng.choice(victims) if victims else 0
+    done = f"{kind.name} after {time.monotonic() - began:.2f} s of {' '.join([verb, *options])}"
+    if victim:
+        second = process.pid if kind.target == "worker and parent" else victim
+        for n, (number, target) in enumerate(zip(kind.signals, (victim, second), strict=False)):
+            if n:
+                time.sleep(rng.choice([0.0, 0.01, 0.1, 0.4]))
+            send(number, target)
+    problems = {}
+    try:
+        _, err = process.communicate(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        problems["hung"] = f"still running after {END_SECONDS} s"
+        print(subprocess.run(["ps", "--forest", "-o", "pid,stat,wchan:20,args", "-s", str(process.pid)],
+                             capture_output=True, text=True, check=False).stdout)  # fmt: skip
+        os.killpg(process.pid, KILL)
+        _, err = process.communicate()
+    codes = (0, *kind.codes) if victim else (0,)
+    if "hung" not in problems and process.returncode not in codes:
+        problems["wrong exit code"] = f"{process.returncode}, not one of {codes}"
+    complete = process.returncode == 0 and verb != "report"
+    problems |= _said(err) | _left(
+        sandbox, process, set() if complete else before, not complete and KILL in kind.signals
+    )
+    problems |= _stored(sandbox, visible, "--force" in options, complete)
+    if problems and err:
+        problems["stderr"] = err
+    return done + ("" if victim else " (too late)"), problems
+
+
+def _said(err: str) -> dict[str, str]:
+    lines = [line for line in err.splitlines() if line.strip() and not SENTENCE.fullmatch(line)]
+    if len(lines) > 1 or "Traceback" in err:
+        return {"noisy": f"{len(lines)} lines"}
+    return {}
+
+
+def _left(sandbox: Sandbox, process: subprocess.Popen[str], before: set[Path], killed: bool) -> dict[str, str]:
+    """Return what is wrong with the processes and files that are left, besides those that were there before."""
+    problems = {}
+    pids = {process.pid}
+    until = time.monotonic() + ORPHAN_SECONDS
+    while (alive := list(session(process))) and time.monotonic() < until:
+        pids |= {other.pid for other in alive}
+        time.sleep(0.02)
+    if alive:
+        problems["orphaned"] = ", ".join(str(other) for other in alive)
+        os.killpg(process.pid, KILL)
+    names = [name for name in os.listdir("/dev/shm") if pids & {int(n) for n in re.findall(r"\d+", name)}]
+    left = [Path("/dev/shm", name) for name in names] + list((sandbox.top / "tmp").iterdir())
+    if not killed:
+        left += sandbox.unfinished() - before
+    if left:
+        problems["left behind"] = ", ".join(str(path) for path in left)
+    for path in left:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    return problems
+
+
+def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: bool) -> dict[str, str]:
+    """Return what is wrong with the runs of the results folder, and remember which there are."""
+    problems = {}
+    old = sandbox.moved_aside()
+    aside = {key: _outcome(row) for folder in old for key, row in Store(folder).rows().items()}
+    found = sandbox.stored()
+    everywhere = found | aside if forced else found
+    wanted = (sandbox.reference if complete else {}).keys() | sandbox.seen.keys() | visible.keys()
+    if missing := wanted - everywhere.keys():
+        problems["lost"] = f"{len(missing)} runs: {', '.join(sorted(missing))}"
+    if old and not forced:
+        problems["lost"] = "a folder was moved aside without --force"
+    if complete and (missing := sandbox.reference.keys() - found.keys()):
+        problems["lost"] = f"{len(missing)} runs although the sweep had ended: {', '.join(sorted(missing))}"
+    changed = [key for rows in (found, aside) for key, row in rows.items() if sandbox.reference.get(key) != row]
+    table = sandbox.results / "runs.csv"
+    if table.is_file():
+        with table.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, strict=True))
+        ids = [row["run_id"] for row in rows]
+        if len(ids) > len(set(ids)):
+            problems["doubled"] = f"{len(ids) - len(set(ids))} rows of runs.csv"
+        changed += [row["run_id"] for row in rows if sandbox.reference.get(row["run_id"]) != _outcome(row)]
+    if changed:
+        problems["changed"] = f"{len(changed)} runs: {', '.join(sorted(changed))}"
+    for folder in old:
+        shutil.rmtree(folder)
+    sandbox.seen = found
+    return problems
+
+
+def torture(n: int, seed: int, kind: str = "", say: Callable[[str], None] = print) -> Counter[str]:
+    """Attack ``n`` times, and return how often each problem was found."""
+    kinds = [one for one in KINDS if kind in one.name]
+    for number in (INT, HUP):
+        # A shell without job control, or nohup, starts processes that ignore them, and so does all that they start.
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    counts: Counter[str] = Counter()
+    attacks: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="torture-") as top:
+        sandbox = Sandbox(Path(top))
+        began = time.monotonic()
+        for i in range(n):
+            # Each attack has a seed of its own, so that the order of the kinds is random too.
+            rng = random.Random(f"{seed} {i}")
+            chosen = rng.choice(kinds)
+            done, problems = attack(sandbox, chosen, rng)
+            attacks[chosen.name + (" (too late)" if done.endswith("(too late)") else "")] += 1
+            counts.update(problems.keys() & set(PROBLEMS))
+            if problems:
+                say(f"{i}: {done}\n" + "".join(f"  {name}: {text}\n" for name, text in problems.items()))
+        per_attack = (time.monotonic() - began) / max(1, n)
+    say("".join(f"{count:6d} {name}\n" for name, count in sorted(attacks.items())))
+    say(f"{n} attacks with seed {seed}, {per_attack:.1f} s each: " + ", ".join(f"{counts[p]} {p}" for p in PROBLEMS))
+    return counts
+
+
+def main() -> int:
+    """Read the arguments, attack, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("n", type=int, nargs="?", default=1000, metavar="N", help="the number of attacks")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")
+    parser.add_argument("--kind", default="", metavar="WORD", help="only kinds of attacks whose name has this word")
+    chosen = parser.parse_args()
+    return int(bool(torture(chosen.n, chosen.seed, chosen.kind, lambda text: print(text, flush=True))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

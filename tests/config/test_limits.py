@@ -1,0 +1,219 @@
+"""The stated limits of configs: size, depth, aliases, numbers, settings, runs, names; beyond them, one sentence."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from config.demo import GOOD, message, replaced
+from pydantic import BaseModel
+
+from budgetrun.config.problems import value_types
+from budgetrun.config.reader import MOST_SETTINGS, load, read
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileName, Name
+from budgetrun.config.values import MOST_PROBLEMS
+from budgetrun.config.yaml import MOST_BYTES, parse, read_text
+from budgetrun.errors import InputError, printable
+from budgetrun.expressions import Formula
+from budgetrun.runner.plan import make_plan
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{b}: &{b} [{','.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+TOO_MANY = "has more than 50,000 values and keys, those of an alias counted each time that it is used"
+TOO_LONG = "has more than 1,000,000 characters, those of an alias counted each time that it is used"
+TOO_DEEP = "is nested more than 30 levels deep"
+CONFIG = "name: many\ndatasets: [{name: a9a}]\nkernel: {name: linear}\nalgorithms:\n"
+
+
+def first_problem(text: str) -> str:
+    return parse(text).problems[0].text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, TOO_MANY),
+        ("a: [" + "1," * 5000 + "]", TOO_MANY),
+        ("a: &x '" + "y" * 100_000 + "'\nb: [" + ",".join(["*x"] * 20) + "]", TOO_LONG),
+        ("[" * 500 + "]" * 500, TOO_DEEP),
+        ("[" * 100_000, TOO_DEEP),
+        ("- " * 600 + "a", TOO_DEEP),
+        ("x" * 100_000 + ": 1", "not valid YAML: mapping values are not allowed here"),
+        ("a: " + "9" * 5000, "9" * 57 + "... is not an integer of at most 64 bits"),
+        ("a: 9223372036854775808", "9223372036854775808 is not an integer of at most 64 bits"),
+        ('a: "\\e[31m"', "'\\x1b[31m' has a control character; remove it"),
+        ('a: "\\ud800"', "'\\ud800' has a control character; remove it"),
+        ('a: "\\u202egpj"', "'\\u202egpj' has a control character; remove it"),
+    ],
+)
+def test_what_yaml_may_hold(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("budgetrun.config.yaml.MOST_VALUES", 5000)
+    began = time.process_time()
+    assert first_problem(text) == said
+    assert time.process_time() - began < 5
+
+
+def test_only_files_of_a_limited_size_are_read(tmp_path: Path) -> None:
+    large, pipe = tmp_path / "large.yaml", tmp_path / "pipe.yaml"
+    large.write_text("#" * (MOST_BYTES + 1))
+    os.mkfifo(pipe)
+    for path, said in (
+        (large, "is larger than 1,000,000 bytes, the most for such a file"),
+        (pipe, "is a pipe or a device; name a file"),
+        (Path("/dev/zero"), "is a pipe or a device; name a file"),
+        (tmp_path, "is a folder; name a file in it"),
+        (tmp_path / ("a" * 5000), "cannot be read (File name too long)"),
+    ):
+        with pytest.raises(InputError) as raised:
+            read_text(path)
+        assert str(raised.value) == f"{path}: {said}"
+    with pytest.raises(InputError, match="no such file or config"):
+        load("a" * 5000)
+
+
+def test_checking_takes_time_in_proportion_to_the_budgets() -> None:
+    budgets = ", ".join(map(str, range(1, 20_001)))
+    began = time.process_time()
+    config = read(f"{CONFIG}  - {{name: forgetron, budget: [{budgets}]}}\n", Path("x.yaml"))
+    assert config.count("a9a") == 20_000
+    assert time.process_time() - began < 3
+
+
+SEEDS = f"makes 100,000,000,000 runs or more; a config may have {MOST_RUNS:,} runs"
+SETTINGS = f"makes 160,000 runs or more; a config may have {MOST_SETTINGS:,} settings of an algorithm"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "said"),
+    [("{name: rbp, budget: 10, seeds: 100000000000}", SEEDS), ("{name: alma, C: [%s], B: [%s]}", SETTINGS)],
+)
+def test_runs_are_counted_before_they_are_made(algorithm: str, said: str) -> None:
+    values = ", ".join(str(i + 1) for i in range(400))
+    with pytest.raises(InputError) as raised:
+        read(CONFIG + "  - " + algorithm.replace("%s", values) + "\n", Path("x.yaml"))
+    assert str(raised.value) == f"x.yaml:5: algorithms[0]: {said}: make several configs"
+
+
+def test_the_count_is_that_of_the_runs() -> None:
+    rbp = "  - {name: rbp, seeds: 3, budget: [5, 10]}\n  - {name: passive_aggressive, C: [1, 2]}\n"
+    text = f"{CONFIG}{rbp}  - {{name: forgetron, budget: {{of: rbp, fractions: [0.5, 1]}}}}\n"
+    config = read(text, Path("x.yaml"))
+    assert config.count("a9a") == len(list(config.expand("a9a"))) == 12
+
+
+def test_a_plan_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "name: x\ndatasets: [{name: noisy_gaussians, repetitions: 20}]\nkernel: {name: linear}\n"
+    config = read(f"{text}algorithms: [{{name: perceptron}}]\n", Path("x.yaml"))
+    monkeypatch.setattr("budgetrun.runner.plan.MOST_RUNS", 19)
+    with pytest.raises(InputError, match=r"^x\.yaml: has more than 19 runs; make several configs$"):
+        make_plan(config)
+
+
+@pytest.mark.usefixtures("demo_folder")
+def test_problems_are_listed_up_to_a_number() -> None:
+    lines = message(GOOD + "".join(f"x{i}: 1\n" for i in range(5000)))
+    assert len(lines) == MOST_PROBLEMS + 1
+
+
+NAMES = [
+    "../../evil",
+    "/abs",
+    "a/b",
+    ".",
+    "..",
+    "CON",
+    "con",
+    "com1",
+    "a\nb",
+    "é",
+    "🙂",
+    "a" * 101,
+    "a" * 300,
+    "",
+    " ",
+    "a\0",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_files_stay_in_their_folder(name: str) -> None:
+    class Named(BaseModel):
+        name: FileName
+
+    assert value_types(Named)["name"].check(name)[1]
+    profile = "{" + repr(name) + ": {}}" if name.isprintable() else '{"a\\nb": {}}'
+    with pytest.raises(InputError):
+        read(f"{CONFIG}  - {{name: perceptron}}\nprofiles: {profile}\n", Path("x.yaml"))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a" * 101, "", " "])
+def test_labels_are_one_short_line(name: str) -> None:
+    assert value_types(DatasetSpec)["label"].check(name)[1]
+
+    class Named(BaseModel):
+        label: Name
+
+    assert value_types(Named)["label"].check(name)[1]
+
+
+def test_formulas_of_any_length_and_depth() -> None:
+    assert Formula("-" * 199 + "T", ("T",))(T=2.0) == -2.0
+    for text in ("-" * 20_000 + "T", "(" * 20_000 + "T", "(" * 150 + "T", "1" * 5000):
+        with pytest.raises(ValueError, match=r"and a formula may have 200$|is not a formula$") as raised:
+            Formula(text, ("T",))
+        assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{name: gaussian, sigma: 1e-170}", "sigma: must be between 1e-100 and 1e+100, got 1e-170"),
+        ("{name: gaussian, gamma: 1e308}", "gamma: must be between 1e-100 and 1e+100, got 1e+308"),
+        ("{name: gaussian, gamma: .inf}", "gamma: must be a finite number, got .inf"),
+        ("{name: gaussian, gamma: true}", "gamma: must be a number > 0, got true"),
+        ("{name: polynomial, degree: 1000000000}", "degree: must be an integer >= 1 and <= 1000, got 1000000000"),
+    ],
+)
+def test_numbers_in_range(line: str, said: str) -> None:
+    text = CONFIG.replace("{name: linear}", line) + "  - {name: perceptron}\n"
+    with pytest.raises(InputError) as raised:
+        read(text, Path("x.yaml"))
+    assert str(raised.value) == f"x.yaml:3: kernel.{said}"
+
+
+@pytest.mark.usefixtures("demo_folder")
+def test_paths_that_cannot_be() -> None:
+    for path in ("~nosuchuser/x", "a" * 5000, "/dev/zero"):
+        (line,) = message(replaced(4, f"  - {{name: own, path: {path}}}"))
+        assert line.startswith("4: datasets[1].path: no such file: ")
+        assert len(line) < 1100
+
+
+def test_budgets_that_are_fractions() -> None:
+    rbp = "  - {name: rbp, budget: {of: perceptron, fractions: [1.7e308, 1e-320]}}\n"
+    text = f"{CONFIG}  - {{name: perceptron}}\n{rbp}"
+    with pytest.raises(InputError) as raised:
+        read(text, Path("x.yaml"))
+    assert str(raised.value).split("\n") == [
+        "x.yaml:6: algorithms[1].budget.fractions[0]: must be between 1e-100 and 1e+100, got 1.7e+308",
+        "x.yaml:6: algorithms[1].budget.fractions[1]: must be between 1e-100 and 1e+100, got 1e-320",
+    ]
+
+
+def test_control_characters_become_escapes() -> None:
+    assert printable("a\x1b[31m\r\x00\x9b\u202e\ud800 é🙂\t\n") == "a\\x1b[31m\\r\\x00\\x9b\\u202e\\ud800 é🙂\t\n"
+    assert str(InputError("a\x07b")) == "a\\x07b"
+
+
+def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
+    text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
+    with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
+        read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
+
+
+def test_an_algorithm_counts_without_expanding() -> None:
+    spec = AlgorithmSpec(name="x", label="x", seeds=10**12, budget=(1, 2), parameters={"C": (1, 2, 3)})
+    assert spec.count() == 6 * 10**12

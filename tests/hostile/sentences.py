@@ -1,0 +1,14 @@
+"""What every refusal looks like: one short line without control characters."""
+
+import unicodedata
+
+
+def one_sentence(error, most=600, lines=1):
+    """Check the message of an InputError, and return it."""
+    told = str(error)
+    assert told.strip()
+    assert len(told) <= most, f"{len(told)} characters: {told[:200]!r} ..."
+    assert told.count("\n") < lines, told
+    # Cc: control characters; Cs: lone surrogates, which no terminal can print.
+    assert not [sign for sign in told if sign != "\n" and unicodedata.category(sign) in ("Cc", "Cs")], repr(told)
+    return told

@@ -1,0 +1,213 @@
+"""Valid files of each format, and slow strict readers of them that share no code with `budgetrun.data.formats`.
+
+A reader here takes the contents of some files and returns rows of features and labels, or raises a ValueError.
+"""
+
+import ast
+import io
+import math
+import re
+import struct
+import zipfile
+
+import numpy as np
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def number(token):
+    if not NUMBER.fullmatch(token) or not math.isfinite(float(token)):
+        raise ValueError(token)
+    return float(token)
+
+
+def lines_of(content):
+    content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return content.removesuffix(b"\n").split(b"\n")
+
+
+def csv(files):
+    rows, labels = [], []
+    for content in files:
+        lines = lines_of(content)
+        probe = lines[min(1, len(lines) - 1)] or lines[0]
+        separator = next((mark for mark in (b";", b"\t", b",") if mark in probe), b" ")
+
+        def fields(line, separator=separator):
+            if separator == b" ":
+                return [field for field in line.split(b" ") if field]
+            return [field.strip(b" ") for field in line.split(separator)]
+
+        try:
+            table = [[number(field) for field in fields(line)] for line in lines]
+        except ValueError:
+            # The first line must be a header.
+            table = [[number(field) for field in fields(line)] for line in lines[1:]]
+        rows += [row[1:] for row in table]
+        labels += [row[0] for row in table]
+    if len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise ValueError("widths")
+    return rows, labels
+
+
+def zip_digits(files):
+    rows, labels = csv(files)
+    return [[(value + 1.0) / 2.0 for value in row] for row in rows], labels
+
+
+def libsvm(files):
+    sparse, labels = [], []
+    for line in (line for content in files for line in lines_of(content)):
+        label, *pairs = re.split(rb"[ \t]+", line.rstrip(b" \t"))
+        labels.append(number(label))
+        row = {}
+        for pair in pairs:
+            index, _, value = pair.partition(b":")
+            if not re.fullmatch(rb"[0-9]+", index) or int(index) <= max(row, default=0):
+                raise ValueError(pair)
+            row[int(index)] = number(value)
+        sparse.append(row)
+    width = max([1, *(index for row in sparse for index in row)])
+    # Features that no row has are left out, so that an index of two billion is no list of so many zeros.
+    used = sorted({index for row in sparse for index in row if row[index]})
+    return {
+        "width": width,
+        "used": [at - 1 for at in used],
+        "rows": [[r.get(at, 0.0) for at in used] for r in sparse],
+    }, labels
+
+
+def idx(files):
+    arrays = []
+    for content in files:
+        zeros, kind, n_dimensions = struct.unpack_from(">HBB", content)
+        if zeros or kind != 8:
+            raise ValueError("header")
+        shape = struct.unpack_from(f">{n_dimensions}i", content, 4)
+        body = content[4 + 4 * n_dimensions :]
+        if not shape or min(shape) < 0 or math.prod(shape) != len(body):
+            raise ValueError("size")
+        arrays.append((shape, body))
+    rows, labels = [], []
+    for (shape, images), (of_labels, classes) in zip(arrays[::2], arrays[1::2], strict=True):
+        width = math.prod(shape[1:])
+        if of_labels != shape[:1] or not width:
+            raise ValueError("pair")
+        rows += [list(images[at * width : (at + 1) * width]) for at in range(shape[0])]
+        labels += list(classes)
+    return rows, labels
+
+
+def npy(content):
+    if content[:6] != b"\x93NUMPY" or content[6] not in (1, 2, 3):
+        raise ValueError("magic")
+    size, start = (
+        (struct.unpack_from("<H", content, 8)[0], 10)
+        if content[6] == 1
+        else (struct.unpack_from("<I", content, 8)[0], 12)
+    )
+    header = ast.literal_eval(content[start : start + size].decode("latin-1").strip())
+    kind, shape = np.dtype(header["descr"]), header["shape"]
+    body = content[start + size :]
+    if kind.hasobject or kind.itemsize * math.prod(shape) != len(body):
+        raise ValueError("size")
+    return np.frombuffer(body, kind).reshape(shape, order="F" if header["fortran_order"] else "C")
+
+
+def npz(files):
+    rows, labels = [], []
+    for content in files:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            arrays = {
+                name.removesuffix(".npy"): npy(archive.read(name))
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+        y = [float(value) for value in arrays["y"]]
+        if "X" in arrays:
+            X = arrays["X"].astype(float).tolist()
+        else:
+            n, d = (int(size) for size in arrays["shape"])
+            X = [[0.0] * d for _ in range(n)]
+            for at in range(n):
+                for k in range(int(arrays["indptr"][at]), int(arrays["indptr"][at + 1])):
+                    X[at][int(arrays["indices"][k])] = float(arrays["data"][k])
+        if len(X) != len(y):
+            raise ValueError("lengths")
+        rows += X
+        labels += y
+    return rows, labels
+
+
+def census_income(files):
+    numeric = (0, 5, 16, 17, 18, 30, 39)
+    weight = 24
+    table = [[field.lstrip(b" ") for field in line.split(b",")] for content in files for line in lines_of(content)]
+    if {len(row) for row in table} != {42}:
+        raise ValueError("widths")
+    columns = []
+    for at, column in enumerate(zip(*table, strict=True)):
+        if at in numeric:
+            values = [number(field.strip(b" ")) for field in column]
+            span = (max(values) - min(values)) or 1.0
+            columns.append([(value - min(values)) / span for value in values])
+        elif at not in (weight, 41):
+            found = sorted({field.decode() for field in column})
+            columns += [[float(field.decode() == one) for field in column] for one in found]
+    return [list(row) for row in zip(*columns, strict=True)], [row[41].decode() for row in table]
+
+
+def _census_row(age, race, label):
+    fields = ["0"] * 42
+    fields[0], fields[10], fields[41] = str(age), race, label
+    return ", ".join(fields) + "\n"
+
+
+def _npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _idx(array):
+    return struct.pack(f">HBB{array.ndim}i", 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+_TABLE = b"y,a,b\n1,0.5,-2\n-1,1e-3,.5\n1,7.,+3\n"
+_LIBSVM = b"1 1:0.5 3:-2e-1\n-1\n1.0\t2:.25  3:0\n-1 4:7.\n"
+_IMAGES = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+_CSR = {
+    "data": np.array([1.5, 2.0]),
+    "indices": np.array([2, 0]),
+    "indptr": np.array([0, 1, 2]),
+    "shape": np.array([2, 3]),
+}
+# Of each format: valid contents of files that are read together.
+VALID = {
+    "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
+    "zip_digits": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
+    "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
+    "idx": [(_idx(_IMAGES), _idx(np.array([0, 1, 2, 1], np.uint8)))],
+    "npz": [
+        (_npz(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),
+        (_npz(X=np.array([[0, 1], [2, 0]], np.float32, order="F"), y=np.array([True, False])),),
+        (_npz(**_CSR, format=np.array(b"csr"), y=np.array([0.0, 1.0])),),
+    ],
+    "census_income": [
+        (
+            (
+                _census_row(20, "?", "- 50000.")
+                + _census_row(70, "White", "50000+.")
+                + _census_row(45, "?", "- 50000.")
+            ).encode(),
+        )
+    ],
+}
+READERS = {
+    "csv": csv,
+    "zip_digits": zip_digits,
+    "libsvm": libsvm,
+    "idx": idx,
+    "npz": npz,
+    "census_income": census_income,
+}

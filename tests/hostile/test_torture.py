@@ -1,0 +1,15 @@
+"""A few of the attacks of ``make torture``: kills at random moments lose, double or change no run."""
+
+import importlib.util
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "torture.py"
+
+
+def test_a_few_attacks():
+    spec = importlib.util.spec_from_file_location("torture", SCRIPT)
+    torture = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(torture)
+    said = []
+    counts = torture.torture(2, seed=2, say=said.append)
+    assert not counts, "\n".join(said)

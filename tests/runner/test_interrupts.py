@@ -1,0 +1,172 @@
+"""How a command ends: signals while it starts and works, closed outputs, threads that stay, lost workers."""
+
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
+
+from budgetrun.errors import InputError
+from budgetrun.runner import backends
+from budgetrun.runner.options import Options
+
+# Sends a signal to the command while it imports a module.
+STRIKE = """
+class Strike:
+    def find_spec(name, *_):
+        if name == 'click':
+            [signal.raise_signal(number) for number in {numbers}]
+sys.meta_path.insert(0, Strike)
+main()
+"""
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGHUP,), (signal.SIGINT,) * 2])
+def test_a_signal_during_imports(tmp_path, numbers):
+    code = "import signal, sys; from budgetrun.__main__ import main\n" + STRIKE.format(numbers=[*map(int, numbers)])
+    assert ended(start(tmp_path, "list", command=code)) == (130, "", "interrupted\n")
+
+
+def test_a_hangup_that_nohup_ignores(tmp_path):
+    code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from budgetrun.__main__ import main\n"
+    code += STRIKE.format(numbers=[int(signal.SIGHUP)])
+    ended_with, out, err = ended(start(tmp_path, "list", command=code))
+    assert (ended_with, err) == (0, "")
+    assert "quickstart" in out
+
+
+def test_an_interrupt_that_meets_a_finalizer(tmp_path):
+    finalizer = "class Odd:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n        len('')\n"
+    wait = "def wait(*_):\n    Odd()\n    time.sleep(20)\n    print('lost')\ncli._folders = wait\nmain()\n"
+    code = f"import signal, time; from budgetrun import cli; from budgetrun.__main__ import main\n{finalizer}{wait}"
+    assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
+
+
+def test_a_process_ends_although_a_thread_stays(tmp_path):
+    stay = "import threading, time; threading.Thread(target=time.sleep, args=(100,)).start(); "
+    patience = "from budgetrun import __main__; __main__.EXIT_SECONDS = 0.2; "
+    assert ended(start(tmp_path, "status", "nowhere", command=stay + patience + COMMAND), 20)[0] == 2
+
+
+def test_no_worker_is_left_when_the_report_is_written_and_messages_may_be_lost(tmp_path):
+    """A worker that was killed then would have kept the command from ending."""
+    listing = "cli._report = lambda _: print([p.cmdline() for p in psutil.Process().children(recursive=True)]); "
+    command = COMMAND.replace("cli._report = print; ", f"import psutil; {listing}")
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(tmp_path, "sweep", config(tmp_path), "--jobs", 2, command=command, stderr=writer)
+    os.close(writer)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, b"[]\n")
+    assert len(rows(tmp_path / "results" / "small")) == 16
+
+
+def test_outputs_that_are_closed_or_full(tmp_path):
+    code = f'exec {sys.executable} -c "{COMMAND}" list'
+    closed = start(tmp_path, command=f"import os; os.execvp('sh', ['sh', '-c', {code + ' >&- 2>&-'!r}])")
+    assert ended(closed) == (0, "", "")
+    with open("/dev/full", "w") as full:
+        process = start(tmp_path, "list", stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, b"the output could not be written (No space left on device)\n")
+
+
+def test_a_worker_that_dies_costs_its_neighbours_nothing(tmp_path, run_sweep, monkeypatch):
+    real, started = backends.subprocess.Popen, []
+
+    def dying_first(command, **options):
+        started.extend(word for word in command if word == "budgetrun.runner.worker")
+        return real(["false"] if len(started) == 1 else command, **options)
+
+    monkeypatch.setattr(backends.subprocess, "Popen", dying_first)
+    code, err = run_sweep(config(tmp_path), jobs=2)
+    assert (code, err.splitlines()[1:]) == (
+        0,
+        ["a worker process died (killed, or out of memory); the jobs that were running are retried", "16/16 runs, _ s"],
+    )
+    assert len(rows(tmp_path / "results" / "small")) == 16
+
+
+def test_an_interrupt_while_a_worker_is_stopped(tmp_path):
+    process = start(tmp_path, "sweep", slow_config(tmp_path), "--jobs", 2)
+    begun = wait_for(lambda: workers(process))
+    begun[0].send_signal(signal.SIGSTOP)
+    process.send_signal(signal.SIGHUP)
+    code, _, err = ended(process, 20)
+    assert code == 130, err
+    assert err.splitlines()[1:] == [
+        "interrupted; every finished run is kept in results/slow; to run the remaining ones: "
+        f"budgetrun sweep {tmp_path}/slow.yaml"
+    ]
+    assert not psutil.wait_procs(begun, timeout=20)[1]
+
+
+# -- dask --------------------------------------------------------------------------------------------------------------
+
+STOPPING = """
+import subprocess, sys, threading
+from budgetrun.runner import backends
+from budgetrun.__main__ import main
+
+scheduler = subprocess.Popen(
+    [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--host", "127.0.0.1"],
+    stderr=subprocess.PIPE, text=True,
+)
+address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+backends.DASK_TIMEOUT = "1s"
+real, backends.DaskBackend._await = backends.DaskBackend._await, lambda *_: (scheduler.kill(), real(*_))
+sys.argv += ["--backend", "dask", "--scheduler", address]
+try:
+    main()
+finally:
+    scheduler.kill()
+"""
+
+
+def test_a_dask_scheduler_that_stops(tmp_path):
+    pytest.importorskip("distributed", reason="dask is not installed")
+    code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), command=STOPPING))
+    assert code == 2, err
+    address = err.splitlines()[-1].split()[1].rstrip(":")
+    assert err.splitlines()[1:] == [
+        f"--scheduler {address}: the dask scheduler has stopped; finished runs are kept; start it again, "
+        "then repeat the command"
+    ]
+
+
+def test_a_dask_cluster_without_workers(monkeypatch, capsys):
+    monkeypatch.setattr(backends, "DASK_TOLD", 0.01)
+    monkeypatch.setattr(backends, "DASK_GIVEN_UP", 0.1)
+    client = SimpleNamespace(scheduler=SimpleNamespace(ncores=None), sync=lambda *_, **__: {})
+    with pytest.raises(InputError) as raised:
+        backends.DaskBackend(client, "tcp://h:1")._await(SimpleNamespace(has_ready=lambda: False))
+    assert str(raised.value) == (
+        "--scheduler tcp://h:1: no dask worker for 0.1 s; finished runs are kept; start workers with: "
+        "dask worker tcp://h:1"
+    )
+    assert capsys.readouterr().err == "the dask scheduler tcp://h:1 has no workers; waiting 0.1 s for one\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("nowhere", "--scheduler nowhere: not an address; give one such as tcp://host:8786"),
+        ("http://host:80", "--scheduler http://host:80: not an address; give one such as tcp://host:8786"),
+        (
+            "tls://127.0.0.1:9",
+            "--scheduler tls://127.0.0.1:9: tls needs certificates; name them in dask's configuration, "
+            "distributed.comm.tls",
+        ),
+    ],
+)
+def test_an_address_that_is_none(tmp_path, address, sentence):
+    pytest.importorskip("distributed", reason="dask is not installed")
+    with (
+        pytest.raises(InputError) as raised,
+        backends.opened(Options(results=tmp_path, backend="dask", scheduler=address), 1),
+    ):
+        pass
+    assert str(raised.value) == sentence

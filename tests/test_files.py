@@ -1,0 +1,93 @@
+"""Files are replaced as a whole, planted links are not followed, and texts cannot harm what shows them."""
+
+import errno
+import os
+import pickle
+import stat
+
+import pytest
+
+from budgetrun.errors import CannotWriteError, printable
+from budgetrun.files import cell, explained, make_folder, write
+
+
+def test_a_file_is_replaced_with_the_permissions_of_a_new_one(tmp_path):
+    path = tmp_path / "a.csv"
+    before = os.umask(0o027)
+    try:
+        write(path, "x\n")
+        write(path, "é\n")
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == "é\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_planted_link_is_replaced_and_never_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "a.csv").symlink_to(victim)
+    write(tmp_path / "a.csv", "new")
+    assert not (tmp_path / "a.csv").is_symlink()
+    # Not even under the temporary name, if somebody could guess it.
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    (tmp_path / f".guessed.{os.getpid()}.tmp").symlink_to(victim)
+    with pytest.raises(CannotWriteError, match="File exists"):
+        write(tmp_path / "b.csv", "new")
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_a_short_write_is_continued(tmp_path, monkeypatch):
+    real = os.write
+    monkeypatch.setattr("os.write", lambda descriptor, data: real(descriptor, data[:3]))
+    write(tmp_path / "a", "0123456789")
+    assert (tmp_path / "a").read_text() == "0123456789"
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "close", "replace"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_failure_is_one_sentence_and_leaves_a_whole_file(tmp_path, monkeypatch, call, number):
+    path = tmp_path / "a"
+    write(path, "old")
+    real = getattr(os, call)
+
+    def fail(*arguments, **keywords):
+        if call == "close":
+            real(*arguments)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(CannotWriteError) as raised:
+        write(path, "new")
+    monkeypatch.undo()
+    assert str(raised.value) == f"{path}: cannot be written ({os.strerror(number)})"
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["a"])
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.reason) == (str(raised.value), os.strerror(number))
+
+
+def test_a_folder_that_is_gone_or_a_file_is_one_sentence(tmp_path):
+    with pytest.raises(CannotWriteError, match="gone/a: cannot be written \\(No such file or directory\\)"):
+        write(tmp_path / "gone" / "a", "")
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotWriteError, match="file: cannot be written \\(File exists\\)"):
+        make_folder(tmp_path / "file")
+    with pytest.raises(CannotWriteError, match="a: cannot be written \\(no words\\)"), explained(tmp_path / "a"):
+        raise OSError("no words")
+
+
+def test_control_characters_become_their_escapes():
+    text = "a\x1b[31m\r\x00\x9b\u202eb\ud800\tc\nd é 中 −"
+    assert printable(text) == "a\\x1b[31m\\r\\x00\\x9b\\u202eb\\ud800\tc\nd é 中 −"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "--"])
+def test_what_a_spreadsheet_would_execute_gets_an_apostrophe(text):
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "-", "-1", "-1.5e-07", "+2", "-inf", "rbp", "a=1", "0123|4567"])
+def test_other_cells_stay(text):
+    assert cell(text) == text
