@@ -26,6 +26,7 @@ from numba.core.extending import (
     infer_getattr,
     lower_getattr_generic,
     lower_setattr_generic,
+    overload,
     overload_attribute,
     overload_method,
     register_jitable,
@@ -39,6 +40,8 @@ from numba.experimental.jitclass.base import imp_dtor
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
+# The plain functions that compiled code can call already.
+_CALLABLE: set[FunctionType] = set()
 _MEMBER = "of_"
 _PARENT = "parent"
 
@@ -55,6 +58,15 @@ def prepare(thing: Any) -> None:
     fields = [(_MEMBER + name, _type_of(value)) for name, value in vars(thing).items() if name != "_numba_type_"]
     known = [(name, kind) for name, kind in fields if kind is not None]
     thing._numba_type_ = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
+
+
+def replace(source: FunctionType, loop: FunctionType) -> None:
+    """Let compiled code call ``loop`` in the place of a function, which has the same parameters."""
+    names = ", ".join(inspect.signature(loop).parameters)
+    scope = {"loop": loop}
+    exec(f"def resolve({names}): return loop", scope)
+    _CALLABLE.add(source)
+    overload(source, jit_options=OPTIONS)(scope["resolve"])
 
 
 def _type_of(value: Any) -> types.Type | None:
@@ -155,15 +167,12 @@ def _stand_in(method: FunctionType) -> FunctionType:
     return made
 
 
-_CALLABLE: set[FunctionType] = set()
-
-
 def _make_callable(source: FunctionType) -> None:
     """Let compiled code call the plain functions of this package that a function names."""
     for name in source.__code__.co_names:
         found = source.__globals__.get(name)
         inner = isinstance(found, FunctionType) and found.__module__.startswith("budgetrun")
-        if inner and found not in _CALLABLE and not hasattr(found, "compiled_as"):
+        if inner and found not in _CALLABLE:
             _CALLABLE.add(found)
             register_jitable(**OPTIONS)(found)
             _make_callable(found)

@@ -325,6 +325,47 @@ class Group:
         return sorted(alone, key=lambda m: (m.task, m.index)), trunks
 
 
+def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
+    """Return the scores of examples outside the stream, as `Hypothesis.score` does, all of them finite.
+
+    Raises
+    ------
+    OutOfRangeError
+        They are not finite.
+    """
+    with np.errstate(all="ignore"):
+        scores: np.ndarray = member.hypothesis.score(X, averaged)
+    if not np.isfinite(scores).all():
+        raise out_of_range(FloatingPointError(_NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
+    return scores
+
+
+def out_of_range(error: Exception, where: str) -> OutOfRangeError:
+    """Return the sentence for an error of arithmetic; ``where`` says whose, and in which round."""
+    if type(error) is FloatingPointError and " encountered in " not in str(error):
+        # The engine's own sentences say what to do.
+        return OutOfRangeError(f"{where}: {error}")
+    advice = "scale the examples, or choose less extreme parameters"
+    return OutOfRangeError(f"{where}: numbers are out of range ({error}); {advice}")
+
+
+def _is_arithmetic(error: Exception) -> bool:
+    """Whether an error comes from numbers that are too large, too small or not numbers."""
+    if isinstance(error, InputError):
+        return False
+    kinds = (ZeroDivisionError, OverflowError, FloatingPointError, np.linalg.LinAlgError)
+    return isinstance(error, kinds) or str(error).startswith(_OF_VALUES)
+
+
+def _check(scores: np.ndarray) -> None:
+    if not np.isfinite(scores).all():
+        raise FloatingPointError(_NOT_FINITE)
+
+
+def _name(learner: Any) -> str:
+    return learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+
+
 def run(
     learner: Rule,
     kernel: Kernel,

@@ -92,20 +92,75 @@ def take_whole(X: Any, rows: Any) -> bool:
     return True
 
 
-@overload(sums.add_up, jit_options=compiled.OPTIONS)
-def _resolve_add_up(weights, slots, tile):  # type: ignore[no-untyped-def]  # numba compares the two signatures
-    return add_up
-
-
-def add_up(weights, slots, tile):  # type: ignore[no-untyped-def]
+# numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
+def add_up(weights, slots, tile, out):  # type: ignore[no-untyped-def]
     """Compile `sums.add_up`."""
-    width = tile.shape[1]
-    out = np.zeros(width)
+    for r in range(len(out)):
+        out[r] = 0.0
     for i in range(len(slots)):
         weight, values = weights[i], tile[slots[i]]
-        for r in range(width):
+        for r in range(len(out)):
             out[r] += weight * values[r]
+
+
+def _add_multiple(values, factor, more):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        values[i] += factor * more[i]
+
+
+def _multiply(values, factor):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        values[i] *= factor
+
+
+def _inner(values, others):  # type: ignore[no-untyped-def]
+    result = 0.0
+    for i in range(len(values)):
+        result += values[i] * others[i]
+    return result
+
+
+def _mass(weights, squares):  # type: ignore[no-untyped-def]
+    result = 0.0
+    for i in range(len(weights)):
+        result += abs(weights[i]) * np.sqrt(squares[i])
+    return result
+
+
+def _copy(values, to):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        to[i] = values[i]
+
+
+def _close_gap(values, at, end):  # type: ignore[no-untyped-def]
+    for i in range(at, end - 1):
+        values[i] = values[i + 1]
+
+
+def _taken(values, places):  # type: ignore[no-untyped-def]
+    out = np.empty(len(places))
+    for i in range(len(places)):
+        out[i] = values[places[i]]
     return out
+
+
+def _put(values, places, to):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        to[places[i]] = values[i]
+
+
+for _function, _loop in (
+    (sums.add_up, add_up),
+    (sums.add_multiple, _add_multiple),
+    (sums.multiply, _multiply),
+    (sums.inner, _inner),
+    (sums.mass, _mass),
+    (sums.copy, _copy),
+    (sums.close_gap, _close_gap),
+    (sums.put, _put),
+    (sums.taken, _taken),
+):
+    compiled.replace(_function, _loop)
 
 
 def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:

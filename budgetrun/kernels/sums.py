@@ -1,26 +1,67 @@
-"""Weighted sums of kernel values over a support set, one after the other, oldest first."""
+"""The inner loops of hypotheses, in numpy; compiled code calls those of `loops` in their place, with the same bits."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from budgetrun import compiling
 
 
-def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray) -> np.ndarray:
-    """Return the sums over i of ``weights[i] * tile[slots[i]]``, added in this order; shape (rounds,), float64.
-
-    Compiled code calls `loops.add_up` in its place, which gives the same bits.
+def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
+    """out = the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n,)
     slots : ndarray of int, shape (n,)
     tile : ndarray, shape (slots, rounds)
+    out : ndarray of float64, shape (rounds,)
     """
     if compiling.on():
-        return compiling.loop("add_up")(weights, slots, tile)
-    if not len(slots):
-        return np.zeros(tile.shape[1])
-    sums: np.ndarray = np.add.accumulate(weights[:, None] * tile[slots], axis=0)[-1]
-    return sums
+        compiling.loop("add_up")(weights, slots, tile, out)
+    elif len(slots):
+        out[:] = np.add.accumulate(weights[:, None] * tile[slots], axis=0)[-1]
+    else:
+        out[:] = 0
+
+
+def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
+    """values += factor * more, in float64."""
+    values += np.float64(factor) * more
+
+
+def multiply(values: np.ndarray, factor: float) -> None:
+    """values *= factor."""
+    values *= factor
+
+
+def inner(values: np.ndarray, others: np.ndarray) -> Any:
+    """Return the inner product of two arrays, added in their order; 0 if they are empty."""
+    return np.cumsum(values * others)[-1] if len(values) else 0.0
+
+
+def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the values in some places, float64."""
+    return values[places].astype(np.float64)
+
+
+def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
+    """Return the sum of |weight| ||k(x, .)||, added in this order."""
+    return np.cumsum(np.abs(weights) * np.sqrt(squares))[-1] if len(weights) else 0.0
+
+
+def copy(values: np.ndarray, to: np.ndarray) -> None:
+    """Copy values to the beginning of a longer array."""
+    to[: len(values)] = values
+
+
+def close_gap(values: np.ndarray, at: int, end: int) -> None:
+    """Remove the value at a place; those up to ``end`` move there."""
+    values[at : end - 1] = values[at + 1 : end]
+
+
+def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
+    """Write values to some places of an array."""
+    to[places] = values

@@ -103,7 +103,7 @@ class BOGDPlusPlus(BinaryLearner):
         p = np.maximum(1 - (self.budget - 1) / sizes.sum() * sizes, 0)
         p /= p.sum()
         # The sum may end just below 1: then a uniform number above it means the last index.
-        r = min(int(p.cumsum().searchsorted(self._random.random(), side="right")), self.budget - 1)
+        r = min(int(np.searchsorted(np.cumsum(p), self._random.random(), side="right")), self.budget - 1)
         if self.reading == "program":
             sizes *= self.decay / max(1 - p[r], _TINY)
         else:

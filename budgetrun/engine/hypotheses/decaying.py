@@ -8,6 +8,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import SCALED, Expansion
 from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.sums import copy, inner, multiply
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -62,8 +63,8 @@ class Decaying(Expansion):
             The new weights of all examples, with the new example in place ``i``.
         """
         self._slots[self._head + i] = self._block_slots[self._round]
-        self._weights[self._head : self._tail] = weights
-        self._moved = np.cumsum(weights * self.kernel_row())[-1] - self.scores[self._round]
+        copy(weights, self._weights[self._head : self._tail])
+        self._moved = inner(weights, self.kernel_row()) - self.scores[self._round]
         self._sum_again(self._round + 1)
 
     # -- called by the engine ------------------------------------------------------------------------------------
@@ -96,7 +97,7 @@ class Decaying(Expansion):
     def _pass(self, n_rounds: int) -> float:
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""
         factor = self._powers[n_rounds - self._since]
-        self._weights[self._head : self._tail] *= factor
+        multiply(self._weights[self._head : self._tail], factor)
         self._mass *= factor
         self._since = self._now = n_rounds
         return float(factor)

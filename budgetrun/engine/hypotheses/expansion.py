@@ -11,7 +11,7 @@ from budgetrun import compiling
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
 from budgetrun.engine.play import play
-from budgetrun.kernels.sums import add_up
+from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Expansion(Hypothesis):
         """Return f(x_i), the score of support example ``i``."""
         if self._track == _ALL or (self._track == _OLDEST and i == 0):
             return self._own[self._head + i]
-        return np.sum(self.coef * self._computed_row(i))
+        return inner(self.coef, self._computed_row(i))
 
     @interpreted
     def gram(self) -> np.ndarray:
@@ -194,7 +194,7 @@ class Expansion(Hypothesis):
         slot = pool.place(point, self._round)
         self._look()
         values = pool.between(self.slots, np.array([slot]))[:, 0]
-        score, square = float(np.sum(self.coef * values)), pool.squares.item(slot)
+        score, square = float(inner(self.coef, values)), pool.squares.item(slot)
         if self._track != _NONE:
             self._append_tracked(weight, square, score, values)
         self._append(slot, weight, square, score)
@@ -204,9 +204,9 @@ class Expansion(Hypothesis):
         """f *= phi."""
         if phi == 1.0:
             return
-        self._weights[self._head : self._tail] *= phi
+        multiply(self._weights[self._head : self._tail], phi)
         if self._track != _NONE:
-            self.self_scores[:] *= phi
+            multiply(self.self_scores, phi)
         self._moved += (phi - 1) * self.current
         self._mass *= phi
         self._norm_sq *= phi * phi
@@ -223,11 +223,11 @@ class Expansion(Hypothesis):
             self._head += 1
             return
         tail = self._tail
-        self._slots[at : tail - 1] = self._slots[at + 1 : tail]
-        self._weights[at : tail - 1] = self._weights[at + 1 : tail]
+        close_gap(self._slots, at, tail)
+        close_gap(self._weights, at, tail)
         if self._track != _NONE:
-            self._own[at : tail - 1] = self._own[at + 1 : tail]
-            self._place[at : tail - 1] = self._place[at + 1 : tail]
+            close_gap(self._own, at, tail)
+            close_gap(self._place, at, tail)
         self._tail = tail - 1
 
     def shift(self, i: int, delta: float) -> None:
@@ -254,7 +254,7 @@ class Expansion(Hypothesis):
         self._slots[:n] = slots
         self._weights[:n] = weights
         values = self._tiles[self._tile, slots, self._round - self.tile_start]
-        self._moved = float(np.sum(self.coef * values)) - self.scores.item(self._round)
+        self._moved = float(inner(self.coef, values)) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
@@ -285,7 +285,9 @@ class Expansion(Hypothesis):
         # An example that was added in round r (from 0) and kept its weight is part of the hypotheses of all later
         # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-        return add_up(share * self.coef, np.arange(self.size), self._values_with(X))
+        scores = np.zeros(X.shape[0])
+        add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
+        return scores
 
     @property
     def held(self) -> np.ndarray:
@@ -318,12 +320,12 @@ class Expansion(Hypothesis):
             return
         scores = self.scores[self.tile_start : self.tile_end]
         tile = self._tiles[self._tile]
-        scores[:] = add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], tile)
+        add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], tile, scores)
         for i in range(self._n_changes):
             if self._changed[i] == SCALED:
-                scores[:] *= self._changes[i]
+                multiply(scores, self._changes[i])
             else:
-                scores[:] += np.float64(self._changes[i]) * tile[self._changed[i]]
+                add_multiple(scores, self._changes[i], tile[self._changed[i]])
 
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
@@ -361,20 +363,20 @@ class Expansion(Hypothesis):
         first = self._round + 1
         rest = self.scores[first : self.tile_end]
         if slot == SCALED:
-            rest[:] *= weight
+            multiply(rest, weight)
         else:
-            rest[:] += np.float64(weight) * self._tiles[self._tile, slot, first - self.tile_start :]
+            add_multiple(rest, weight, self._tiles[self._tile, slot, first - self.tile_start :])
 
     def _sum_again(self, t: int) -> None:
         """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
         n, weights = self.size, self._weights[self._head : self._tail]
         self._n_changes, self._n_then = 0, n
-        self._then_slots[:n] = self.slots
-        self._then_weights[:n] = weights
-        self._mass = np.cumsum(np.abs(weights) * np.sqrt(self.squares))[-1] if n else 0.0
+        copy(self.slots, self._then_slots)
+        copy(weights, self._then_weights)
+        self._mass = mass(weights, taken(self._squares, self.slots))
         if t < self.tile_end:
             tile = self._tiles[self._tile][:, t - self.tile_start :]
-            self.scores[t : self.tile_end] = add_up(weights, self.slots, tile)
+            add_up(weights, self.slots, tile, self.scores[t : self.tile_end])
 
     # -- the support set -----------------------------------------------------------------------------------------
 
@@ -390,15 +392,14 @@ class Expansion(Hypothesis):
 
     def _append_tracked(self, weight: float, square: float, score: float, values: np.ndarray) -> None:
         """Track a new example; ``values`` are its kernel values with the support examples."""
-        self.self_scores[:] += weight * values
+        add_multiple(self.self_scores, weight, values)
         self._own[self._tail] = weight * square
         if self._track == _ALL:
             self._own[self._tail] += score
             self._n_free -= 1
             place = self._free_places[self._n_free]
             self._place[self._tail] = place
-            row = self._pairs[place]
-            row[self._place[self._head : self._tail]] = values
+            put(values, self._place[self._head : self._tail], self._pairs[place])
 
     def _shift(self, i: int, delta: float, own: int) -> None:
         """Update everything that depends on f, except the weight itself, for coef_i += delta.
@@ -409,9 +410,9 @@ class Expansion(Hypothesis):
         if self._normed:
             self._norm_sq += delta * (delta * self._squares[slot] + 2 * self.score_of(i))
         if self._track == _ALL:
-            self.self_scores[:] += delta * self._row(i)
+            add_multiple(self.self_scores, delta, self._row(i))
         elif self._track == _OLDEST and own:
-            self.self_scores[:own] += delta * self._computed_row(i)[:own]
+            add_multiple(self.self_scores[:own], delta, self._computed_row(i)[:own])
         self._weights[self._head + i] += delta
         self._moved += delta * self._tiles[self._tile, slot, self._round - self.tile_start]
         self._change_scores(slot, delta)
@@ -423,16 +424,15 @@ class Expansion(Hypothesis):
         -------
         ndarray of float64, shape (size,), oldest first
         """
-        column = self._tiles[self._tile][:, self._round - self.tile_start]
-        return column[self.slots].astype(np.float64)
+        return taken(self._tiles[self._tile][:, self._round - self.tile_start], self.slots)
 
     def _row(self, i: int) -> np.ndarray:
         """Return k(x_i, x_j) for all support examples j, from `_pairs`, shape (size,)."""
         values, places = np.empty(self.size), self._place[self._head : self._tail]
         place = places[i]
-        values[:i] = self._pairs[place][places[:i]]
+        copy(taken(self._pairs[place], places[:i]), values)
         values[i] = self._squares[self._slots[self._head + i]]
-        values[i + 1 :] = self._pairs[:, place][places[i + 1 :]]
+        copy(taken(self._pairs[:, place], places[i + 1 :]), values[i + 1 :])
         return values
 
     @interpreted
