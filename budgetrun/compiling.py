@@ -37,21 +37,6 @@ def prepared(thing: Any) -> Any:
     return thing
 
 
-@cache
-def _play() -> Callable[..., Any]:
-    from budgetrun import compiled
-    from budgetrun.engine.play import play
-    from budgetrun.kernels import loops  # noqa: F401 (it tells numba of what the functions call)
-
-    return compiled.function(play)
-
-
-def play(f: Any, learner: Any, y: Any, t: int, options: Any) -> int:
-    """Call the compiled `engine.play.play`."""
-    t = _play()(prepared(f), prepared(learner), y, t, options)
-    return t
-
-
 def interpreted(method: F) -> F:
     """Mark a method that is not compiled: compiled code that calls it raises."""
     method.interpreted = True  # type: ignore[attr-defined]

@@ -34,6 +34,6 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
 
 
 def of_round(margins: Any, k: int) -> float:
-    """Return the margin of a round, from one per round or one for all."""
+    """Return the margin of a round, from one per round or one for all; `loops` has the compiled form."""
     value: float = margins if isinstance(margins, float) else margins[k]
     return value

@@ -98,7 +98,7 @@ class Ahpatron(BinaryLearner):
         return Expansion(pool, norm=True)
 
     def margins(self, f: Expansion, t: int) -> float:
-        return 1 - self.epsilon
+        return 1 - self.epsilon - f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:

@@ -54,7 +54,6 @@ class Alma(BinaryLearner):
     """
 
     name = "alma"
-    compiled = False
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha

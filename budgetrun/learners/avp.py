@@ -54,11 +54,11 @@ class AVP(BinaryLearner):
     """
 
     name = "avp"
-    compiled = False
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon
         self.U = U
+        self._radius = math.inf if U is None else U
         self.misses = 0
         self.margin_steps = 0.0
 
@@ -66,17 +66,16 @@ class AVP(BinaryLearner):
         return Expansion(pool, norm=True)
 
     def margins(self, f: Expansion, t: int) -> float:
-        return 1 - self.epsilon
+        return 1 - self.epsilon - f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         missed = y * score <= 0
         self.misses += missed
-        step = 1.0 if self.U is None else self.U / math.sqrt(self.U**2 + self.misses)
+        step = 1 / math.sqrt(1 + self.misses / self._radius**2)
         if not missed:
             self.margin_steps += step / 2 - self.epsilon
         f.add(y * step)
-        if self.U is not None:
-            into_ball(f, self.U)
+        into_ball(f, self._radius)
 
     def facts(self, f: Expansion) -> dict[str, float]:
         return {"margin_steps": self.margin_steps}

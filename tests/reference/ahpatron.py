@@ -22,7 +22,7 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
 
     for t, x_t, y_t in stream(X, y):
         score = rounded_value(alpha, X, x_t, k)
-        update = y_t * score < 1 - epsilon
+        update = y_t * score < 1 - epsilon - 1e-9
         if update and len(alpha) == budget:
             # S_2: the half with the largest weights, the older among equal ones; S_1: the rest
             largest = max(map(abs, alpha.values()))

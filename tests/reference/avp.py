@@ -14,7 +14,7 @@ def avp(X, y, k, epsilon, U=None, tie="mistake"):
     misses = 0
     for t, x_t, y_t in stream(X, y):
         score = rounded_value(alpha, X, x_t, k)
-        update = y_t * score < 1 - epsilon
+        update = y_t * score < 1 - epsilon - 1e-9
         if update:
             misses += y_t * score <= 0
             # lambda_t = 1 (Corollary 1) or U / sqrt(U^2 + the rounds so far with y f(x) <= 0) (Corollary 2)

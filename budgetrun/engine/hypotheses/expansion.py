@@ -148,6 +148,9 @@ class Expansion(Hypothesis):
     def current(self) -> float:
         return self.scores[self._round] + self._moved
 
+    def squares_from(self, t: int) -> np.ndarray:
+        return taken(self._squares, self._block_slots[t:])
+
     @property
     def now(self) -> int:
         return self._before + self._round + 1
@@ -342,7 +345,9 @@ class Expansion(Hypothesis):
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         if learner.compiled and compiling.on():
-            return int(compiling.play(self, learner, y, t, options))
+            from budgetrun.engine.loops import play_compiled
+
+            return int(play_compiled(compiling.prepared(self), compiling.prepared(learner), y, t, options))
         return play(self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
