@@ -37,9 +37,8 @@ _MOST_TILES = 4
 REVISION = 2
 
 
-@dataclass
 class Count:
-    """The counts of a run.
+    """The counts of a run so far.
 
     Attributes
     ----------
@@ -52,10 +51,24 @@ class Count:
         The time of the learner's own computations, plus its share of the computations for all learners.
     """
 
-    mistakes: int = 0
-    updates: int = 0
-    max_support: int = 0
-    seconds: float = 0.0
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    @property
+    def mistakes(self) -> int:
+        return int(self._member.hypothesis.mistakes)
+
+    @property
+    def updates(self) -> int:
+        return int(self._member.hypothesis.updates)
+
+    @property
+    def max_support(self) -> int:
+        return int(self._member.hypothesis.largest_size)
+
+    @property
+    def seconds(self) -> float:
+        return self._member.seconds
 
     @property
     def margin_updates(self) -> int:
@@ -77,8 +90,7 @@ class Member:
     @property
     def count(self) -> Count:
         """The counts of the run so far."""
-        f = self.hypothesis
-        return Count(f.mistakes, f.updates, f.largest_size, self.seconds)
+        return Count(self)
 
 
 @dataclass(eq=False)

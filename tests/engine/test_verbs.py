@@ -15,7 +15,9 @@ from budgetrun.engine.hypotheses import (
     Projected,
     random_features,
 )
+from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels.rows import TILE
 
 SEQUENCES = 120
 BLOCKS = (5, 7)
@@ -34,13 +36,21 @@ def assert_close(actual, expected, rtol, atol):
     assert (np.abs(actual - expected) <= atol + rtol * np.abs(expected)).all(), f"{actual} is not {expected}"
 
 
-class Always:
-    """A learner that acts on every round."""
+class Acting:
+    """A learner that calls a function on every round, or on mistakes and those with a positive margin here and there."""
+
+    compiled = False
+    costs = None
+    budget = None
+
+    def __init__(self, act, margin=np.inf):
+        self.act, self.margin = act, margin
 
     def margins(self, f, t, *_):
-        return np.full(len(f.scores[..., t:].T), np.inf)
+        return self.margin
 
-    costs = None
+    def update(self, f, *_):
+        self.act(f)
 
 
 class Harness:
@@ -70,29 +80,34 @@ class Harness:
     def weights(self):
         return np.array([weight for _, weight in self.held.values()])
 
-    def play(self, act, check):
+    def play(self, act, check, margin=np.inf):
+        def on_round(f):
+            t = f._round
+            self.x, self.rest, self.t = self.X[t], self.X[t + 1 :], t
+            for _ in range(self.rng.integers(5)):
+                act(self)
+                assert_close(f.current, self.f_of(self.X[t : t + 1])[..., 0], **self.close)
+            if margin == np.inf:
+                assert_close(f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
+            check(self)
+
+        pool = self.pool
+        # The second block continues 64 rounds, or begins the next.
+        pool.seen = int(self.rng.choice([0, TILE - BLOCKS[0]]))
         for b in BLOCKS:
-            X = self.rng.normal(size=(b, 3))
-            pool = self.pool
-            pool.admit(X)
-            terms = self.f.terms()
-            self.f.begin_block(np.array([w @ pool.block[s] for s, w in terms]).reshape(len(terms), b))
+            self.X = self.rng.normal(size=(b, 3))
+            pool.admit(self.X)
+            self.f.begin_block()
             y = self.rng.choice([-1, 1], b) if self.n_classes is None else self.rng.integers(self.n_classes, size=b)
-            for t in range(b):
-                self.f.next_act(y if self.n_classes else y.astype(float), t, Always(), "mistake")
-                self.f.at(t, True)
-                self.x, self.rest, self.t = X[t], X[t + 1 :], t
-                for _ in range(self.rng.integers(5)):
-                    act(self)
-                    assert_close(self.f.current, self.f_of(X[t : t + 1])[..., 0], **self.close)
-                assert_close(self.f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
-                check(self)
+            t = 0
+            while t < b:
+                t = self.f.play(Acting(on_round, margin), y, t, Options(single=True))
             self.f.end_block()
             held = np.zeros(pool.used, dtype=bool)
-            held[self.f.slots] = True
+            held[self.f.held] = True
             pool.release(held)
             others = self.rng.normal(size=(2, 3))
-            if not isinstance(self.f, Optimistic):
+            if not isinstance(self.f, Optimistic | Decaying | ExplicitFeatures):
                 assert_close(self.f.score(others), self.f_of(others), **self.close)
 
     def key(self, i):
@@ -149,13 +164,13 @@ def check_expansion(h):
     K = h.k(h.points(), h.points()) if len(weights) else np.zeros((0, 0))
     assert_close(f.coef, weights, **h.close)
     assert_close(f.support_set, h.points(), **h.close)
-    if f._norm_sq is not None:
+    if f._normed:
         assert_close(f.norm_sq, weights @ K @ weights, **h.close)
     if not len(weights):
         return
     assert_close(f.kernel_row(), h.k(h.points(), h.x)[:, 0], **h.close)
     assert_close([f.score_of(i) for i in range(f.size)], K @ weights, **h.close)
-    if f.track == "all":
+    if f._track == 2:
         assert_close(f.self_scores, K @ weights, **h.close)
     assert_close(f.gram(), K, **h.close)
 
@@ -185,7 +200,6 @@ def test_an_expansion_continued_from_another_tracks_the_same():
             check_expansion(h)
 
         h = Harness(Expansion, GAUSSIAN, rng)
-        h.pool.keep_rounds()
         h.play(act_on_expansion, check)
 
 
@@ -208,33 +222,16 @@ def test_decaying():
                 keys = list(h.held)
                 h.held = {k: [h.x if j == i else h.held[k][0], weights[j]] for j, k in enumerate(keys)}
 
-        h = Harness(lambda pool, decay=decay: Decaying(pool, decay), GAUSSIAN, rng)
-        _play_decaying(h, act, decay)
-
-
-def _play_decaying(h, act, decay):
-    for b in BLOCKS:
-        X = h.rng.normal(size=(b, 3))
-        h.pool.admit(X)
-        ((slots, weights),) = h.f.terms()
-        h.f.begin_block((weights @ h.pool.block[slots])[None])
-        for t in range(b):
-            acts = h.rng.random() < 0.7
-            h.x = X[t]
-            assert_close(h.f.scores[t], h.f_of(X[t : t + 1])[0], **CLOSE)
+        def on_act(h):
+            now = h.f.now
             for entry in h.held.values():
-                entry[1] *= decay
-            if acts:
-                h.f.at(t, True)
-                assert_close(h.f.current, h.f_of(X[t : t + 1])[0], **CLOSE)
-                for _ in range(h.rng.integers(3)):
-                    act(h)
-                    assert_close(h.f.current, h.f_of(X[t : t + 1])[0], **CLOSE)
-                assert_close(h.f.coef, h.weights(), **CLOSE)
-        h.f.end_block()
-        held = np.zeros(h.pool.used, dtype=bool)
-        held[h.f.slots] = True
-        h.pool.release(held)
+                entry[1] *= decay ** (now - h.passed)
+            h.passed = now
+            act(h)
+
+        h = Harness(lambda pool, decay=decay: Decaying(pool, decay), GAUSSIAN, rng)
+        h.passed = 0
+        h.play(on_act, lambda h: assert_close(h.f.coef, h.weights(), **CLOSE) if h.passed == h.f.now else None, margin=0.1)
 
 
 def projection_on(h, x):
@@ -333,24 +330,18 @@ def test_explicit_features():
             make.map = random_features(pool, 0.6, 6, seed)
             return ExplicitFeatures(pool, make.map, 12, 1.0)
 
-        h = Harness(make, GAUSSIAN, rng)
         w = np.zeros(12)
-        for b in BLOCKS:
-            X = rng.normal(size=(b, 3))
-            h.pool.admit(X)
-            h.f.begin_block(np.empty((0, b)))
-            Z = make.map.of(X)
-            for t in range(b):
-                assert_close(h.f.scores[t], w @ Z[t], **CLOSE)
-                h.f.at(t, True)
-                for _ in range(rng.integers(3)):
-                    step = weight_of(rng)
-                    steps.append(step)
-                    h.f.step(step)
-                    w += step * Z[t]
-                    assert_close(h.f.current, w @ Z[t], **CLOSE)
-            h.f.end_block()
-            assert_close(h.f.w, w, **CLOSE)
+
+        def act(h, rng=rng, w=w, steps=steps):
+            step = weight_of(rng)
+            steps.append(step)
+            h.f.step(step)
+            w += step * make.map.of(h.x[None])[0]
+            h.f_of = lambda X: make.map.of(X) @ w
+
+        h = Harness(make, GAUSSIAN, rng)
+        h.f_of = lambda X, w=w: make.map.of(X) @ w if len(X) else np.zeros(0)
+        h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
         assert seed or steps
 
 
