@@ -35,6 +35,9 @@ Guard = Callable[["Member"], AbstractContextManager[None]]
 _MOST_TILES = 4
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 2
+_NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
+# The beginnings of messages of ValueError that Python's functions of numbers raise.
+_OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
 
 class Count:
@@ -189,7 +192,7 @@ class Group:
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
         Y = np.asarray(Y, dtype=np.intp)
-        out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan)
+        out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
         while start < X.shape[0]:
             # Tiles begin at multiples of 64 rounds.

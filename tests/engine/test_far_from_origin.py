@@ -58,9 +58,8 @@ def test_an_offset_changes_nothing(name, variant, parameters, offset):
 def test_a_column_of_times_is_compared_by_differences_and_the_others_as_always():
     times = 1.7e9 + np.cumsum(RNG.exponential(1.0, len(NEAR)))
     X = np.column_stack([NEAR, times])
-    group, scores = play(X)
+    _, scores = play(X)
     np.testing.assert_allclose(scores, exact_perceptron(X), rtol=0, atol=1e-9)
-    assert group.pool._far.tolist() == [3]
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
@@ -73,21 +72,13 @@ def test_the_stream_may_move_away_later(make):
         np.testing.assert_allclose(scores, exact_perceptron(X), rtol=0, atol=1e-9)
 
 
-def test_float32_is_refused_where_it_cannot_hold_the_differences():
-    play(NEAR + 1e3, dtype="float32")
-    whole = (
-        "rounds 1 to 256: float32 holds feature 2 only to 4, which is too coarse for the gaussian(gamma=0.5) kernel: "
-        "use float64, or scale the examples"
-    )
-    with pytest.raises(FloatingPointError) as caught:
-        play(NEAR + 1e8, dtype="float32")
-    assert str(caught.value) == whole
-    with pytest.raises(FloatingPointError, match="only to inf"):
-        play(NEAR * 1e200, dtype="float32")
+def test_float32_rounds_kernel_values_not_examples():
+    _, near = play(NEAR)
+    _, scores = play(NEAR + 1e8, dtype="float32")
+    np.testing.assert_allclose(scores, near, rtol=0, atol=1e-4)
 
 
 def test_kernel_values_never_exceed_those_of_an_example_with_itself():
     X = np.concatenate([NEAR, NEAR]) * 1e3
     for rows in (X, sp.csr_array(X), X + 1e8):
         assert KERNEL.between(rows, rows).max() <= 1.0
-        assert KERNEL.row(rows, rows[:1]).max() <= 1.0
