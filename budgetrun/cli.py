@@ -31,7 +31,9 @@ class _Group(click.Group):
         except InputError as error:
             click.echo(str(error), err=True)
             ctx.exit(1 if isinstance(error, DataMissingError) else 2)
-        except KeyboardInterrupt:
+        except BaseException as error:
+            if not interrupts.caused(error):
+                raise
             click.echo("interrupted", err=True)
             ctx.exit(130)
 

@@ -58,6 +58,15 @@ def deferred() -> Iterator[None]:
         signal.raise_signal(received[0])
 
 
+def caused(error: BaseException | None) -> bool:
+    """Return whether an error stems from a KeyboardInterrupt: Python wraps one that meets the making of a class."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def resend(lost: sys.UnraisableHookArgs) -> None:
     """Send a signal again whose KeyboardInterrupt met a finalizer, which cannot pass it on: a hook of `sys`."""
     global _raised

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from budgetrun.config.problems import quoted
 from budgetrun.errors import InputError
 
 NAME = "manifest.json"
@@ -101,6 +102,6 @@ def read(path: Path) -> dict[str, Any]:
         _Manifest.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(str(key) if str(key).isalnum() else quoted(key) for key in first["loc"])
         raise InputError(f"{path}: {where}: {first['msg']}; {AGAIN}") from None
     return found

@@ -382,7 +382,7 @@ def test_default_figures_need_two_budgets(tmp_path):
     rows = [run("one", "rbp", 10, budget=b) for b in (5, 50)]
     rows += [run("two", "rbp", 10, budget=5), run("a b", "rbp", 10, budget=5), run("a b", "rbp", 9, budget=6)]
     paths = write_figures(build(tmp_path / "r", rows))
-    assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", "a_b") for s in ("png", "svg")]
+    assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", slug("a b")) for s in ("png", "svg")]
 
 
 def test_figure_without_a_finished_run_is_left_out(tmp_path):

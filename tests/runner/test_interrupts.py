@@ -45,6 +45,13 @@ def test_an_interrupt_that_meets_a_finalizer(tmp_path):
     assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
 
 
+def test_an_interrupt_that_python_wraps_while_a_class_is_made(tmp_path):
+    made = "class Odd:\n    def __set_name__(self, *_):\n        signal.raise_signal(signal.SIGINT)\n        len('')\n"
+    wait = "def wait(*_):\n    type('Made', (), {'odd': Odd()})\ncli._folders = wait\nmain()\n"
+    code = f"import signal; from budgetrun import cli; from budgetrun.__main__ import main\n{made}{wait}"
+    assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
+
+
 def test_a_process_ends_although_a_thread_stays(tmp_path):
     stay = "import threading, time; threading.Thread(target=time.sleep, args=(100,)).start(); "
     patience = "from budgetrun import __main__; __main__.EXIT_SECONDS = 0.2; "

@@ -9,9 +9,9 @@ import shutil
 import pytest
 from sweeping import config, rows, run
 
-from budgetrun.errors import AlteredError
+from budgetrun.errors import AlteredError, InputError
 from budgetrun.report import Report, figures
-from budgetrun.store import table
+from budgetrun.store import manifest, table
 from budgetrun.store.read import load
 from budgetrun.store.write import Store
 
@@ -236,3 +236,11 @@ def test_a_report_of_a_folder_without_plan_or_sum_is_silent(folder):
     assert Report(folder).incomplete == ""
     assert table.recorded(folder) is None
     assert len(rows(folder)) == N // 2
+
+
+def test_a_key_of_a_manifest_is_quoted_on_one_line(tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"expected": {"a\n\tb": 1}}))
+    with pytest.raises(InputError) as caught:
+        manifest.read(tmp_path / "manifest.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
+    assert "\n" not in str(caught.value)
