@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.data import open_stream
 from budgetrun.runner import identity
-from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of
+from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
 from budgetrun.solvers import Progress, Solution
 from budgetrun.store.write import Record
@@ -36,10 +35,7 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
 
 def measure(job: Job, settings: Settings) -> Measured:
     """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
-    tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(
-        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
-    )
+    stream = stream_of(job, settings)
     kernel = identity.kernel_of(job.dataset)
     limit = Limit(job, settings)
     rows, traces = [], []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from budgetrun.data import limits
+from budgetrun.data import Stream, limits, open_stream
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin
@@ -52,6 +52,13 @@ class Outcome:
 
 # The rows of a job's runs, and the arrays to keep as their curves (empty for none).
 Measured = tuple[list[Record], dict[str, np.ndarray]]
+
+
+def stream_of(job: Job, settings: Settings) -> Stream:
+    """Return the stream of a job with the tasks of its runs; its data must be those that were planned."""
+    tasks = list(dict.fromkeys(run.task for run in job.runs))
+    planned = settings.sha256s.get(job.dataset.label)
+    return open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, planned)
 
 
 def errors_of_runs(settings: Settings) -> tuple[type[BaseException], ...]:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data import open_stream
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Rows
 from budgetrun.runner import identity
-from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of
+from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
 
 if TYPE_CHECKING:
@@ -42,10 +41,7 @@ class _Played:
 
 def measure(job: Job, settings: Settings) -> Measured:
     """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
-    tasks = list(dict.fromkeys(run.task for run in job.runs))
-    stream = open_stream(
-        job.dataset, settings.seed, job.repetition, settings.data_dir, tasks, settings.sha256s.get(job.dataset.label)
-    )
+    stream = stream_of(job, settings)
     limit = Limit(job, settings)
     played = _play(job.runs, job, stream, settings, limit)
     # An error of several runs may be that of one learner, while they shared a hypothesis or kernel values.
