@@ -1,8 +1,8 @@
 """Compiling methods: numba runs the methods of plain Python classes from their own source.
 
-The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes such
-objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and at
-the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
+The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes
+such objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and
+at the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from budgetrun.kernels import loops  # noqa: F401 (it tells numba how to compile
 
 
 @overload(play.of_round, jit_options=structures.OPTIONS)
-def _of_round(margins, k):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+def _of_round(margins, k):
     if isinstance(margins, types.Array):
         return lambda margins, k: margins[k]
     return lambda margins, k: margins

@@ -37,10 +37,10 @@ def _count_ones(typing: Any, x: Any) -> Any:
 
 
 @overload(arithmetic.exp, jit_options=structures.OPTIONS, inline="always")
-def exp_of(x):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+def exp_of(x):
     """Compile `arithmetic.exp`, for a number."""
 
-    def compute(x):  # type: ignore[no-untyped-def]
+    def compute(x):
         x = max(x, LEAST)
         n = (x * LOG2_E + ROUND) - ROUND
         r = (x - n * _HIGH) - n * _LOW
@@ -65,7 +65,7 @@ def exp_of(x):  # type: ignore[no-untyped-def]  # numba compares the two signatu
 
 
 def pack(X: Any, words: Any) -> bool:
-    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether there was nothing else."""
+    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether that is all there was."""
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
@@ -92,7 +92,7 @@ def take_whole(X: Any, rows: Any) -> bool:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
-def add_up(weights, slots, tile, out):  # type: ignore[no-untyped-def]
+def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
     for r in range(len(out)):
         out[r] = 0.0
@@ -102,48 +102,48 @@ def add_up(weights, slots, tile, out):  # type: ignore[no-untyped-def]
             out[r] += weight * values[r]
 
 
-def _add_multiple(values, factor, more):  # type: ignore[no-untyped-def]
+def _add_multiple(values, factor, more):
     for i in range(len(values)):
         values[i] += factor * more[i]
 
 
-def _multiply(values, factor):  # type: ignore[no-untyped-def]
+def _multiply(values, factor):
     for i in range(len(values)):
         values[i] *= factor
 
 
-def _inner(values, others):  # type: ignore[no-untyped-def]
+def _inner(values, others):
     result = 0.0
     for i in range(len(values)):
         result += values[i] * others[i]
     return result
 
 
-def _mass(weights, squares):  # type: ignore[no-untyped-def]
+def _mass(weights, squares):
     result = 0.0
     for i in range(len(weights)):
         result += abs(weights[i]) * np.sqrt(squares[i])
     return result
 
 
-def _copy(values, to):  # type: ignore[no-untyped-def]
+def _copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
 
 
-def _close_gap(values, at, end):  # type: ignore[no-untyped-def]
+def _close_gap(values, at, end):
     for i in range(at, end - 1):
         values[i] = values[i + 1]
 
 
-def _taken(values, places):  # type: ignore[no-untyped-def]
+def _taken(values, places):
     out = np.empty(len(places))
     for i in range(len(places)):
         out[i] = values[places[i]]
     return out
 
 
-def _put(values, places, to):  # type: ignore[no-untyped-def]
+def _put(values, places, to):
     for i in range(len(values)):
         to[places[i]] = values[i]
 

@@ -2,8 +2,8 @@
 
 Inner products of bits and integers are exact. Sums over floats are in the order of the features. So a kernel value
 depends on its two examples only, bit by bit: not on the size of a block, the machine or the library for linear algebra.
-Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very many
-features come from products of scipy.)
+Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very
+many features come from products of scipy.)
 """
 
 from __future__ import annotations
@@ -194,7 +194,8 @@ class Bits(Kind):
         words = np.ascontiguousarray(examples.rows.T)
         factor = _common(self._factor, examples.factors)
         square = _common(self._square, examples.squares)
-        assert factor is not None and square is not None
+        assert factor is not None
+        assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self._by_count(kernel, factor, square)
             if compiling.on():

@@ -515,7 +515,10 @@ class Parabola(Kernel):
 
     name = "parabola"
     of_distance = True
-    numbers = ()
+
+    @property
+    def numbers(self):
+        return ()
 
     def formula(self, s):
         return 1 - s
@@ -525,7 +528,10 @@ class Sigmoid(Kernel):
     """A function of <a, b> that is no kernel."""
 
     name = "sigmoid"
-    numbers = ()
+
+    @property
+    def numbers(self):
+        return ()
 
     def formula(self, s):
         return np.tanh(s - 1)
