@@ -35,7 +35,7 @@ Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
-REVISION = 2
+REVISION = 1
 _NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
 # The beginnings of messages of ValueError that Python's functions of numbers raise.
 _OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")

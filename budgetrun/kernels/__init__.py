@@ -39,7 +39,7 @@ class Kernel(ABC):
     """
 
     name: ClassVar[str]
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 1
     of_distance: ClassVar[bool] = False
 
     @property

@@ -200,6 +200,7 @@ class SelfTunedForgetron(BinaryLearner):
     name = "forgetron"
     variant = "self_tuned"
     default_variant = True
+    revision = 2
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:

@@ -38,7 +38,6 @@ class Decaying(Expansion):
     """
 
     form = "decaying"
-    revision = 2
 
     def __init__(self, pool: Pool, decay: float) -> None:
         super().__init__(pool)

@@ -68,7 +68,6 @@ class Expansion(Hypothesis):
     """
 
     form = "expansion"
-    revision = 2
 
     def __init__(
         self,
