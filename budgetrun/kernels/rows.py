@@ -9,7 +9,7 @@ features come from products of scipy.)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,13 +27,21 @@ from budgetrun.rows import (
     whole_squares,
 )
 
-if TYPE_CHECKING:
-    from budgetrun.kernels import Kernel
-
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
 # The largest error of a kernel value that is accepted from products of sparse rows.
 _COARSEST = 1e-10
+
+
+class Formula(Protocol):
+    """What blocks need to know of a kernel; see `budgetrun.kernels.Kernel`."""
+
+    of_distance: ClassVar[bool]
+
+    @property
+    def numbers(self) -> tuple[float, ...]: ...
+
+    def formula(self, s: Any, *numbers: Any) -> Any: ...
 
 
 class Encoded(NamedTuple):
@@ -85,12 +93,12 @@ class Kind(ABC):
         self.scaled = _resized(self.scaled, capacity)
 
     @abstractmethod
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         """Compute the kernel values of examples with all slots.
 
         Parameters
         ----------
-        kernel : Kernel
+        kernel : Formula
         examples : Encoded, of tiles * rounds examples
         out : ndarray, shape (tiles, slots, rounds)
         """
@@ -122,7 +130,7 @@ class Kind(ABC):
         examples = kind.encode(stored)
         return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
 
-    def values(self, kernel: Kernel, examples: Encoded) -> np.ndarray:
+    def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         n, b = self.scaled.shape[1], len(examples.squares)
         values = np.empty((n, b))
@@ -133,7 +141,7 @@ class Kind(ABC):
             values[:, start : start + TILE] = out[0]
         return values
 
-    def between(self, kernel: Kernel, B: Rows) -> np.ndarray:
+    def between(self, kernel: Formula, B: Rows) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         examples = self.encode(B)
         return self.widened(B).between(kernel, B) if examples is None else self.values(kernel, examples)
@@ -172,7 +180,7 @@ class Bits(Kind):
         super().resize(capacity)
         self._words = _resized(self._words.T, capacity).T.copy()
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         words = np.ascontiguousarray(examples.rows.T)
         factor = _common(self._factor, examples.factors)
         square = _common(self._square, examples.squares)
@@ -190,7 +198,7 @@ class Bits(Kind):
             products = self._counts(words, False, out.shape[1]).astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
-    def _by_count(self, kernel: Kernel, factor: float, square: float) -> np.ndarray:
+    def _by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
         key = (kernel, factor, square)
         if self._table is None or self._table[0] != key:
@@ -248,7 +256,7 @@ class Integers(Kind):
         super().resize(capacity)
         self._integers = _resized(self._integers.T, capacity).T.copy()
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
         tiles, used, width = out.shape
         if compiling.on():
@@ -295,7 +303,7 @@ class Floats(Kind):
         super().resize(capacity)
         self._columns = _resized(self._columns, capacity)
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         columns = np.ascontiguousarray(examples.rows.T)
         if compiling.on():
             compiling.loop("fill_floats")(self._columns, columns, compiling.prepared(kernel), out)
@@ -340,7 +348,7 @@ class Sparse(Kind):
         more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
         self._rows = sp.vstack([self._rows, more], format="csr")
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         used = out.shape[1]
         products = (self._rows[:used] @ examples.rows.T.tocsr()).toarray()
         largest = max(self.scaled[0, :used].max(initial=0.0), examples.squares.max(initial=0.0))
@@ -419,7 +427,7 @@ def _filled(kind: Kind, examples: Encoded) -> Kind:
     return kind
 
 
-def _values(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
+def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
     used = len(products)
     (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
     values: np.ndarray = kernel.formula(

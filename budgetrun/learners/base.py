@@ -54,7 +54,8 @@ class Learner(Compilable, ABC):
         Whether the rule draws random numbers; then it has a parameter ``seed``.
     compiled : bool
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
-        functions, methods and what numba knows of numpy, and it assigns numbers only.
+        functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
+        interpreted, unless it sets this itself.
     """
 
     name: ClassVar[str]
@@ -71,6 +72,10 @@ class Learner(Compilable, ABC):
     compiled: ClassVar[bool] = True
 
     budget: int | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "compiled" not in vars(cls) and not cls.__module__.startswith("budgetrun."):
+            cls.compiled = False
 
     @classmethod
     def averages(cls) -> bool:

@@ -231,7 +231,9 @@ def test_decaying():
 
         h = Harness(lambda pool, decay=decay: Decaying(pool, decay), GAUSSIAN, rng)
         h.passed = 0
-        h.play(on_act, lambda h: assert_close(h.f.coef, h.weights(), **CLOSE) if h.passed == h.f.now else None, margin=0.1)
+        h.play(
+            on_act, lambda h: assert_close(h.f.coef, h.weights(), **CLOSE) if h.passed == h.f.now else None, margin=0.1
+        )
 
 
 def projection_on(h, x):

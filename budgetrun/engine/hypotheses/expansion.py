@@ -11,8 +11,8 @@ from budgetrun import compiling
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
 from budgetrun.engine.play import play
-from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -344,7 +344,7 @@ class Expansion(Hypothesis):
         return score
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        if learner.compiled and compiling.on():
+        if compiling.takes(learner):
             from budgetrun.engine.loops import play_compiled
 
             return int(play_compiled(compiling.prepared(self), compiling.prepared(learner), y, t, options))
