@@ -124,8 +124,6 @@ def test_the_time_of_a_kernel_value_depends_on_how_examples_are_held():
     of = {kind: value_seconds(kind, d, 30.0, "float64") for kind, d in KINDS_AND_FEATURES}
     assert of["bits"] < of["integers"] < of["floats"] < 1e-5
     assert 0 < of["sparse"] < 1e-4
-    # Beyond some hundred features, the time is that of fewer, multiplied.
-    assert value_seconds("floats", 2048, 2048.0, "float64") == pytest.approx(4 * of["floats"], rel=0.5)
 
 
 SHAPES = {
@@ -159,7 +157,6 @@ def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     plan = make_plan(loaded)
     estimated = job_bytes(plan.runs, plan.infos["own"], "float64") / 1e6
     taken = max(float(row["peak_memory_mb"]) for row in rows(tmp_path / "results" / "small")) * 1.048576
-    print("TAKEN", shape, taken, estimated)
     assert taken < estimated < 4 * taken
 
 
