@@ -105,7 +105,8 @@ def _divided(values: np.ndarray, unit: float) -> np.ndarray | None:
     for chunk, out in zip(_chunks(values), _chunks(whole), strict=True):
         with np.errstate(over="ignore"):
             numbers = np.rint(chunk / unit)
-        if not ((np.abs(numbers) <= MOST_WHOLE) & (numbers * unit == chunk)).all():
+            fits = (np.abs(numbers) <= MOST_WHOLE) & (numbers * unit == chunk)
+        if not fits.all():
             return None
         out[:] = numbers
     small = whole.min(initial=0) >= -128 and whole.max(initial=0) <= 127

@@ -39,12 +39,12 @@ def agree(examples, expected):
     """Check that examples are those of a strict reader."""
     rows, labels = expected
     assert examples.y.tolist() == labels
-    X = examples.X
+    X = given = floats(examples.X)
     if isinstance(rows, dict):
         assert X.shape == (len(labels), rows["width"])
         X = np.asarray(X[:, rows["used"]] if isinstance(X, np.ndarray) else X.tocsc()[:, rows["used"]].toarray())
-        assert examples.X.size == 0 or np.count_nonzero(rows["rows"]) == (
-            np.count_nonzero(examples.X) if isinstance(examples.X, np.ndarray) else examples.X.nnz
+        assert given.size == 0 or np.count_nonzero(rows["rows"]) == (
+            np.count_nonzero(given) if isinstance(given, np.ndarray) else given.nnz
         )
         rows = rows["rows"]
     X = X if isinstance(X, np.ndarray) else X.toarray()

@@ -11,6 +11,8 @@ from budgetrun.rows import IntegerRows, Rows, as_whole
 
 REVISION = 2
 SUFFIXES = ()
+# Larger grey values are none.
+_MOST = 7.0
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
@@ -20,7 +22,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
     """
     examples = csv.read(files, layout)
     grey = np.asarray(examples.X)
-    thousandths = np.rint(1000.0 * grey)
+    thousandths = np.rint(1000.0 * np.clip(grey, -_MOST, _MOST))
     steps = as_whole(thousandths + 1000.0)
     if isinstance(steps, IntegerRows) and (thousandths / 1000.0 == grey).all():
         X: Rows = IntegerRows(steps.integers, steps.factors / 2000.0)
