@@ -19,9 +19,10 @@ from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, engine_mistakes
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
-from budgetrun.kernels import Gaussian, Rows
+from budgetrun.kernels import Gaussian
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
+from budgetrun.rows import Rows, floats
 
 SEED = 0
 USPS_GAMMA = 0.78
@@ -48,13 +49,12 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
     """Time a Perceptron on every equal split of the USPS digits."""
     spec = DatasetSpec(name="usps", task="equal_splits", scale="unit_norm", n_examples=sizes.rounds)
     stream = open_stream(spec, SEED, 0, data_dir)
-    X, Y = stream.X, np.stack(list(stream.tasks.values()))
-    assert isinstance(X, np.ndarray)
+    X, Y = dense(stream.X), np.stack(list(stream.tasks.values()))
     sample = np.linspace(0, len(Y) - 1, sizes.sampled_tasks).astype(int)
     kernel = Gaussian(gamma=USPS_GAMMA)
     plain = Side(partial(_perceptrons, X, Y[sample]))
     engines = {
-        dtype: Side(partial(engine_mistakes, kernel, Perceptron, X, Y, block_size=BLOCK_SIZE, dtype=dtype))
+        dtype: Side(partial(engine_mistakes, kernel, Perceptron, stream.X, Y, block_size=BLOCK_SIZE, dtype=dtype))
         for dtype in DTYPES
     }
     floors = {dtype: floor_of(USPS_GAMMA, Perceptron, X, Y, block_size=BLOCK_SIZE, dtype=dtype) for dtype in DTYPES}
@@ -155,8 +155,13 @@ def _on_a9a(
 def open_task(spec: DatasetSpec, data_dir: Path | None) -> tuple[Rows, np.ndarray, np.ndarray]:
     """Return the examples of a stream of one task as they are stored, as a dense array, and the labels."""
     stream = open_stream(spec, SEED, 0, data_dir)
-    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
-    return stream.X, X, stream.tasks["-"]
+    return stream.X, dense(stream.X), stream.tasks["-"]
+
+
+def dense(X: Rows) -> np.ndarray:
+    """Return examples as a dense array of floats."""
+    matrix = floats(X)
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def by_index_note(

@@ -22,7 +22,9 @@ def on() -> bool:
 
 def takes(learner: Any) -> bool:
     """Return whether a learner's rule is compiled: it says so, and no method was replaced on the learner itself."""
-    return learner.compiled and on() and not any(callable(value) for value in vars(learner).values())
+    # The type in compiled code is callable, too.
+    own = (value for name, value in vars(learner).items() if name != "_numba_type_")
+    return learner.compiled and on() and not any(map(callable, own))
 
 
 @cache

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,6 +21,7 @@ Label = int | float | str
 FilePath = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)
 ]
+Values = Literal["bits", "integers", "floats"]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -67,6 +68,8 @@ class Card(BaseModel):
         May lack parts whose files have no known checksum.
     nnz : dict of part to int
         Non-zero values, for datasets that are read as sparse matrices.
+    values : 'bits', 'integers' or 'floats'
+        What the values are: a constant times 0 and 1, or times small whole numbers, or any others.
     default_parts : list of str
         The parts of a stream if the config names none.
     positive : list of labels or None
@@ -97,6 +100,7 @@ class Card(BaseModel):
     n_examples: dict[str, int] = {}
     labels: dict[str, dict[int | str, int]] = {}
     nnz: dict[str, int] = {}
+    values: Values = "floats"
     default_parts: list[str] = []
     positive: list[int | str] | None = None
     label_column: LabelColumn = "first"

@@ -15,10 +15,11 @@ from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, bare_name, read_content, shown
-from budgetrun.data.formats import Content, Examples, Layout, Matrix
+from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
 from budgetrun.files import is_file
+from budgetrun.rows import IntegerRows, Rows, as_whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,8 +31,8 @@ class Dataset:
 
     Attributes
     ----------
-    X : ndarray, shape (n, d), float64 or uint8; or csr_array, shape (n, d), float64
-        Shared between callers: never change it.
+    X : IntegerRows, if all values are one constant times small whole numbers; otherwise ndarray or csr_array, float64
+        Shape (n, d). Shared between callers: never change it.
     codes : ndarray, shape (n,), int32
         Each example's position in ``classes``.
     classes : tuple of labels, ascending
@@ -46,7 +47,7 @@ class Dataset:
         The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     """
 
-    X: Matrix
+    X: Rows
     codes: NDArray[np.int32]
     classes: tuple[Label, ...]
     sha256s: dict[str, str]
@@ -60,7 +61,10 @@ class Dataset:
         found, codes = np.unique(examples.y, return_inverse=True)
         classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
         reading = content_bytes + examples.reading_bytes
-        return cls(examples.X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading)
+        X = examples.X if isinstance(examples.X, IntegerRows) else as_whole(examples.X)
+        if X is not examples.X:
+            reading += matrix_bytes(examples.X)
+        return cls(X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading)
 
     @property
     def counts(self) -> dict[Label, int]:

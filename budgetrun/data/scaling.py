@@ -7,14 +7,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data.formats import Matrix
 from budgetrun.errors import InputError
+from budgetrun.rows import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
 Dense = NDArray[np.float64]
+
+
+def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
+    """Return examples scaled as `scale_in_place` does, and the test set: with ``unit_norm``, integers stay integers.
+
+    Arrays of floats are changed in place.
+    """
+    if scale == "none":
+        return X, test
+    if scale == "unit_norm" and isinstance(X, IntegerRows):
+        of_test = None if test is None else scaled(test, scale, where)[0]
+        return IntegerRows(X.integers, 1.0 / _nonzero(np.sqrt(whole_squares(X.integers)))), of_test
+    of_stream, of_test = floats(X), None if test is None else floats(test)
+    scale_in_place(of_stream, scale, where, of_test)
+    return of_stream, of_test
 
 
 def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None) -> None:

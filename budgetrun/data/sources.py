@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.data import files
-from budgetrun.data.cards import Card, Label, card, combined_sha256
+from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
+from budgetrun.rows import IntegerRows, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -42,6 +43,8 @@ class Facts:
     open_ended : bool
     content_bytes : int
         The size of all files, decompressed; 0 if they were not looked for.
+    values : 'bits', 'integers' or 'floats'
+        What the values are: a constant times 0 and 1, or times small whole numbers, or any others.
     """
 
     counts: dict[Label, int]
@@ -53,11 +56,13 @@ class Facts:
     notes: list[str] = field(default_factory=list)
     open_ended: bool = False
     content_bytes: int = 0
+    values: Values = "floats"
 
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
         """Return what is known of data in memory."""
-        nnz, d = None if isinstance(dataset.X, np.ndarray) else int(dataset.X.nnz), int(dataset.X.shape[1])
+        X = stored(dataset.X)
+        nnz, d = None if isinstance(X, np.ndarray) else int(X.nnz), int(X.shape[1])
         return cls(
             dataset.counts,
             d,
@@ -68,6 +73,7 @@ class Facts:
             list(notes),
             dataset.open_ended,
             dataset.content_bytes,
+            _values(dataset.X),
         )
 
 
@@ -138,8 +144,23 @@ class Source:
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
         counts, sha256 = known.label_counts(parts), combined_sha256(hashes.values())
         return Facts(
-            counts, known.n_features, nnz, hashes, sha256, known.reader, known.notes, content_bytes=content_bytes
+            counts,
+            known.n_features,
+            nnz,
+            hashes,
+            sha256,
+            known.reader,
+            known.notes,
+            content_bytes=content_bytes,
+            values=known.values,
         )
+
+
+def _values(X: Rows) -> Values:
+    if not isinstance(X, IntegerRows):
+        return "floats"
+    whole = X.integers if isinstance(X.integers, np.ndarray) else X.integers.data
+    return "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:

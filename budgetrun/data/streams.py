@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
-from budgetrun.data.formats import Matrix
-from budgetrun.data.scaling import scale_in_place
+from budgetrun.data.scaling import scaled
 from budgetrun.data.sources import Facts, Source, sources_of
 from budgetrun.data.tasks import task_signs
 from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.errors import InputError
+from budgetrun.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
-STREAM_REVISION = 1
+STREAM_REVISION = 2
 # What random numbers are drawn for; each purpose has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
@@ -36,8 +36,9 @@ class Stream:
 
     Attributes
     ----------
-    X : ndarray or csr_array, shape (T, d), float64
+    X : ndarray or csr_array, float64, or IntegerRows, shape (T, d)
         The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
+        IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
     tasks : dict of task name to ndarray, shape (T,)
         int8, -1 or +1; or, for several classes, int16, each label's position in ``classes``.
     classes : list of labels, ascending
@@ -45,7 +46,7 @@ class Stream:
     test : TestSet or None
     """
 
-    X: Matrix
+    X: Rows
     tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)
     test: TestSet | None = None
@@ -93,6 +94,8 @@ class StreamInfo:
         The memory of all the data in file order; 0 if unknown, in manifests of earlier versions.
     content_bytes : int
         The memory that reading them takes in addition; 0 if the files were not looked for.
+    kind : str
+        How kernels hold the examples (`budgetrun.kernels.rows.KINDS`); empty in manifests of earlier versions.
     """
 
     n_examples: int
@@ -108,6 +111,7 @@ class StreamInfo:
     readers: list[str] = field(default_factory=list)
     data_bytes: int = 0
     content_bytes: int = field(default=0, compare=False)
+    kind: str = field(default="", compare=False)
 
 
 def open_stream(
@@ -174,13 +178,12 @@ def open_stream(
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
-    X = _take(dataset.X, rows)
     codes = dataset.codes[rows]
+    test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
+    X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
     test = None
-    if tested is not None:
-        test_X, test_codes = fitted(where, tested, dataset)
+    if test_X is not None:
         test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
-    scale_in_place(X, spec.scale, where, None if test is None else test.X)
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
 
 
@@ -246,7 +249,16 @@ def stream_info(
         readers=list(dict.fromkeys(readers)),
         data_bytes=data_bytes,
         content_bytes=content_bytes,
+        kind=_kind(facts, spec.scale),
     )
+
+
+def _kind(facts: Facts, scale: str) -> str:
+    """Return how kernels hold scaled examples."""
+    if facts.nnz is not None and facts.n_features > DENSE_FEATURES:
+        return "sparse"
+    keeps = scale in ("none", "unit_norm") or (scale == "minmax" and facts.values == "bits")
+    return facts.values if keeps else "floats"
 
 
 def _with_test(stream: str, test: str) -> str:
@@ -257,7 +269,8 @@ def _with_test(stream: str, test: str) -> str:
 def _data_bytes(facts: Facts) -> int:
     """Return the memory of examples in file order, with their labels and what orders them."""
     n_examples = sum(facts.counts.values())
-    return n_examples * 64 + (8 * n_examples * facts.n_features if facts.nnz is None else 12 * facts.nnz)
+    values, size = (n_examples * facts.n_features, 0) if facts.nnz is None else (facts.nnz, 4)
+    return n_examples * 72 + values * (size + BYTES[facts.values])
 
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:
@@ -284,7 +297,11 @@ def _balanced(rng: np.random.Generator, y: NDArray[np.int8]) -> NDArray[np.intp]
     return np.sort(np.concatenate([small, rng.choice(large, size=len(small), replace=False)]))
 
 
-def _take(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
-    if isinstance(X, np.ndarray):
-        return X[rows].astype(np.float64, order="C", copy=False)
-    return canonical(X[rows])
+def _take(X: Rows, rows: NDArray[np.intp]) -> Rows:
+    if isinstance(X, IntegerRows):
+        return IntegerRows(_taken(X.integers, rows), X.factors[rows])
+    return _taken(X, rows).astype(np.float64, copy=False)
+
+
+def _taken(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    return X[rows] if isinstance(X, np.ndarray) else canonical(X[rows])

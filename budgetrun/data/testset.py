@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.data.dataset import Dataset, canonical
-from budgetrun.data.formats import Matrix
 from budgetrun.data.sources import Facts
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
+from budgetrun.rows import IntegerRows, Matrix, Rows, stored
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class TestSet:
 
     Attributes
     ----------
-    X : ndarray or csr_array, shape (n, d), float64
+    X : ndarray or csr_array, float64, or IntegerRows, shape (n, d)
         Dense or sparse like the stream's, and scaled by the stream's statistics. The caller's own copy.
     tasks : dict of task name to ndarray, shape (n,), int8 or int16
         The same tasks as the stream's; never with noise.
@@ -29,7 +29,7 @@ class TestSet:
 
     __test__ = False  # pytest would collect a class with this name
 
-    X: Matrix
+    X: Rows
     tasks: dict[str, NDArray[Any]]
 
     @property
@@ -59,12 +59,12 @@ def check_test(where: str, stream: Facts, test: Facts) -> None:
         )
 
 
-def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Matrix, NDArray[np.int64]]:
+def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Rows, NDArray[np.int64]]:
     """Return a test set in the form of its stream.
 
     Returns
     -------
-    X : ndarray or csr_array, shape (n, d), float64
+    X : ndarray or csr_array, float64, or IntegerRows, shape (n, d)
         Not yet scaled; dense or sparse like the stream's, with zeros for last features that the test set lacks. The
         caller's own copy.
     codes : ndarray, shape (n,), int
@@ -75,14 +75,21 @@ def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Matrix, NDArray[
     return _like(test.X, stream.X), positions[test.codes]
 
 
-def _like(X: Matrix, other: Matrix) -> Matrix:
-    """Return a copy of a matrix, dense or sparse as another one is, and padded with zeros to its width."""
-    if isinstance(other, np.ndarray):
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        return np.pad(dense.astype(np.float64), ((0, 0), (0, other.shape[1] - dense.shape[1])))
+def _like(X: Rows, other: Rows) -> Rows:
+    """Return a copy of examples, dense or sparse as other ones are, and padded with zeros to their width."""
+    dense, width = isinstance(stored(other), np.ndarray), other.shape[1]
+    if isinstance(X, IntegerRows):
+        return IntegerRows(_copied(X.integers, dense, width), X.factors.copy())
+    return _copied(X, dense, width).astype(np.float64, copy=False)
+
+
+def _copied(X: Matrix, dense: bool, width: int) -> Matrix:
+    if dense:
+        found = X if isinstance(X, np.ndarray) else X.toarray()
+        return np.pad(found, ((0, 0), (0, width - found.shape[1])))
 
     from scipy.sparse import csr_array
 
-    sparse = csr_array(X, dtype=np.float64, copy=True)
-    sparse.resize((sparse.shape[0], other.shape[1]))
+    sparse = csr_array(X, copy=True)
+    sparse.resize((sparse.shape[0], width))
     return canonical(sparse)

@@ -16,7 +16,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
@@ -177,7 +176,7 @@ class Group:
 
         Parameters
         ----------
-        X : ndarray or csr_array, shape (b, d), b >= 1
+        X : ndarray, csr_array or IntegerRows, shape (b, d), b >= 1
             The examples of the block.
         Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}
             The labels, one row per task.
@@ -398,7 +397,7 @@ def run(
     ----------
     learner : BinaryRule or MulticlassRule
     kernel : Kernel
-    X : ndarray or csr_array, shape (T, d)
+    X : ndarray, csr_array or IntegerRows, shape (T, d)
         The examples, in the order of the rounds.
     y : array_like, shape (T,), in {-1, +1}, or {0, ..., n_classes - 1}
     n_classes : int, >= 2, or None
@@ -408,8 +407,6 @@ def run(
     tie : {"mistake", "positive"}
         f(x) = 0 is a mistake, or predicts +1.
     """
-    if not sp.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
     y = np.asarray(y)
     group = Group(kernel, [learner], n_classes=n_classes, tie=tie)
     for start in range(0, X.shape[0], block_size):

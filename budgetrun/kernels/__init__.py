@@ -11,9 +11,10 @@ import numpy as np
 from pydantic import Field
 
 from budgetrun.kernels.arithmetic import exp
-from budgetrun.kernels.rows import Rows, held, squares
+from budgetrun.kernels.rows import held, squares
 from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
+from budgetrun.rows import Rows
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 

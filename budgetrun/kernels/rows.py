@@ -9,44 +9,28 @@ many features come from products of scipy.)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from budgetrun import compiling
+from budgetrun.rows import (
+    DENSE_FEATURES,
+    MOST_SQUARES,
+    MOST_WHOLE,
+    IntegerRows,
+    Matrix,
+    Rows,
+    floats,
+    stored,
+    whole_squares,
+)
 
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
-# With more features, sparse rows stay sparse.
-DENSE_FEATURES = 8192
 # The largest error of a kernel value that is accepted from products of sparse rows.
 _COARSEST = 1e-10
-
-
-class IntegerRows:
-    """Rows of small integers, each times a factor: ``x_i = factors[i] * integers[i]``.
-
-    Parameters
-    ----------
-    integers : ndarray or csr_array, shape (n, d), of whole numbers
-    factors : ndarray of float64, shape (n,)
-    """
-
-    def __init__(self, integers: np.ndarray | sp.csr_array, factors: np.ndarray) -> None:
-        self.integers, self.factors = integers, factors
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows and of features."""
-        n, d = self.integers.shape
-        return int(n), int(d)
-
-    def __getitem__(self, rows: Any) -> IntegerRows:
-        return IntegerRows(self.integers[rows], self.factors[rows])
-
-
-Rows: TypeAlias = np.ndarray | sp.csr_array | IntegerRows
 
 
 class Formula(Protocol):
@@ -124,8 +108,12 @@ class Kind(ABC):
         """Return the rows of examples in slots, as in `Encoded`."""
 
     @abstractmethod
-    def examples(self, slots: np.ndarray) -> np.ndarray | sp.csr_array:
+    def given(self, slots: np.ndarray) -> Rows:
+        """Return the examples in slots, shape (len(slots), n_features); whole numbers with their factors."""
+
+    def examples(self, slots: np.ndarray) -> Matrix:
         """Return the examples in slots as floats, shape (len(slots), n_features)."""
+        return floats(self.given(slots))
 
     def encoded(self, slots: np.ndarray) -> Encoded:
         """Return examples in slots in this representation."""
@@ -137,7 +125,7 @@ class Kind(ABC):
 
     def widened(self, X: Rows) -> Kind:
         """Return the stored examples as a kind that can hold others as well."""
-        stored = self.examples(np.arange(self.scaled.shape[1]))
+        stored = self.given(np.arange(self.scaled.shape[1]))
         kind = kind_of(X, wider_than=type(self))
         examples = kind.encode(stored)
         return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
@@ -173,6 +161,8 @@ class Bits(Kind):
         self._table: tuple[Any, np.ndarray] | None = None
 
     def encode(self, X: Rows) -> Encoded | None:
+        if _is_wide(X):
+            return None
         integers, factors = _unscaled(X)
         words = np.zeros((X.shape[0], self._words.shape[1]), dtype=np.uint64)
         if not _pack(integers, words):
@@ -226,16 +216,16 @@ class Bits(Kind):
     def _counts(self, words: np.ndarray, differing: bool, used: int) -> np.ndarray:
         operation = np.bitwise_xor if differing else np.bitwise_and
         counts = np.zeros((used, words.shape[1]), dtype=np.intp)
-        for stored, given in zip(self._words[:used].T, words, strict=True):
-            counts += np.bitwise_count(operation.outer(stored, given))
+        for own, given in zip(self._words[:used].T, words, strict=True):
+            counts += np.bitwise_count(operation.outer(own, given))
         return counts
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self._words[slots]
 
-    def examples(self, slots: np.ndarray) -> np.ndarray:
+    def given(self, slots: np.ndarray) -> IntegerRows:
         bits = np.unpackbits(self._words[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
-        return bits * self.scaled[1, slots, None]
+        return IntegerRows(bits, self.scaled[1, slots])
 
 
 class Integers(Kind):
@@ -248,12 +238,14 @@ class Integers(Kind):
         self._integers = np.zeros((0, n_features + n_features % 2), dtype=np.int16)
 
     def encode(self, X: Rows) -> Encoded | None:
+        if _is_wide(X):
+            return None
         given, factors = _unscaled(X)
         integers = np.zeros((X.shape[0], self._integers.shape[1]), dtype=np.int16)
         if not _take_whole(given, integers):
             return None
-        squares = np.einsum("ij,ij->i", integers, integers, dtype=np.int64).astype(np.float64)
-        if squares.max(initial=0.0) >= 2.0**31:
+        squares = whole_squares(integers)
+        if squares.max(initial=0.0) >= MOST_SQUARES:
             return None
         return Encoded(integers, squares * (factors * factors), factors)
 
@@ -284,9 +276,8 @@ class Integers(Kind):
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self._integers[slots]
 
-    def examples(self, slots: np.ndarray) -> np.ndarray:
-        integers = self._integers[slots][:, : self.n_features]
-        return integers * self.scaled[1, slots, None]
+    def given(self, slots: np.ndarray) -> IntegerRows:
+        return IntegerRows(self._integers[slots, : self.n_features], self.scaled[1, slots])
 
 
 class Floats(Kind):
@@ -299,9 +290,10 @@ class Floats(Kind):
         self._columns = np.zeros((n_features, 0))
 
     def encode(self, X: Rows) -> Encoded | None:
-        if isinstance(X, sp.csr_array) and X.shape[1] > DENSE_FEATURES:
+        if _is_wide(X):
             return None
-        rows = np.ascontiguousarray(_floats(X), dtype=np.float64)
+        matrix = floats(X)
+        rows = np.ascontiguousarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(len(rows)))
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
@@ -330,7 +322,7 @@ class Floats(Kind):
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self._columns[:, slots].T.copy()
 
-    examples = rows
+    given = rows
 
 
 class Sparse(Kind):
@@ -343,7 +335,7 @@ class Sparse(Kind):
         self._rows = sp.csr_array((0, n_features))
 
     def encode(self, X: Rows) -> Encoded | None:
-        rows = sp.csr_array(_floats(X), dtype=np.float64)
+        rows = sp.csr_array(floats(X), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(rows.shape[0]))
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
@@ -373,7 +365,7 @@ class Sparse(Kind):
     def rows(self, slots: np.ndarray) -> sp.csr_array:
         return self._rows[slots]
 
-    examples = rows
+    given = rows
 
 
 # From the tightest to the widest.
@@ -400,7 +392,7 @@ def held(X: Rows) -> Kind:
 def squares(X: Rows) -> np.ndarray:
     """Return ||x||^2 for each row of ``X``, shape (n,), float64; summed in the order of the features."""
     if isinstance(X, IntegerRows):
-        X = _floats(X)
+        return whole_squares(X.integers) * (X.factors * X.factors)
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             total = np.zeros(len(X))
@@ -451,20 +443,17 @@ def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:
     return values.reshape(used, tiles, width).transpose(1, 0, 2)
 
 
+def _is_wide(X: Rows) -> bool:
+    return X.shape[1] > DENSE_FEATURES and not isinstance(stored(X), np.ndarray)
+
+
 def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return dense numbers, and the factors of the rows."""
+    """Return dense numbers, of float64 or int16, and the factors of the rows."""
+    matrix = stored(X)
+    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     if isinstance(X, IntegerRows):
-        integers = X.integers
-        return (integers if isinstance(integers, np.ndarray) else integers.toarray()), X.factors
-    return (X if isinstance(X, np.ndarray) else X.toarray()), np.ones(X.shape[0])
-
-
-def _floats(X: Rows) -> np.ndarray | sp.csr_array:
-    if not isinstance(X, IntegerRows):
-        return X if isinstance(X, np.ndarray) or X.shape[1] > DENSE_FEATURES else X.toarray()
-    if isinstance(X.integers, np.ndarray):
-        return X.integers * X.factors[:, None]
-    return sp.diags_array(X.factors) @ X.integers
+        return dense.astype(np.int16, copy=False), X.factors
+    return dense, np.ones(X.shape[0])
 
 
 def _pack(X: np.ndarray, words: np.ndarray) -> bool:
@@ -480,7 +469,7 @@ def _pack(X: np.ndarray, words: np.ndarray) -> bool:
 def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
     if compiling.on():
         return bool(compiling.loop("take_whole")(X, integers))
-    if not ((np.abs(X) <= 32767) & (np.rint(X) == X)).all():
+    if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
         return False
     integers[:, : X.shape[1]] = X
     return True

@@ -54,6 +54,7 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
                 "label": label,
                 "counts": [*sizes, runs["task"].nunique(), runs["repetition"].nunique(), len(runs)],
                 "kernels": list(runs["kernel"].unique()),
+                "kind": about.get("kind") or None,
                 "sha256": about.get("sha256"),
                 "files": about.get("files") or {},
                 "notes": about.get("notes") or [],
@@ -65,6 +66,7 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
 def _facts(results: Results) -> list[tuple[str, str]]:
     """Return the settings that hold for all runs."""
     config, tie = results.config, None
+    compiled = results.manifest.get("compiled")
     if not results.of_solvers:
         tied = "a largest score that another class shares" if config.multiclass else "f(x) = 0"
         counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
@@ -78,6 +80,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("Solvers" if results.of_solvers else "Learners", labels),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
+        ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.rows import floats
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
@@ -85,7 +86,7 @@ def _test_error(run: Run, stream: Stream, kernel: Kernel, solution: Solution) ->
         return None
     X, y = stream.test.X, stream.test.tasks[run.task]
     if solution.weights is not None:
-        scores = X @ solution.weights
+        scores = floats(X) @ solution.weights
     elif solution.dual is not None:
         weights = solution.dual * stream.tasks[run.task]
         step = max(1, _KERNEL_VALUES // stream.n_examples)

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun import compiling
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, sums
+from budgetrun.kernels.rows import TILE, held
 from budgetrun.learners import Learner
 from budgetrun.registry import parameters
+from budgetrun.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.runner.identity import algorithm_of, build, kernel_of
 from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
@@ -47,8 +50,13 @@ _ACCURACY = 1e-4
 _VALUES_PER_SECOND = 2e8
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
-# The memory of the interpreter, its libraries and other small objects of a worker, in bytes.
-_BASE = 150e6
+# How many times a call of one loop an update takes.
+_CALLS = 3
+# The most features for which the time of a kernel value is measured.
+_MEASURED_FEATURES = 512
+# The memory of the interpreter, its libraries and other small objects of a worker, in bytes; and of compiled loops.
+_BASE = 170e6
+_COMPILED = 120e6
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,6 @@ class Rates:
     """What one core of this machine does per second."""
 
     products: float  # multiplications and additions of a matrix product
-    exponentials: float
     gathers: float  # additions of weighted kernel values of scattered examples
     updates: float  # updates of a learner
 
@@ -64,25 +71,41 @@ class Rates:
 @cache
 def machine_rates(dtype: str) -> Rates:
     """Measure this machine, which takes about a tenth of a second."""
-    import scipy.sparse as sp
-
     rng = np.random.default_rng(0)
-    A = rng.random((2000, 400)).astype(dtype)
-    K = A[:, :256] * -1
-    held = sp.csr_array(sp.random_array((50, 2000), density=0.2, rng=rng, dtype=np.dtype(dtype)))
-    row = K[0].copy()
+    A = rng.random((1000, 400)).astype(dtype)
+    tile, scores, slots, weights = A[:, :TILE].copy(), np.empty(TILE), np.arange(0, 1000, 2), rng.random(500)
 
     def update() -> None:
         for _ in range(100):
-            (row[1:] * row[1:] <= -1.0).argmax()
-            row[5:] += 0.5 * K[7, 5:]
+            sums.add_multiple(scores, 0.5, tile[7])
 
     with threadpool_limits(1):
         products = 2 * A.shape[0] * 256 * A.shape[1] / _fastest(lambda: A @ A[:256].T)
-        exponentials = K.size / _fastest(lambda: np.exp(K))
-        gathers = held.nnz * 256 / _fastest(lambda: held @ K)
-    # An update reads a row about three times: to find the round, to add and to evict.
-    return Rates(products, exponentials, gathers, 100 / (3 * _fastest(update)))
+        gathers = len(slots) * TILE / _fastest(lambda: sums.add_up(weights, slots, tile, scores))
+        return Rates(products, gathers, 100 / (_CALLS * _fastest(update)))
+
+
+@cache
+def value_seconds(kind: str, n_features: int, nnz_per_row: float, dtype: str) -> float:
+    """Measure how long a kernel value takes for examples that are held so (`budgetrun.kernels.rows.KINDS`)."""
+    import scipy.sparse as sp
+
+    # More features take proportionally longer.
+    rng, d = np.random.default_rng(0), min(n_features, _MEASURED_FEATURES)
+    X: Matrix
+    if kind == "sparse":
+        share = min(1.0, nnz_per_row / n_features)
+        X, d = sp.csr_array(sp.random_array((TILE, n_features), density=share, rng=rng)), n_features
+    else:
+        drawn = rng.integers(0, 2 if kind == "bits" else 256, (4 * TILE, d))
+        X = rng.random(drawn.shape) if kind == "floats" else drawn
+    with threadpool_limits(1):
+        rows = held(X)
+        block = rows.encode(X)
+        assert block is not None
+        out = np.empty((X.shape[0] // TILE, X.shape[0], TILE), dtype=dtype)
+        kernel = Gaussian(gamma=1e-6)
+        return _fastest(lambda: rows.fill(kernel, block, out)) / out.size * max(1.0, n_features / d)
 
 
 def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options: Options) -> list[Job]:
@@ -104,29 +127,45 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     if any(run.spec.solver for run in runs):
         # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
         bytes_per_value = 8 if info.nnz_per_row is None else 12
+        # Solvers read floats.
         examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
         vectors = 8 * 8 * (info.n_examples + info.n_features)
         working = examples + vectors + (0 if kernel == "linear" else 8 * info.n_examples**2)
         return _BASE + _data_bytes(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
-    values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
     pool = min(T, sum(_held(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
-    rows = 1.5 * pool * (values + 2) * size
-    block = 1.5 * pool * BLOCK_SIZE * size
+    kind = _kind(info)
+    in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * _values(info)}[kind]
+    rows = 1.5 * pool * (in_pool + 32)
+    # Without compiled loops, some more arrays of kernel values at a time.
+    arrays = 2 if compiling.on() and kind != "sparse" else 5
+    block = pool * BLOCK_SIZE * (1.5 * size + 8 * arrays)
     # A learner whose budget is never full shares what it holds to the end.
     hypotheses = sum(
         asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
     )
-    working = (T + info.n_test) * values * 8 + rows + block + hypotheses
-    return _BASE + _data_bytes(info) + max(working, info.content_bytes)
+    working = (T + info.n_test) * _example_bytes(info) + rows + block + hypotheses
+    base = _BASE + _COMPILED if compiling.on() else _BASE
+    return base + _data_bytes(info) + max(working, info.content_bytes)
 
 
 def _data_bytes(info: StreamInfo) -> float:
     """Return the memory of all the data as read, of which a stream may take a part."""
-    bytes_per_value = 8 if info.nnz_per_row is None else 12
-    return max(info.data_bytes, (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8))
+    return max(info.data_bytes, (info.n_examples + info.n_test) * _example_bytes(info))
+
+
+def _kind(info: StreamInfo) -> str:
+    """Return how kernels hold the examples, which earlier versions did not record."""
+    wide = info.nnz_per_row is not None and info.n_features > DENSE_FEATURES
+    return info.kind or ("sparse" if wide else "floats")
+
+
+def _example_bytes(info: StreamInfo) -> float:
+    """Return the memory of an example of a stream."""
+    index = 0 if info.nnz_per_row is None else 4
+    return _values(info) * (BYTES.get(info.kind, 8) + index) + 16
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
@@ -139,8 +178,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
     pool = 0.6 * min(T, sum(_held(run, T, info.n_classes) for run in runs))
-    values = d if info.nnz_per_row is None else 3 * info.nnz_per_row
-    kernel = (T + info.n_test) * pool * (2 * values / rates.products + 1 / rates.exponentials)
+    kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, _values(info), dtype)
     scores = updates = 0.0
     for run in runs:
         held, asks, mistakes = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes), _mistakes(run, T)
@@ -245,8 +283,8 @@ def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) 
 
 def _fastest(function: Callable[[], object]) -> float:
     times = []
-    for _ in range(5):
-        began = time.perf_counter()
+    for _ in range(4):
+        began = time.process_time()
         function()
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     return min(times)

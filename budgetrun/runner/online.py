@@ -161,7 +161,7 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
     Parameters
     ----------
     member : Member
-    X : ndarray or csr_array, shape (n, d), n >= 1
+    X : ndarray, csr_array or IntegerRows, shape (n, d), n >= 1
     y : ndarray, shape (n,), of -1 and +1, or of classes from 0
     tie : {"mistake", "positive"}
         What a score of 0 is. Between several classes, a tie with the true one is a mistake.

@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun import __version__
+from budgetrun import __version__, compiling
 from budgetrun.config.published import manifest_entries
 from budgetrun.files import checkout
 from budgetrun.runner.options import Options
@@ -49,7 +49,8 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         **manifest_entries(config.report),
         "profile": config.profile,
         "seed": config.seed,
-        "versions": versions(*(["numba"] if config.solvers else [])),
+        "versions": versions(*(["numba"] if config.solvers or compiling.on() else [])),
+        "compiled": compiling.on(),
         "revisions": sorted(whole.revisions),
         "plan": summary(whole.runs),
         "git": commit(),
@@ -65,7 +66,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         return new
     kept = ["start", "seconds", "parts"]
     if not plan.remaining(finished(rows, plan.runs), options.only):
-        kept += ["versions", "git", "jobs", "end"]
+        kept += ["versions", "compiled", "git", "jobs", "end"]
     return new | {key: old[key] for key in kept if key in old}
 
 

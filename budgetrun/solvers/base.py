@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from budgetrun.errors import InputError
-from budgetrun.kernels import Kernel, Rows
+from budgetrun.kernels import Kernel
+from budgetrun.rows import Matrix, Rows, floats
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -139,7 +140,7 @@ class Solver(ABC):
 
         Parameters
         ----------
-        X : ndarray or csr_array, shape (T, d)
+        X : ndarray, csr_array or IntegerRows, shape (T, d)
             The examples; some rows may be all zeros, but not every row. Never changed.
         y : ndarray, shape (T,)
             Their labels, -1 or +1; both must occur.
@@ -156,7 +157,7 @@ class Solver(ABC):
         return self._solve(_checked(self, X, y, kernel), y, kernel, watch)
 
     @abstractmethod
-    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         """Minimize J on examples that have been checked: float64; C-contiguous, or CSR with int32 indices."""
 
 
@@ -185,7 +186,7 @@ class Clock:
         self._stopped = None
 
 
-def _checked(solver: Solver, X: Rows, y: Labels, kernel: Kernel) -> Rows:
+def _checked(solver: Solver, given: Rows, y: Labels, kernel: Kernel) -> Matrix:
     """Check the arguments of `Solver.solve`, and return the examples as solvers need them.
 
     Returns
@@ -201,6 +202,7 @@ def _checked(solver: Solver, X: Rows, y: Labels, kernel: Kernel) -> Rows:
     """
     if kernel.name not in solver.kernels:
         raise InputError(f"{solver.name} supports only the kernel {', '.join(solver.kernels)}, got {kernel.name}")
+    X = floats(given)
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InputError(f"the labels must be one for each example, got {y.shape} for examples of {X.shape}")
     odd = np.setdiff1d(y, [-1, 1])
@@ -278,7 +280,7 @@ def checkpoints(last: int) -> list[int]:
     return sorted({round(2 ** (i / 3)) for i in range(int(3 * math.log2(last)) + 1)} | {last})
 
 
-def objective(X: Rows, y: Labels, weights: Floats, C: float) -> float:
+def objective(X: Matrix, y: Labels, weights: Floats, C: float) -> float:
     """Return J(w), with exactly rounded sums.
 
     Parameters
@@ -292,7 +294,7 @@ def objective(X: Rows, y: Labels, weights: Floats, C: float) -> float:
     return math.fsum(np.square(weights)) / 2 + C * math.fsum(losses[losses > 0])
 
 
-def with_constant(X: Rows, value: float) -> Rows:
+def with_constant(X: Matrix, value: float) -> Matrix:
     """Return examples with one more feature that has the same value in all."""
     column = np.full((X.shape[0], 1), value)
     if isinstance(X, np.ndarray):

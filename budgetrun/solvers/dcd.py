@@ -6,8 +6,9 @@ import math
 import warnings
 from dataclasses import dataclass
 
-from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.kernels import Kernel, squares
 from budgetrun.params import Count, Positive, Seed
+from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Floats,
@@ -72,7 +73,7 @@ class DualCoordinateDescent(Solver):
     max_iterations: Count = 10_000
     seed: Seed = 0
 
-    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         if self.tolerance is not None:
             weights, passes, seconds = self._run(X, y, self.tolerance, self.max_iterations)
             reached = objective(X, y, weights, self.C)
@@ -99,7 +100,7 @@ class DualCoordinateDescent(Solver):
             return f"stopped at its limit of {self.max_iterations} passes"
         return f"did not reach its {'accuracy' if self.target is None else 'target'} at a tolerance of {_LEAST:g}"
 
-    def _tightened(self, X: Rows, y: Labels) -> tuple[Floats, int, float, float, bool]:
+    def _tightened(self, X: Matrix, y: Labels) -> tuple[Floats, int, float, float, bool]:
         """Lower the tolerance until the objective reaches the target, or hardly changes."""
         tolerance, factor = (_FIRST, 0.5) if self.target is None else (_LOOSE, 0.8)
         before, passes_before = math.inf, 0
@@ -117,7 +118,7 @@ class DualCoordinateDescent(Solver):
                 before, passes_before = reached, passes
             tolerance *= factor
 
-    def _run(self, X: Rows, y: Labels, tolerance: float, limit: int) -> tuple[Floats, int, float]:
+    def _run(self, X: Matrix, y: Labels, tolerance: float, limit: int) -> tuple[Floats, int, float]:
         """Return LIBLINEAR's weights, its number of passes and its processor seconds."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC

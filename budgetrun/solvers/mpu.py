@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from budgetrun.errors import InputError
-from budgetrun.kernels import Kernel, Linear, Rows, registry, squares
+from budgetrun.kernels import Kernel, Linear, registry, squares
 from budgetrun.params import AtLeastOne, Count, Countable, InRange, Positive, Seed
+from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Labels,
@@ -111,7 +112,7 @@ class MarginPerceptronWithUnlearning(Solver):
         if self.delta is None:
             self.delta = min(1e-5, self.accuracy / 10)
 
-    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         compile_seconds = loading("perceptron")
         clock = Clock()
         run = _Run(self, X, y, kernel)
@@ -132,7 +133,7 @@ class MarginPerceptronWithUnlearning(Solver):
 class _Run:
     """The state of a run: the weight vector, or with a Gram matrix all scores; the counts I_k; the thresholds."""
 
-    def __init__(self, solver: MarginPerceptronWithUnlearning, X: Rows, y: Labels, k: Kernel) -> None:
+    def __init__(self, solver: MarginPerceptronWithUnlearning, X: Matrix, y: Labels, k: Kernel) -> None:
         from budgetrun.solvers.loops.rows import signed_gram, signed_rows
 
         self.solver = solver

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.kernels import Kernel, squares
 from budgetrun.params import Count, Positive, Seed
+from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Labels,
@@ -73,7 +74,7 @@ class Pegasos(Solver):
     iterations: Count | None = None
     seed: Seed = 0
 
-    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         compile_seconds = loading("subgradient")
         from budgetrun.solvers.loops.rows import signed_rows
         from budgetrun.solvers.loops.subgradient import descend

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.kernels import Kernel, squares
 from budgetrun.params import Count, Positive
+from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Floats,
@@ -61,7 +62,7 @@ class SVMPerf(Solver):
     accuracy: Positive = 1e-4
     max_planes: Count = 5000
 
-    def _solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
         clock = Clock()
         signs = y.astype(np.float64)
         transposed = X.T if isinstance(X, np.ndarray) else X.T.tocsr()

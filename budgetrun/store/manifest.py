@@ -45,6 +45,7 @@ class _Stream(_Shape):
     n_classes: Count = 0
     n_test: Count = 0
     readers: list[str] = []
+    kind: str = ""
 
 
 class _Part(_Shape):
@@ -69,6 +70,7 @@ class _Manifest(_Shape):
     versions: dict[str, str] = {}
     revisions: list[str] = []
     code: str = ""
+    compiled: bool | None = None
     plan: _Plan = _Plan()
     git: _Git = _Git()
     datasets: dict[str, _Stream] = {}

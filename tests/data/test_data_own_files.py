@@ -12,6 +12,7 @@ from made_files import npz
 
 from budgetrun.data.content import Stamp, content_sha256
 from budgetrun.data.dataset import load_own
+from budgetrun.rows import floats
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -34,7 +35,7 @@ def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
     path = tmp_path / (name + suffix)
     path.write_bytes(COMPRESS[suffix](OWN[name]))
     dataset = load_own(path, "dataset 'mine'")
-    assert dataset.X.tolist() == [[2], [3]]
+    assert floats(dataset.X).tolist() == [[2], [3]]
     assert dataset.classes == (-1, 1)
     assert dataset.codes.tolist() == [1, 0]
     assert dataset.sha256s == {path.name: content_sha256(Stamp.of(path))}
@@ -43,11 +44,11 @@ def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
 def test_own_file_stays_sparse_where_that_is_cheaper(tmp_path):
     path = tmp_path / "s.libsvm"
     path.write_bytes(b"1 1:2 65:1\n-1 3:3\n")
-    assert scipy.sparse.issparse(load_own(path, "").X)
+    assert scipy.sparse.issparse(floats(load_own(path, "").X))
     path.write_bytes(b"1 1:2 64:1\n-1 3:3\n")
-    assert isinstance(load_own(path, "").X, np.ndarray)
+    assert isinstance(floats(load_own(path, "").X), np.ndarray)
     path.write_bytes(b"1 " + b" ".join(b"%d:1" % i for i in range(1, 81)) + b"\n")
-    assert isinstance(load_own(path, "").X, np.ndarray)
+    assert isinstance(floats(load_own(path, "").X), np.ndarray)
 
 
 def test_own_file_missing(tmp_path):

@@ -11,6 +11,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, dataset, list_cards, open_stream, stream_info, verify
 from budgetrun.data.dataset import load_card
 from budgetrun.kernels import Polynomial
+from budgetrun.rows import floats
 
 pytestmark = [
     pytest.mark.realdata,
@@ -40,9 +41,9 @@ def test_every_part_has_the_counts_of_its_card(card, part):
     found = load_card(card, (part,))
     assert found.X.shape == (card.n_examples[part], card.n_features)
     assert dict(zip(found.classes, np.bincount(found.codes), strict=True)) == card.labels[part]
-    if scipy.sparse.issparse(found.X):
-        assert found.X.nnz == card.nnz[part]
-        assert found.X.indices.dtype == np.int32
+    if scipy.sparse.issparse(floats(found.X)):
+        assert floats(found.X).nnz == card.nnz[part]
+        assert floats(found.X).indices.dtype == np.int32
     else:
         assert not card.nnz
 
@@ -60,10 +61,10 @@ def test_what_has_no_checksum_is_what_its_card_says(card):
 def test_usps_is_9298_images_in_zero_to_one():
     stream = open_stream(DatasetSpec(name="usps", task="equal_splits", scale="unit_norm"), 0, 0)
     assert stream.X.shape == (9298, 256)
-    assert stream.X.min() == 0
-    np.testing.assert_allclose(np.linalg.norm(stream.X, axis=1), 1)
+    assert floats(stream.X).min() == 0
+    np.testing.assert_allclose(np.linalg.norm(floats(stream.X), axis=1), 1)
     assert len(stream.tasks) == 126
-    raw = open_stream(DatasetSpec(name="usps", task="equal_splits"), 0, 0).X
+    raw = floats(open_stream(DatasetSpec(name="usps", task="equal_splits"), 0, 0).X)
     assert (raw.min(), raw.max()) == (0, 1)
 
 
@@ -75,7 +76,7 @@ def test_census_income_balances_to_all_of_the_smaller_class():
     info = stream_info(spec)
     assert (info.n_examples, info.n_features) == stream.X.shape
     # 33 ones a row, and the 7 numbers in [0, 1] that are not 0.
-    raw = open_stream(DatasetSpec(name="census_income", n_examples=5000), 0, 0).X
+    raw = floats(open_stream(DatasetSpec(name="census_income", n_examples=5000), 0, 0).X)
     assert np.diff(raw.indptr).min() >= 33
     assert np.bincount(np.repeat(np.arange(5000), np.diff(raw.indptr))[raw.data == 1]).min() >= 33
     assert (raw.data.min() > 0) & (raw.data.max() == 1)
@@ -85,14 +86,14 @@ def test_train_followed_by_test_in_file_order():
     both = open_stream(DatasetSpec(name="a9a", parts=("train", "test"), order="file"), 0, 0)
     train = open_stream(DatasetSpec(name="a9a", order="file"), 0, 0)
     assert both.X.shape == (48_842, 123)
-    assert (both.X[:32_561] != train.X).nnz == 0
+    assert (floats(both.X)[:32_561] != floats(train.X)).nnz == 0
     assert (both.tasks["-"][:32_561] == train.tasks["-"]).all()
 
 
 def test_w8a_keeps_its_zero_rows():
     stream = open_stream(DatasetSpec(name="w8a", scale="unit_norm"), 0, 0)
-    assert (np.diff(stream.X.indptr) == 0).sum() == 4203
-    assert np.isfinite(stream.X.data).all()
+    assert (np.diff(floats(stream.X).indptr) == 0).sum() == 4203
+    assert np.isfinite(floats(stream.X).data).all()
 
 
 def test_covtype_is_class_two_against_the_rest():
@@ -102,7 +103,7 @@ def test_covtype_is_class_two_against_the_rest():
 
 def extremes(stream, kernel):
     """Return the least and the largest kernel value among some examples, those tested on included."""
-    K = kernel.between(stream.X[:500], np.vstack([stream.X[:500], stream.test.X[:500]]))
+    K = kernel.between(floats(stream.X)[:500], np.vstack([floats(stream.X)[:500], floats(stream.test.X)[:500]]))
     assert np.isfinite(K).all()
     return K.min(), K.max()
 
@@ -116,8 +117,8 @@ def test_digits_as_ten_classes_with_a_test_part(name, degree, sizes):
     stream = open_stream(spec, 0, 0)
     known = card(name)
     for X, codes, part in (
-        (stream.X, stream.tasks["-"], "train"),
-        (stream.test.X, stream.test.tasks["-"], "test"),
+        (floats(stream.X), stream.tasks["-"], "train"),
+        (floats(stream.test.X), stream.test.tasks["-"], "test"),
     ):
         assert len(X) == len(codes) == known.n_examples[part]
         assert codes.dtype == np.int16
@@ -133,6 +134,6 @@ def test_the_test_part_of_a9a_stays_in_order():
     spec = DatasetSpec(name="a9a", test=("test",))
     stream = open_stream(spec, 0, 1)
     apart = open_stream(DatasetSpec(name="a9a", parts=("test",), order="file"), 0, 0)
-    assert (stream.test.X != apart.X).nnz == 0
+    assert (floats(stream.test.X) != floats(apart.X)).nnz == 0
     assert (stream.test.tasks["-"] == apart.tasks["-"]).all()
     assert stream.X.shape == (32_561, 123)

@@ -12,6 +12,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.errors import DataMissingError, InputError
+from budgetrun.rows import floats, stored
 
 
 def spec(name, **fields):
@@ -28,7 +29,7 @@ def own(tmp_path):
 
 def test_file_order_is_the_files(own):
     stream = open_stream(spec("own", path=own, order="file"), 0, 0)
-    assert stream.X[:, 0].tolist() == list(range(200))
+    assert floats(stream.X)[:, 0].tolist() == list(range(200))
     assert stream.tasks["-"].tolist() == [-1 if i % 5 == 0 else 1 for i in range(200)]
     assert stream.tasks["-"].dtype == np.int8
     assert (stream.n_examples, stream.n_features) == (200, 2)
@@ -36,7 +37,7 @@ def test_file_order_is_the_files(own):
 
 def test_permutation_carries_the_labels_along(own):
     stream = open_stream(spec("own", path=own), 0, 0)
-    rows = stream.X[:, 0].astype(int)
+    rows = floats(stream.X)[:, 0].astype(int)
     assert sorted(rows) == list(range(200))
     assert rows.tolist() != list(range(200))
     assert (stream.tasks["-"] == np.where(rows % 5 == 0, -1, 1)).all()
@@ -44,35 +45,35 @@ def test_permutation_carries_the_labels_along(own):
 
 def test_a_repetition_depends_on_seed_name_and_number_alone(own):
     def order(seed=0, repetition=0, name="own", **fields):
-        return open_stream(spec(name, path=own, **fields), seed, repetition).X[:, 0].tolist()
+        return floats(open_stream(spec(name, path=own, **fields), seed, repetition).X)[:, 0].tolist()
 
     assert order() == order()
     assert order() == order(label="another", noise=0.2)
     assert order(n_examples=50) == order()[:50]
     assert len({tuple(o) for o in (order(), order(seed=1), order(repetition=1), order(name="o2"))}) == 4
-    scaled = open_stream(spec("own", path=own, label="scaled", scale="minmax"), 0, 0).X[:, 0] * 199
+    scaled = floats(open_stream(spec("own", path=own, label="scaled", scale="minmax"), 0, 0).X)[:, 0] * 199
     np.testing.assert_allclose(scaled, order())
 
 
 def test_the_randomness_is_pinned(own):
     """A change here changes every published number."""
     stream = open_stream(spec("own", path=own, balanced=True, noise=0.3), 7, 2)
-    assert stream.X[:6, 0].tolist() == [23, 145, 20, 98, 75, 110]
+    assert floats(stream.X)[:6, 0].tolist() == [23, 145, 20, 98, 75, 110]
     assert stream.tasks["-"][:6].tolist() == [1, -1, -1, 1, -1, -1]
     points = open_stream(spec("noisy_gaussians"), 0, 0)
-    np.testing.assert_allclose(points.X[0], [1.4573317652442292, -0.06442173427292386], rtol=1e-14)
+    np.testing.assert_allclose(floats(points.X)[0], [1.4573317652442292, -0.06442173427292386], rtol=1e-14)
 
 
 def test_balanced_takes_as_many_of_the_larger_class(own):
     stream = open_stream(spec("own", path=own, balanced=True), 0, 0)
     assert np.unique(stream.tasks["-"], return_counts=True)[1].tolist() == [40, 40]
-    rows = stream.X[:, 0]
+    rows = floats(stream.X)[:, 0]
     assert set(rows[stream.tasks["-"] == -1]) == set(range(0, 200, 5))
     assert len(set(rows)) == 80
     other = open_stream(spec("own", path=own, balanced=True), 0, 1)
-    assert set(rows) != set(other.X[:, 0])
+    assert set(rows) != set(floats(other.X)[:, 0])
     in_order = open_stream(spec("own", path=own, balanced=True, order="file"), 0, 0)
-    assert in_order.X[:, 0].tolist() == sorted(rows)
+    assert floats(in_order.X)[:, 0].tolist() == sorted(rows)
     assert stream_info(spec("own", path=own, balanced=True)).n_examples == 80
 
 
@@ -87,13 +88,13 @@ def test_noise_flips_at_its_rate_and_grows_by_inclusion():
 def test_equal_splits_share_examples_and_flips(digits):
     stream = open_stream(spec("digits", task="equal_splits", noise=0.3), 0, 0, digits.data)
     assert len(stream.tasks) == 126
-    rows = (stream.X[:, 0] / 6).astype(int)
+    rows = (floats(stream.X)[:, 0] / 6).astype(int)
     digit = rows % 10
     clean = {name: np.isin(digit, [int(c) for c in name.split("|")[0]]) * 2 - 1 for name in stream.tasks}
     flips = {(stream.tasks[name] * clean[name]).tobytes() for name in stream.tasks}
     assert len(flips) == 1
-    assert stream.X.dtype == np.float64
-    assert stream.X[:, 5].tolist() == (rows * 6 + 5).tolist()
+    assert floats(stream.X).dtype == np.float64
+    assert floats(stream.X)[:, 5].tolist() == (rows * 6 + 5).tolist()
     some = open_stream(spec("digits", task="equal_splits", noise=0.3), 0, 0, digits.data, tasks=["02468|13579"])
     assert list(some.tasks) == ["02468|13579"]
     assert (some.tasks["02468|13579"] == stream.tasks["02468|13579"]).all()
@@ -101,12 +102,12 @@ def test_equal_splits_share_examples_and_flips(digits):
 
 def test_scale_statistics_are_of_the_rows_used(own):
     stream = open_stream(spec("own", path=own, order="file", n_examples=11, scale="minmax"), 0, 0)
-    assert stream.X[:, 0].tolist() == [i / 10 for i in range(11)]
+    assert floats(stream.X)[:, 0].tolist() == [i / 10 for i in range(11)]
 
 
 def test_sparse_streams(pair):
     stream = open_stream(spec("pair", parts=("train", "test"), scale="unit_norm"), 0, 0, pair.data)
-    X = stream.X
+    X = floats(stream.X)
     assert scipy.sparse.issparse(X)
     assert X.shape == (42, 100)
     assert X.indices.dtype == X.indptr.dtype == np.int32
@@ -114,16 +115,16 @@ def test_sparse_streams(pair):
     norms = np.sqrt((X.toarray() ** 2).sum(axis=1))
     np.testing.assert_allclose(np.sort(norms), [0] + [1] * 41)
     dense = open_stream(spec("pair", order="file", n_examples=3), 0, 0, pair.data)
-    assert dense.X.toarray()[:, [0, 1, 2, 79]].tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 0, 1, 0.5]]
+    assert floats(dense.X).toarray()[:, [0, 1, 2, 79]].tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 0, 1, 0.5]]
     assert dense.tasks["-"].tolist() == [1, -1, -1]
 
 
 def test_a_stream_is_the_callers_own(own):
     for order in ("file", "permuted"):
         first = open_stream(spec("own", path=own, order=order), 0, 0)
-        before = first.X.copy()
-        first.X[:] = 0
-        assert (before == open_stream(spec("own", path=own, order=order), 0, 0).X).all()
+        before = floats(first.X).copy()
+        stored(first.X)[:] = 0
+        assert (before == floats(open_stream(spec("own", path=own, order=order), 0, 0).X)).all()
 
 
 def test_a_file_is_parsed_once(own, monkeypatch):
@@ -144,7 +145,7 @@ def test_zip_digits_are_read_as_zero_to_one(made):
     contents = {"train": {"z.gz": b"3.0000 -1.0000 0.5000 \n7.0000 1.0 -0.25 \n"}}
     made.place(made.add("zip", contents, {"train": {3: 1, 7: 1}}, format="zip_digits", n_features=2))
     stream = open_stream(spec("zip", order="file"), 0, 0, made.data)
-    assert stream.X.tolist() == [[0, 0.75], [1, 0.375]]
+    assert floats(stream.X).tolist() == [[0, 0.75], [1, 0.375]]
     assert stream.tasks["-"].tolist() == [-1, 1]
 
 
@@ -155,16 +156,16 @@ def test_zip_digits_are_read_as_zero_to_one(made):
 def test_gaussians_have_the_means_and_spreads_asked_for(spread, deviation):
     stream = open_stream(spec("noisy_gaussians", options={"spread": spread, "n_per_class": 20_000}), 0, 0)
     for sign in (1, -1):
-        points = stream.X[stream.tasks["-"] == sign]
+        points = floats(stream.X)[stream.tasks["-"] == sign]
         assert len(points) == 20_000
         np.testing.assert_allclose(points.mean(axis=0), [sign, sign], atol=0.05)
         np.testing.assert_allclose(points.std(axis=0), deviation, rtol=0.03)
 
 
 def test_gaussians_differ_by_repetition_but_not_by_label():
-    first = open_stream(spec("noisy_gaussians", label="a"), 0, 0).X
-    assert (first == open_stream(spec("noisy_gaussians", label="b", noise=0.1), 0, 0).X).all()
-    assert not np.isin(first, open_stream(spec("noisy_gaussians"), 0, 1).X).any()
+    first = floats(open_stream(spec("noisy_gaussians", label="a"), 0, 0).X)
+    assert (first == floats(open_stream(spec("noisy_gaussians", label="b", noise=0.1), 0, 0).X)).all()
+    assert not np.isin(first, floats(open_stream(spec("noisy_gaussians"), 0, 1).X)).any()
 
 
 def test_gaussians_default_to_the_papers_words():
@@ -320,7 +321,7 @@ def test_rotating_gaussians_turn():
     y = stream.tasks["-"]
     assert stream_info(spec).n_examples == stream.n_examples == 4000
     assert y.sum() == 0
-    centres = [(y[part, None] * stream.X[part]).mean(axis=0) for part in (slice(0, 100), slice(-100, None))]
+    centres = [(y[part, None] * floats(stream.X)[part]).mean(axis=0) for part in (slice(0, 100), slice(-100, None))]
     np.testing.assert_allclose(centres[0], [1, 1], atol=0.1)
     np.testing.assert_allclose(centres[1], [-1, -1], atol=0.1)
 

@@ -9,6 +9,7 @@ from faults import message
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
+from budgetrun.rows import floats, stored
 
 
 def spec(name, **fields):
@@ -40,7 +41,7 @@ def test_codes_are_positions_among_the_labels(own):
     assert stream.classes == [2, 7, 10.5]
     assert list(stream.tasks) == ["-"]
     assert stream.tasks["-"].dtype == np.int16
-    by_row = dict(zip(stream.X[:, 0].astype(int).tolist(), stream.tasks["-"].tolist(), strict=True))
+    by_row = dict(zip(floats(stream.X)[:, 0].astype(int).tolist(), stream.tasks["-"].tolist(), strict=True))
     assert [by_row[i] for i in range(5)] == [1, 0, 2, 0, 1]
     info = stream_info(spec("s", path=path, task="multiclass"))
     assert (info.classes, info.n_classes, info.task_names, info.n_test) == ([2, 7, 10.5], 3, ["-"], 0)
@@ -49,7 +50,7 @@ def test_codes_are_positions_among_the_labels(own):
 
 def test_several_classes_see_the_same_stream_as_signs(digits):
     kinds = {task: open_stream(spec("digits", task=task), 0, 3, digits.data) for task in ("multiclass", "equal_splits")}
-    assert (kinds["multiclass"].X == kinds["equal_splits"].X).all()
+    assert (floats(kinds["multiclass"].X) == floats(kinds["equal_splits"].X)).all()
     digit = kinds["multiclass"].tasks["-"]
     assert (kinds["equal_splits"].tasks["01234|56789"] == np.where(digit < 5, 1, -1)).all()
     info = stream_info(spec("digits", task="equal_splits"), digits.data)
@@ -87,14 +88,14 @@ def test_a_test_part_stays_in_order_and_clean(pair):
     assert stream.test.n_examples == 2
     assert stream.test.tasks["-"].tolist() == [1, -1]
     assert stream.test.tasks["-"].dtype == np.int8
-    X = stream.test.X
+    X = floats(stream.test.X)
     assert scipy.sparse.issparse(X)
     assert X.shape == (2, 100)
     assert X.indices.dtype == X.indptr.dtype == np.int32
     assert X.toarray()[:, 2].tolist() == [1, 0]
     plain = open_stream(tested.model_copy(update={"test": None}), 0, 0, pair.data)
     assert plain.test is None
-    assert (plain.X != stream.X).nnz == 0
+    assert (floats(plain.X) != floats(stream.X)).nnz == 0
     info = stream_info(tested, pair.data)
     assert (info.n_examples, info.n_test) == (1, 2)
 
@@ -123,11 +124,11 @@ def test_every_split_is_tested(made, digits):
     assert len(stream.test.tasks) == 126
     for name, signs in stream.test.tasks.items():
         assert signs.tolist() == stream.tasks[name][::-1].tolist()
-    assert (stream.test.X == stream.X).all()
+    assert (floats(stream.test.X) == floats(stream.X)).all()
     some = open_stream(both, 0, 0, made.data, tasks=["02468|13579"])
     assert list(some.test.tasks) == ["02468|13579"]
-    stream.test.X[:] = 0
-    assert (open_stream(both, 0, 0, made.data).test.X == some.X).all()
+    stored(stream.test.X)[:] = 0
+    assert (floats(open_stream(both, 0, 0, made.data).test.X) == floats(some.X)).all()
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_generated_data_are_not_tested():
 def test_an_own_test_file(own):
     stream = spec("s", path=own("s.csv", "1,0,2\n2,4,2\n2,8,2\n"), test_path=own("t.csv", "2,2,9\n"), scale="minmax")
     opened = open_stream(stream, 0, 0)
-    assert opened.test.X.tolist() == [[0.25, 0]]
+    assert floats(opened.test.X).tolist() == [[0.25, 0]]
     assert opened.test.tasks["-"].tolist() == [1]
     info = stream_info(stream)
     assert info.files == {"s.csv": sha256(stream.path), "t.csv": sha256(stream.test_path)}
@@ -202,8 +203,8 @@ WIDE = "".join(f"{i % 2} {i + 1}:1 90:{i}\n" for i in range(9))
 def test_libsvm_text_may_lack_the_last_features(own, learned, tested):
     stream = spec("s", path=own("s.svm", learned), test_path=own("t.svm", tested), order="file")
     opened = open_stream(stream, 0, 0)
-    X = opened.test.X
-    assert scipy.sparse.issparse(X) == scipy.sparse.issparse(opened.X)
+    X = floats(opened.test.X)
+    assert scipy.sparse.issparse(X) == scipy.sparse.issparse(floats(opened.X))
     assert X.shape == (2, opened.n_features)
     assert (X.toarray() if scipy.sparse.issparse(X) else X)[0, 1] == 7
     assert X.sum() == (7 if tested.startswith("1 2") else 10)
@@ -213,8 +214,8 @@ def test_libsvm_text_may_lack_the_last_features(own, learned, tested):
 def test_a_sparse_test_file_beside_a_dense_stream(own):
     table = own("s.csv", "".join(f"{i % 2},{','.join(str(i + k) for k in range(90))}\n" for i in range(4)))
     opened = open_stream(spec("s", path=table, test_path=own("t.svm", "1 90:3\n")), 0, 0)
-    assert isinstance(opened.test.X, np.ndarray)
-    assert opened.test.X[0, 89] == 3
+    assert isinstance(floats(opened.test.X), np.ndarray)
+    assert floats(opened.test.X)[0, 89] == 3
 
 
 def features(test, stream):
@@ -251,7 +252,7 @@ def test_test_files_that_do_not_fit(own, learned, tested, told):
 
 def test_a_feature_named_with_value_zero_widens_a_stream(own):
     stream = spec("s", path=own("s.svm", "1 1:1 3:0\n0 1:3\n"), test_path=own("t.svm", "1 3:1\n"))
-    assert open_stream(stream, 0, 0).test.X.tolist() == [[0, 0, 1]]
+    assert floats(open_stream(stream, 0, 0).test.X).tolist() == [[0, 0, 1]]
 
 
 def test_a_test_file_that_is_not_there(own, tmp_path):

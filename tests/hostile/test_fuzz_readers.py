@@ -18,6 +18,7 @@ from sentences import one_sentence
 from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
 from budgetrun.errors import InputError
+from budgetrun.rows import floats
 
 FORMATS = sorted(formats.all_formats())
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -38,12 +39,12 @@ def agree(examples, expected):
     """Check that examples are those of a strict reader."""
     rows, labels = expected
     assert examples.y.tolist() == labels
-    X = examples.X
+    X = given = floats(examples.X)
     if isinstance(rows, dict):
         assert X.shape == (len(labels), rows["width"])
         X = np.asarray(X[:, rows["used"]] if isinstance(X, np.ndarray) else X.tocsc()[:, rows["used"]].toarray())
-        assert examples.X.size == 0 or np.count_nonzero(rows["rows"]) == (
-            np.count_nonzero(examples.X) if isinstance(examples.X, np.ndarray) else examples.X.nnz
+        assert given.size == 0 or np.count_nonzero(rows["rows"]) == (
+            np.count_nonzero(given) if isinstance(given, np.ndarray) else given.nnz
         )
         rows = rows["rows"]
     X = X if isinstance(X, np.ndarray) else X.toarray()
@@ -158,5 +159,6 @@ def test_a_users_own_file_is_refused_or_read(data, tmp_path_factory):
     n, d = loaded.X.shape
     assert n == len(loaded.codes) > 0
     assert d > 0
-    assert np.isfinite(loaded.X if isinstance(loaded.X, np.ndarray) else loaded.X.data).all()
+    X = floats(loaded.X)
+    assert np.isfinite(X if isinstance(X, np.ndarray) else X.data).all()
     assert sum(loaded.counts.values()) == n

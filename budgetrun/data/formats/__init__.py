@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 from budgetrun.data import limits
 from budgetrun.errors import InputError
 from budgetrun.registry import modules
+from budgetrun.rows import Matrix, Rows, stored
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-Matrix: TypeAlias = "NDArray[Any] | csr_array"
 LabelColumn = Literal["first", "last"]
 
 
@@ -50,7 +47,7 @@ class Examples(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray, shape (n, d), float64 or uint8; or csr_array, shape (n, d), float64
+    X : ndarray, shape (n, d), float64 or uint8; csr_array, shape (n, d), float64; or IntegerRows
     y : ndarray, shape (n,), numbers or str
     open_ended : bool
         Whether further features may exist that are zero in every example.
@@ -58,7 +55,7 @@ class Examples(NamedTuple):
         The memory that reading took in addition to the content of the files and to X.
     """
 
-    X: Matrix
+    X: Rows
     y: NDArray[Any]
     open_ended: bool = False
     reading_bytes: int = 0
@@ -131,7 +128,8 @@ def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]], where: str) -> Examples
     return Examples(X, y, reading_bytes=matrix_bytes(X))
 
 
-def matrix_bytes(X: Matrix) -> int:
-    """Return the memory of a matrix."""
+def matrix_bytes(X: Rows) -> int:
+    """Return the memory of examples."""
+    X = stored(X)
     arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
     return sum(array.nbytes for array in arrays)

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from budgetrun.data.formats import Content, Examples, Layout, csv
+import numpy as np
 
-REVISION = 1
+from budgetrun.data.formats import Content, Examples, Layout, csv
+from budgetrun.rows import IntegerRows, Rows, as_whole
+
+REVISION = 2
 SUFFIXES = ()
+# Larger grey values are none.
+_MOST = 7.0
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
-    """Read tables whose first column is the digit; the grey values are mapped to [0, 1]."""
+    """Read tables whose first column is the digit; the grey values are mapped to [0, 1].
+
+    Values with up to three decimals become whole numbers of steps of 1/2000.
+    """
     examples = csv.read(files, layout)
-    return Examples((examples.X + 1.0) / 2.0, examples.y, reading_bytes=examples.X.nbytes)
+    grey = np.asarray(examples.X)
+    thousandths = np.rint(1000.0 * np.clip(grey, -_MOST, _MOST))
+    steps = as_whole(thousandths + 1000.0)
+    if isinstance(steps, IntegerRows) and (thousandths / 1000.0 == grey).all():
+        X: Rows = IntegerRows(steps.integers, steps.factors / 2000.0)
+    else:
+        X = (grey + 1.0) / 2.0
+    return Examples(X, examples.y, reading_bytes=2 * grey.nbytes)

@@ -10,6 +10,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import BlockHypothesis
 from budgetrun.errors import InputError
+from budgetrun.rows import floats
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -117,7 +118,7 @@ class RandomFeatures:
                 )
             random = np.random.default_rng(self._seed)
             self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
-        angles = X.astype(np.float64) @ self._frequencies
+        angles = floats(X).astype(np.float64) @ self._frequencies
         Z = np.empty((len(angles), 2 * self._n))
         cosines, sines = Z[:, : self._n], Z[:, self._n :]
         # With tan, the tangent of half the angle: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy's tangent is

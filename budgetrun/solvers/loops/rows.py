@@ -15,7 +15,7 @@ from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from budgetrun.kernels import Rows
+from budgetrun.rows import Matrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.uint32]
@@ -34,7 +34,7 @@ GRAM = Tuple((DENSE,))
 KINDS = (DENSE, SPARSE, BINARY, GRAM)
 
 
-def signed_rows(X: Rows, y: NDArray[Any]) -> SignedRows:
+def signed_rows(X: Matrix, y: NDArray[Any]) -> SignedRows:
     """Return y_k x_k for all k, in new arrays.
 
     A matrix that is mostly zeros becomes sparse, because in a loop a zero costs as much as any other value.
