@@ -84,14 +84,11 @@ class MulticlassExpansion(Summed):
         several tie. Scores tie if they differ only by rounding.
         """
         least = CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]])
-        scores = self.scores[:, t] + handicaps
-        own, scores[y] = self.scores[y, t], -np.inf
-        if np.sum(scores >= scores.max() - least) > 1 or abs(own - scores.max()) <= least:
+        rival, lead, tied = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+        if tied:
             least = self._sum_at(t)
-            scores = self.scores[:, t] + handicaps
-            own, scores[y] = self.scores[y, t], -np.inf
-        lead = own - scores.max()
-        return int(np.argmax(scores >= scores.max() - least)), 0.0 if abs(lead) <= least else float(lead)
+            rival, lead, _ = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+        return rival, 0.0 if abs(lead) <= least else lead
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros((self.n_classes, X.shape[0]))
@@ -147,3 +144,12 @@ class MulticlassExpansion(Summed):
         capacity = self._pool.capacity
         if capacity > len(self._classes):
             self._classes, self._rivals = np.resize(self._classes, capacity), np.resize(self._rivals, capacity)
+
+
+def _rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
+    """Return the first class that has the largest score apart from ``y``, the lead over it, and whether scores tie."""
+    scores[y] = -np.inf
+    rival = int(np.argmax(scores))
+    best = scores[rival]
+    close = np.flatnonzero(scores >= best - least)
+    return int(close[0]), float(own - best), len(close) > 1 or abs(own - best) <= least
