@@ -1,4 +1,4 @@
-"""The online protocol, round by round. These functions are compiled with the form and the learner that they are given."""
+"""The online protocol, round by round. These functions are compiled with the form and learner that they are given."""
 
 from __future__ import annotations
 

@@ -147,9 +147,11 @@ class MulticlassExpansion(Summed):
 
 
 def _rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
-    """Return the first class that has the largest score apart from ``y``, the lead over it, and whether scores tie."""
+    """Return the first class with the largest score apart from ``y``, the lead over it, and whether scores tie.
+
+    ``own`` is the score of ``y``, and scores that differ by at most ``least`` tie.
+    """
     scores[y] = -np.inf
-    rival = int(np.argmax(scores))
-    best = scores[rival]
-    close = np.flatnonzero(scores >= best - least)
+    best = scores[scores.argmax()]
+    close = (scores >= best - least).nonzero()[0]
     return int(close[0]), float(own - best), len(close) > 1 or abs(own - best) <= least
