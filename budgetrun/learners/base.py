@@ -137,7 +137,7 @@ class MulticlassLearner(Learner):
         return MulticlassExpansion(pool, n_classes)
 
     def margins(self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray) -> float | np.ndarray:
-        """Return the margins for rounds ``t``, t + 1, ... of the block: shape (n,), or one.
+        """Return the margins below which it acts in rounds ``t``, t + 1, ... of the block: shape (n,), or one.
 
         ``true`` and ``rivals``, shape (n,), are the classes of these rounds and their rivals.
         """
