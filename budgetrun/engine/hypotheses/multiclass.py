@@ -28,7 +28,6 @@ class MulticlassExpansion(Summed):
     """
 
     form = "multiclass"
-    revision = 2
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
         super().__init__(pool)
