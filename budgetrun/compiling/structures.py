@@ -72,7 +72,7 @@ def replace(source: FunctionType, loop: FunctionType) -> None:
 def _type_of(value: Any) -> types.Type | None:
     if isinstance(value, np.ndarray):
         return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
-    if value is None or isinstance(value, bool | int | float | str | np.random.Generator):
+    if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
         return types.unliteral(numba.typeof(value))
     if hasattr(value, "_numba_type_"):
         return value._numba_type_

@@ -1,6 +1,8 @@
-"""The compiled form of `play`."""
+"""The compiled forms of the functions of `play`."""
 
 from __future__ import annotations
+
+from functools import cache
 
 from numba.core import types
 from numba.extending import overload
@@ -17,4 +19,4 @@ def _of_round(margins, k):
     return lambda margins, k: margins
 
 
-play_compiled = structures.function(play.play)
+compiled_form = cache(structures.function)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from budgetrun import compiling
+
+
+def run(rounds: Callable[..., int], f: Any, learner: Any, *told: Any) -> int:
+    """Call `play` or `play_classes`, compiled if it can be."""
+    if compiling.takes(learner):
+        from budgetrun.engine.loops import compiled_form
+
+        return int(compiled_form(rounds)(compiling.prepared(f), compiling.prepared(learner), *told))
+    return rounds(f, learner, *told)
 
 
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
@@ -30,6 +42,30 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
                     return t
                 break
             t += 1
+    return t
+
+
+def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Any, costs: Any) -> int:
+    """Let a multiclass learner act on its rounds from ``t`` on; see `Hypothesis.play`."""
+    _, _, single = options
+    none = np.zeros(f.n_classes)
+    while t < len(y):
+        if t == f.tile_end:
+            f.begin_tile()
+        while t < f.tile_end:
+            label = int(y[t])
+            rival, lead = f.lead_at(t, label, none)
+            mistake = lead <= 0
+            if costs is not None and not mistake:
+                rival, lead = f.lead_at(t, label, costs[label] - 1)
+            margins = learner.margins(f, t, y[t : t + 1], np.array([rival]))
+            t += 1
+            if mistake or lead < of_round(margins, 0):
+                f.at(t - 1, mistake)
+                learner.update(f, label, rival, lead)
+                f.largest_size = max(f.largest_size, f.size)
+                if single:
+                    return t
     return t
 
 

@@ -142,9 +142,9 @@ class MulticlassLearner(Learner):
         return MulticlassExpansion(pool, n_classes)
 
     def margins(self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray) -> float | np.ndarray:
-        """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one.
+        """Return the margins below which it acts in rounds ``t``, t + 1, ... of the block: shape (n,), or one.
 
-        ``true`` and ``rivals``, shape (b - t,), are the classes of these rounds and their rivals.
+        ``true`` and ``rivals``, shape (n,), are the classes of these rounds and their rivals.
         """
         return self.margin
 
@@ -154,7 +154,7 @@ class MulticlassLearner(Learner):
 
         Parameters
         ----------
-        f : MulticlassHypothesis
+        f : Hypothesis
             f_t on entry, f_{t+1} on return; ``f.mistaken`` says whether the round is a mistake.
         y, rival : int
             The true class and its rival.

@@ -214,6 +214,7 @@ def test_float32_follows_float64(case_id):
 def test_a_learner_that_fails_leaves_the_others_alone(several):
     class Faulty(find("perceptron", multiclass=several)):
         alike_until_full = None
+        compiled = False
 
         def update(self, f, *told):
             if f.size == 5:

@@ -4,7 +4,7 @@ from budgetrun.engine.hypotheses.base import BlockHypothesis, Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import ExplicitFeatures, RandomFeatures, random_features
-from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion, MulticlassHypothesis
+from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion
 from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected
 from budgetrun.engine.hypotheses.nystroem import Nystroem
 from budgetrun.engine.hypotheses.optimistic import Optimistic
@@ -17,7 +17,6 @@ __all__ = [
     "ExplicitFeatures",
     "Hypothesis",
     "MulticlassExpansion",
-    "MulticlassHypothesis",
     "MulticlassProjected",
     "Nystroem",
     "Optimistic",

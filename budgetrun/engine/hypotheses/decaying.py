@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.expansion import SCALED, Expansion
+from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.hypotheses.summed import SCALED
 from budgetrun.kernels.rows import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
 

@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from budgetrun import compiling
 from budgetrun.compiling import interpreted
-from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
-from budgetrun.engine.play import play
-from budgetrun.kernels.rows import TILE
-from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
+from budgetrun.engine.hypotheses.base import CANCELLED, Options
+from budgetrun.engine.hypotheses.summed import SCALED, Summed
+from budgetrun.engine.play import play, run
+from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
     from budgetrun.kernels import Rows
 
 _NONE, _OLDEST, _ALL = range(3)
-# How often the verbs of 64 rounds may change scores before these are summed again.
-_MOST_CHANGES = 4 * TILE
-# In place of a slot, in the list of changes: all scores are multiplied.
-SCALED = -1
 
 
-class Expansion(Hypothesis):
+class Expansion(Summed):
     """f = sum_i coef_i k(x_i, .).
 
-    The verbs are `add`, `scale`, `evict`, `shift`, `keep` and `replace`. Support examples are counted from 0, oldest
-    first.
+    The verbs are `add`, `scale`, `evict`, `shift`, `keep` and `replace`.
 
     Parameters
     ----------
@@ -57,10 +51,6 @@ class Expansion(Hypothesis):
 
     Notes
     -----
-    The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest first, where
-    g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This does not
-    depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what followed.
-
     Evicting the oldest example needs no kernel values from outside the block: `_own` has, for each example, the part of
     f(x_i) that is due to itself and younger examples; for the oldest one, that is all of f(x_i). Evicting any other
     example needs the kernel values between support examples. They are part of the block in which the younger of the two
@@ -68,6 +58,7 @@ class Expansion(Hypothesis):
     """
 
     form = "expansion"
+    _columns = (*Summed._columns, "_own", "_place")
 
     def __init__(
         self,
@@ -82,11 +73,7 @@ class Expansion(Hypothesis):
         self._track = {None: _NONE, "oldest": _OLDEST, "all": _ALL}[track]
         self._normed = norm
         self._norm_sq = 0.0
-        self._mass = 0.0
         self._moved = 0.0
-        self._head = self._tail = 0
-        self._slots = np.zeros(16, dtype=np.intp)
-        self._weights = np.zeros(16)
         self._own = np.zeros(16)
         self._capacity = -1 if capacity is None else capacity
         # With track="all": kernel values between support examples, each example's row of them, and the free rows.
@@ -94,30 +81,8 @@ class Expansion(Hypothesis):
         self._place = np.zeros(16, dtype=np.intp)
         self._free_places = np.zeros(0, dtype=np.intp)
         self._n_free = 0
-        # The support set at the last multiple of 64 rounds, and the changes of scores since: slots and weights.
-        self._then_slots = np.zeros(16, dtype=np.intp)
-        self._then_weights = np.zeros(16)
-        self._n_then = 0
-        self._changed = np.zeros(_MOST_CHANGES, dtype=np.intp)
-        self._changes = np.zeros(_MOST_CHANGES)
-        self._n_changes = 0
-        # The block: kernel values, and the rounds of the current tile.
-        self._tiles = np.zeros((1, 0, 0), dtype=pool.dtype)
-        self._squares = np.zeros(0)
-        self._block_slots = np.zeros(0, dtype=np.intp)
-        self._before = 0
-        self._tile = -1
-        self.tile_start = self.tile_end = 0
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def size(self) -> int:
-        return self._tail - self._head
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots[self._head : self._tail]
 
     @property
     def coef(self) -> np.ndarray:
@@ -126,14 +91,6 @@ class Expansion(Hypothesis):
     @property
     def labels(self) -> np.ndarray:
         return np.sign(self.coef)
-
-    @property
-    def square(self) -> float:
-        return self._squares[self._block_slots[self._round]]
-
-    @property
-    def squares(self) -> np.ndarray:
-        return self._squares[self.slots]
 
     @property
     def self_scores(self) -> np.ndarray:
@@ -146,13 +103,6 @@ class Expansion(Hypothesis):
     @property
     def current(self) -> float:
         return self.scores[self._round] + self._moved
-
-    def squares_from(self, t: int) -> np.ndarray:
-        return taken(self._squares, self._block_slots[t:])
-
-    @property
-    def now(self) -> int:
-        return self._before + self._round + 1
 
     def score_of(self, i: int) -> float:
         """Return f(x_i), the score of support example ``i``."""
@@ -221,16 +171,10 @@ class Expansion(Hypothesis):
         if self._track == _ALL:
             self._free_places[self._n_free] = self._place[at]
             self._n_free += 1
-        if i == 0:
-            self._head += 1
-            return
-        tail = self._tail
-        close_gap(self._slots, at, tail)
-        close_gap(self._weights, at, tail)
-        if self._track != _NONE:
-            close_gap(self._own, at, tail)
-            close_gap(self._place, at, tail)
-        self._tail = tail - 1
+        if self._track != _NONE and i > 0:
+            close_gap(self._own, at, self._tail)
+            close_gap(self._place, at, self._tail)
+        self._remove(i)
 
     def shift(self, i: int, delta: float) -> None:
         """coef_i += delta, for support example ``i``."""
@@ -291,43 +235,9 @@ class Expansion(Hypothesis):
         add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
         return scores
 
-    @property
-    def held(self) -> np.ndarray:
-        if self._pool.seen % TILE == 0:
-            return self.slots
-        changed = self._changed[: self._n_changes]
-        return np.concatenate([self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]])
-
-    def begin_block(self) -> None:
-        self._look()
-        self._before = self._pool.seen - len(self._block_slots)
-        self.scores = np.zeros(len(self._block_slots))
-        self._tile, self.tile_end = -1, 0
-        self._make_room()
-
-    def begin_tile(self) -> None:
-        """Go to the next rounds of the block, and compute their scores."""
-        self._begin_tile()
-
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         return self._score_at(t)
-
-    def _begin_tile(self) -> None:
-        self._tile += 1
-        self.tile_start = self.tile_end
-        self.tile_end += self._tiles.shape[2]
-        if (self._before + self.tile_start) % TILE == 0:
-            self._sum_again(self.tile_start)
-            return
-        scores = self.scores[self.tile_start : self.tile_end]
-        tile = self._tiles[self._tile]
-        add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], tile, scores)
-        for i in range(self._n_changes):
-            if self._changed[i] == SCALED:
-                multiply(scores, self._changes[i])
-            else:
-                add_multiple(scores, self._changes[i], tile[self._changed[i]])
 
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
@@ -343,11 +253,7 @@ class Expansion(Hypothesis):
         return score
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        if compiling.takes(learner):
-            from budgetrun.engine.loops import play_compiled
-
-            return int(play_compiled(compiling.prepared(self), compiling.prepared(learner), y, t, options))
-        return play(self, learner, y, t, options)
+        return run(play, self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
         pairs = size + 1 if self._track == _ALL and size else 0
@@ -356,31 +262,16 @@ class Expansion(Hypothesis):
 
     # -- scores --------------------------------------------------------------------------------------------------
 
-    def _change_scores(self, slot: int, weight: float) -> None:
-        """Change the scores of the rest of the tile: add weight k(x, .), or multiply them."""
-        if self._n_changes == _MOST_CHANGES:
-            # The caller has changed the weights already.
-            self._sum_again(self._round + 1)
-            return
-        self._changed[self._n_changes], self._changes[self._n_changes] = slot, weight
-        self._n_changes += 1
-        first = self._round + 1
-        rest = self.scores[first : self.tile_end]
+    def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
+        tile = self._tiles[self._tile][:, t - self.tile_start :]
+        add_up(weights, slots, tile, self.scores[t : self.tile_end])
+
+    def _change(self, slot: int, weight: float, t: int) -> None:
+        rest = self.scores[t : self.tile_end]
         if slot == SCALED:
             multiply(rest, weight)
         else:
-            add_multiple(rest, weight, self._tiles[self._tile, slot, first - self.tile_start :])
-
-    def _sum_again(self, t: int) -> None:
-        """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
-        n, weights = self.size, self._weights[self._head : self._tail]
-        self._n_changes, self._n_then = 0, n
-        copy(self.slots, self._then_slots)
-        copy(weights, self._then_weights)
-        self._mass = mass(weights, taken(self._squares, self.slots))
-        if t < self.tile_end:
-            tile = self._tiles[self._tile][:, t - self.tile_start :]
-            add_up(weights, self.slots, tile, self.scores[t : self.tile_end])
+            add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start :])
 
     # -- the support set -----------------------------------------------------------------------------------------
 
@@ -388,10 +279,7 @@ class Expansion(Hypothesis):
         """f += weight k(x, .), for an example x whose score was ``score``, as the youngest support example."""
         if self._normed:
             self._norm_sq += weight * (2 * score + weight * square)
-        self._slots[self._tail] = slot
-        self._weights[self._tail] = weight
-        self._tail += 1
-        self._mass += abs(weight) * np.sqrt(square)
+        self._put_last(slot, weight)
         self._change_scores(slot, weight)
 
     def _append_tracked(self, weight: float, square: float, score: float, values: np.ndarray) -> None:
@@ -420,15 +308,6 @@ class Expansion(Hypothesis):
         self._weights[self._head + i] += delta
         self._moved += delta * self._tiles[self._tile, slot, self._round - self.tile_start]
         self._change_scores(slot, delta)
-
-    def kernel_row(self) -> np.ndarray:
-        """Return k(x_i, x_t) between the support examples and the example of the current round.
-
-        Returns
-        -------
-        ndarray of float64, shape (size,), oldest first
-        """
-        return taken(self._tiles[self._tile][:, self._round - self.tile_start], self.slots)
 
     def _row(self, i: int) -> np.ndarray:
         """Return k(x_i, x_j) for all support examples j, from `_pairs`, shape (size,)."""
@@ -462,31 +341,10 @@ class Expansion(Hypothesis):
             self._n_free = 0
             self._make_room()
 
-    def _look(self) -> None:
-        """Take what the pool has of the current block."""
-        pool = self._pool
-        self._tiles, self._squares, self._block_slots = pool.tiles, pool.squares, pool.block_slots
-
     def _make_room(self) -> None:
-        """Make room for the examples that a block may add; compiled code cannot."""
-        more = 2 * len(self._block_slots) + 1
-        if self._tail + more > len(self._slots):
-            head, tail, n = self._head, self._tail, self.size
-            length = 2 * (n + more)
-            for name in ("_slots", "_weights", "_own", "_place"):
-                array = getattr(self, name)
-                new = np.zeros(length, dtype=array.dtype)
-                new[:n] = array[head:tail]
-                setattr(self, name, new)
-            self._head, self._tail = 0, n
-        if len(self._then_slots) < self.size + more:
-            for name in ("_then_slots", "_then_weights"):
-                array = getattr(self, name)
-                new = np.zeros(2 * (self.size + more), dtype=array.dtype)
-                new[: len(array)] = array
-                setattr(self, name, new)
+        super()._make_room()
         if self._track == _ALL:
-            old, wanted = len(self._pairs), self.size + more
+            old, wanted = len(self._pairs), self.size + 2 * len(self._block_slots) + 1
             wanted = wanted if self._capacity < 0 else min(wanted, self._capacity)
             if wanted > old:
                 room = wanted if self._capacity < 0 else min(max(wanted, old * 3 // 2), self._capacity)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from budgetrun.engine.hypotheses.multiclass import MulticlassHypothesis
+from budgetrun.engine.hypotheses.base import Hypothesis, Options
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
+    from budgetrun.engine.rules import MulticlassRule
     from budgetrun.kernels import Rows
 
 
@@ -52,7 +53,7 @@ class Part:
         return len(self.labels)
 
 
-class MulticlassProjected(MulticlassHypothesis):
+class MulticlassProjected(Hypothesis):
     """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
 
     The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
@@ -74,7 +75,10 @@ class MulticlassProjected(MulticlassHypothesis):
     averages = True
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
-        super().__init__(pool, len(label_kernel))
+        super().__init__(pool)
+        self.n_classes = len(label_kernel)
+        self.scores = np.empty((self.n_classes, 0))
+        self._moved = np.zeros(self.n_classes)
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)
         groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
         self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
@@ -87,6 +91,11 @@ class MulticlassProjected(MulticlassHypothesis):
         self._gaps = np.empty((0, self.n_classes))
 
     # -- read by learners ----------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> np.ndarray:
+        now: np.ndarray = self.scores[:, self._round] + self._moved
+        return now
 
     @property
     def slots(self) -> np.ndarray:
@@ -141,6 +150,68 @@ class MulticlassProjected(MulticlassHypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
+    def at(self, t: int, mistaken: bool) -> None:
+        super().at(t, mistaken)
+        self._moved = np.zeros(self.n_classes)
+
+    def play(self, learner: MulticlassRule, y: np.ndarray, t: int, options: Options) -> int:
+        b = len(y)
+        while t < b:
+            act = self._next_act(learner, y, t)
+            if act is None:
+                return b
+            t, mistaken, told = act
+            self.at(t, mistaken)
+            learner.update(self, *told)
+            self.largest_size = max(self.largest_size, self.size)
+            t += 1
+            if options.single:
+                return t
+        return b
+
+    def _next_act(
+        self, learner: MulticlassRule, y: np.ndarray, t: int
+    ) -> tuple[int, bool, tuple[int, int, float]] | None:
+        """Return the next round on which the learner acts, whether it is a mistake, and what it is told."""
+        b = len(y)
+        while t < b:
+            doubt = self.rounding
+            true, scores = y[t:], self.scores[:, t:]
+            at = np.arange(b - t)
+            own = scores[true, at]
+            others = scores.astype(np.float64)
+            others[true, at] = -np.inf
+            best = others.max(axis=0)
+            lead = own - best
+            close = others >= best - doubt
+            rivals = close.argmax(axis=0)
+            costs = learner.costs
+            if costs is None:
+                margins, tempting = lead, rivals
+            else:
+                augmented = others + costs.T[:, true]
+                worst = augmented.max(axis=0)
+                margins, tempting = own - worst + 1, (augmented >= worst - doubt).argmax(axis=0)
+            thresholds = learner.margins(self, t, true, tempting)
+            hits = (lead <= doubt) | (margins <= thresholds + doubt)
+            k = int(hits.argmax())
+            if not hits[k]:
+                return None
+            t += k
+            label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
+            threshold, margin, tempter = _of_round(thresholds, k), margins.item(k), int(tempting[k])
+            if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
+                rival, gap = self.settled(t, label)
+                if costs is None:
+                    margin, tempter = gap, rival
+                    threshold = _of_round(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
+            if gap <= 0:
+                return t, True, (label, rival, gap)
+            if margin < threshold:
+                return t, False, (label, tempter, margin)
+            t += 1
+        return None
+
     def begin_block(self) -> None:
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
@@ -176,10 +247,8 @@ class MulticlassProjected(MulticlassHypothesis):
     def solving(self, size: int) -> float:
         return float(size) ** 2
 
-    def doubt(self) -> float:
-        return self.rounding
-
     def settled(self, t: int, y: int) -> tuple[int, float]:
+        """Return the rival and the lead of round ``t`` of the block; scores that differ only by rounding tie."""
         # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
         least = max(
             negligible(part.function.products(t * part.q + i), self.rounding)
@@ -252,3 +321,8 @@ class MulticlassProjected(MulticlassHypothesis):
 # In units of the function's squared norm: a function with a smaller residual is not added to a span, because
 # coordinates computed from such a tiny residual are mostly rounding error.
 _LEAST = 1e-6
+
+
+def _of_round(values: float | np.ndarray, k: int) -> float:
+    """Return the value of round ``k``, from one value per round or one for all."""
+    return values if isinstance(values, float) else values.item(k)
