@@ -199,7 +199,8 @@ class Group:
             apart, left = self.rounds % TILE, X.shape[0] - start
             b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
             with np.errstate(over="raise", divide="raise", invalid="raise"):
-                self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
+                # Slices of sparse rows are slow.
+                self._feed(X if b == X.shape[0] else X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
 

@@ -47,15 +47,15 @@ class Kernel(ABC):
     def numbers(self) -> tuple[float, ...]:
         """The further arguments of `formula`."""
 
+    @staticmethod
     @abstractmethod
-    def formula(self, s: Any, *numbers: Any) -> Any:
+    def formula(s: Any, *numbers: Any) -> Any:
         """Return k(a, b) for s = ||a - b||^2 or <a, b>, a number or an array. It is also compiled."""
 
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
         """Return k(x, x) for examples with these ||x||^2, shape (n,), float64."""
-        s = np.zeros_like(norms) if self.of_distance else norms
-        values: np.ndarray = self.formula(s, *self.numbers)
-        return values
+        values: np.ndarray = self.formula(np.zeros(1) if self.of_distance else norms, *self.numbers)
+        return np.full(len(norms), values[0]) if self.of_distance else values
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
@@ -100,7 +100,8 @@ class Gaussian(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return (self._rate,)
 
-    def formula(self, s: Any, rate: float) -> Any:
+    @staticmethod
+    def formula(s: Any, rate: float) -> Any:
         return exp(-(rate * s))
 
 
@@ -118,7 +119,8 @@ class Polynomial(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return (self.gamma, self.coef0, self.degree)
 
-    def formula(self, s: Any, gamma: float, coef0: float, degree: int) -> Any:
+    @staticmethod
+    def formula(s: Any, gamma: float, coef0: float, degree: int) -> Any:
         base = gamma * s + coef0
         power = base
         for _ in range(degree - 1):
@@ -138,7 +140,8 @@ class Linear(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return ()
 
-    def formula(self, s: Any) -> Any:
+    @staticmethod
+    def formula(s: Any) -> Any:
         return s
 
 

@@ -202,7 +202,8 @@ class Bits(Kind):
 
     def _by_count(self, kernel: Kernel, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
-        key = (kernel, factor, square)
+        # Without factors, only the counts matter; nan differs from itself.
+        key = (kernel, factor, 0.0 if factor == 1 else square)
         if self._table is None or self._table[0] != key:
             counts = np.arange(64 * self._words.shape[1] + 1, dtype=np.float64)
             if kernel.of_distance:
