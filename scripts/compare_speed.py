@@ -1,8 +1,8 @@
 """Compare the engine's speed with that of another checkout of this repository, in processor time.
 
-Both checkouts run the same cases in processes of their own, in turn, and the best time of each counts. The first run of a
-process is not timed; what it takes longer is shown as compilation. Only what both checkouts share is used: the streams,
-the kernels, the learners and `budgetrun.engine.Group`.
+Both checkouts run the same cases in processes of their own, in turn, and the best time of each counts. The first run of
+a process is not timed; what it takes longer is shown as compilation. Only what both checkouts share is used: streams,
+kernels, learners and `budgetrun.engine.Group`.
 
 Usage: python scripts/compare_speed.py OLD_CHECKOUT [--turns 3] [CASE ...]     (a CASE is the beginning of a name)
 """
@@ -47,7 +47,9 @@ def table81(X: Any, Y: Any, *, gamma: float) -> list[tuple[Any, int]]:
     mistakes = run_group([(_found("perceptron")(), 0)], X, Y, gamma, 256)[0]
     learners = []
     for entry in yaml.safe_load(TABLE.read_text())["algorithms"]:
-        given = {key: value for key, value in entry.items() if key not in ("name", "variant", "label", "budget", "seeds")}
+        given = {
+            key: value for key, value in entry.items() if key not in ("name", "variant", "label", "budget", "seeds")
+        }
         make = partial(_found(entry["name"], entry.get("variant")), **given)
         for fraction in entry["budget"]["fractions"] if "budget" in entry else [None]:
             budget = {} if fraction is None else {"budget": round(fraction * mistakes)}
@@ -71,7 +73,13 @@ CASES: dict[str, Case] = {
     "126 Perceptrons, usps": (5, USPS, 0.78, per_task, (256,)),
     "126 Perceptrons, usps as integers": (5, {**USPS, "scale": "none"}, 0.02 / 2000**2, per_task, (256,)),
     "Table 8.1, a usps split": (None, USPS, 0.78, partial(table81, gamma=0.78), (256,)),
-    "Table 8.1, a mnist split of 20,000": (None, {**MNIST, "n_examples": 20000}, 0.78, partial(table81, gamma=0.78), (256,)),
+    "Table 8.1, a mnist split of 20,000": (
+        None,
+        {**MNIST, "n_examples": 20000},
+        0.78,
+        partial(table81, gamma=0.78),
+        (256,),
+    ),
 }
 # In these, the stream is also given as a sparse one.
 SPARSE_TOO = ("Perceptron, a9a", "self-tuned B=200, a9a")

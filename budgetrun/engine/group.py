@@ -201,7 +201,8 @@ class Group:
             b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 # Slices of sparse rows are slow.
-                self._feed(X if b == X.shape[0] else X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
+                part = X if b == X.shape[0] else X[start : start + b]
+                self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
 

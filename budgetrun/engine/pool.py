@@ -58,7 +58,7 @@ class Pool:
     def block(self) -> np.ndarray:
         """`tiles` in one matrix, shape (used, b)."""
         if self._block is None:
-            self._block = self.tiles.transpose(1, 0, 2).reshape(self.used, -1)
+            self._block = self.tiles.transpose(1, 0, 2).reshape(self.tiles.shape[1], -1)
         return self._block
 
     def admit(self, X: Rows) -> None:

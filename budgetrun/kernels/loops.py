@@ -70,12 +70,13 @@ def pack(X: Any, words: Any) -> bool:
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
-            word = np.uint64(0)
+            word, others = np.uint64(0), False
             for j in range(64 * w, min(64 * w + 64, d)):
-                if X[i, j] == 1:
-                    word |= np.uint64(1) << np.uint64(j - 64 * w)
-                elif X[i, j] != 0:
-                    return False
+                one = X[i, j] == 1
+                others |= not one and X[i, j] != 0
+                word |= np.uint64(one) << np.uint64(j - 64 * w)
+            if others:
+                return False
             words[i, w] = word
     return True
 
