@@ -73,11 +73,18 @@ CASES: dict[str, Case] = {
     "126 Perceptrons, usps": (5, USPS, 0.78, per_task, (256,)),
     "126 Perceptrons, usps as integers": (5, {**USPS, "scale": "none"}, 0.02 / 2000**2, per_task, (256,)),
     "Table 8.1, a usps split": (None, USPS, 0.78, partial(table81, gamma=0.78), (256,)),
-    "Table 8.1, a mnist split of 20,000": (
+    "Table 8.1, 20,000 of a mnist split": (
         None,
         {**MNIST, "n_examples": 20000},
         0.78,
         partial(table81, gamma=0.78),
+        (256,),
+    ),
+    "Table 8.1, 20,000 of a mnist split as integers": (
+        None,
+        {**MNIST, "n_examples": 20000, "scale": "none"},
+        1.3e-7,
+        partial(table81, gamma=1.3e-7),
         (256,),
     ),
 }

@@ -54,8 +54,9 @@ class Kernel(ABC):
 
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
         """Return k(x, x) for examples with these ||x||^2, shape (n,), float64."""
-        values: np.ndarray = self.formula(np.zeros(1) if self.of_distance else norms, *self.numbers)
-        return np.full(len(norms), values[0]) if self.of_distance else values
+        s = np.zeros_like(norms) if self.of_distance else norms
+        values: np.ndarray = self.formula(s, *self.numbers)
+        return values
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""

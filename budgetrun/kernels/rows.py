@@ -480,7 +480,7 @@ def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
 
 def _common(known: float | None, more: np.ndarray) -> float | None:
     """Return the one value of all numbers so far, nan if there are several."""
-    if not len(more):
+    if not len(more) or (known is not None and known != known):
         return known
     value = float(more[0])
     return value if known in (None, value) and (more == value).all() else float("nan")
