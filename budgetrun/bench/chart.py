@@ -39,7 +39,7 @@ _ROOM, _WIDE = 0.35, 300.0
 
 def draw_growth(points: Sequence[Point], folder: Path) -> list[Path]:
     """Draw growth.png and growth.svg into a folder and return their paths."""
-    title = "Time of the engine and of a plain loop, one core, float64"
+    title = "Time of the engine and of a plain loop, one core"
     return _draw(folder / "growth", title, (10.5, 12.0), _PLACES, points)
 
 

@@ -5,7 +5,7 @@ Each raises `DataMissingError` without its data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 
 from budgetrun.bench import loops
 from budgetrun.bench.floor import Floor, floor_of
+from budgetrun.bench.peers import peers
 from budgetrun.bench.records import Record
 from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, engine_mistakes
@@ -27,12 +28,8 @@ from budgetrun.rows import Rows, floats
 SEED = 0
 USPS_GAMMA = 0.78
 A9A_GAMMA = 0.04
+IJCNN1_GAMMA = 8.0
 BUDGET = 200
-PROCESSES = 2
-DTYPES = ("float64", "float32")
-# With few examples held, half of a block's kernel values are those of the block with itself, so small blocks are
-# faster.
-BLOCK_SIZE, SMALL_BLOCK_SIZE = 256, 64
 
 
 @dataclass
@@ -41,7 +38,7 @@ class Comparison:
 
     title: str
     records: list[Record]
-    floors: dict[str, Floor]  # by dtype
+    floor: Floor | None
     notes: list[str]
 
 
@@ -49,200 +46,165 @@ def usps_perceptrons(sizes: Sizes, data_dir: Path | None) -> Comparison:
     """Time a Perceptron on every equal split of the USPS digits."""
     spec = DatasetSpec(name="usps", task="equal_splits", scale="unit_norm", n_examples=sizes.rounds)
     stream = open_stream(spec, SEED, 0, data_dir)
-    X, Y = dense(stream.X), np.stack(list(stream.tasks.values()))
+    X, dense, Y = stream.X, as_floats(stream.X), np.stack(list(stream.tasks.values()))
     sample = np.linspace(0, len(Y) - 1, sizes.sampled_tasks).astype(int)
     kernel = Gaussian(gamma=USPS_GAMMA)
-    plain = Side(partial(_perceptrons, X, Y[sample]))
-    engines = {
-        dtype: Side(partial(engine_mistakes, kernel, Perceptron, stream.X, Y, block_size=BLOCK_SIZE, dtype=dtype))
-        for dtype in DTYPES
-    }
-    floors = {dtype: floor_of(USPS_GAMMA, Perceptron, X, Y, block_size=BLOCK_SIZE, dtype=dtype) for dtype in DTYPES}
-    alternate([plain, *engines.values(), *floors.values()], sizes.turns)
-    exact = engines["float64"].mistakes
-    check_equal("usps", [exact[i] for i in sample], plain.mistakes)
+    plain = Side(lambda: [len(loops.perceptron(dense, y, USPS_GAMMA)) for y in Y[sample]])
+    engine = Side(partial(engine_mistakes, kernel, Perceptron, X, Y))
+    floor = floor_of(kernel, Perceptron, X, Y)
+    alternate([plain, engine, floor], sizes.turns)
+    check_equal("usps", [engine.mistakes[i] for i in sample], plain.mistakes)
 
     scale = len(Y) / len(sample)
     record = partial(record_of, "usps_perceptrons", X, len(Y))
-    records = [record(plain, timed=len(sample))]
-    for dtype, side in engines.items():
-        faster = scale * plain.seconds / side.seconds
-        goal = 40 if sizes.goals and dtype == "float64" else None
-        records.append(record(side, dtype, BLOCK_SIZE, faster, goal, floors[dtype], against=exact))
-    if sizes.with_processes:
-        records += _in_processes(record, X, Y, sample, exact, sizes.turns)
+    goal = 90 if sizes.goals else None
+    records = [
+        record(plain, timed=len(sample)),
+        record(engine, scale * plain.seconds / engine.seconds, goal, floor),
+    ]
     notes = [
         f"The plain loop ran {len(sample)} of the {len(Y)} splits, evenly chosen, and its time is multiplied by "
         f"{scale:g}; on those splits both sides make the same mistakes. The engine runs all splits as one group.",
-        by_index_note(lambda: [len(loops.perceptron_by_index(X, y, USPS_GAMMA)) for y in Y[sample]], engines, scale),
+        by_index_note(lambda: [len(loops.perceptron_by_index(dense, y, USPS_GAMMA)) for y in Y[sample]], engine, scale),
     ]
-    if sizes.with_processes:
-        notes.append(
-            f"With {PROCESSES} processes, each process runs its share of the splits (of the chosen splits for the "
-            "plain loop) as one group; the times include the distribution of the work."
-        )
     title = f"{len(Y)} Perceptrons on the splits of the USPS digits, gaussian kernel, gamma = {USPS_GAMMA:g}"
-    return Comparison(title, records, floors, notes)
+    return Comparison(title, records, floor, notes)
 
 
 def a9a_forgetron(sizes: Sizes, data_dir: Path | None) -> Comparison:
     """Time the self-tuned Forgetron on a9a."""
-    make = partial(SelfTunedForgetron, budget=BUDGET)
-    plain = partial(loops.self_tuned_forgetron, gamma=A9A_GAMMA, budget=BUDGET)
-    agreed = partial(loops.agreed_rounds, gamma=A9A_GAMMA, budget=BUDGET)
-    title = f"the self-tuned Forgetron, B = {BUDGET}, on a9a, gaussian kernel, gamma = {A9A_GAMMA:g}"
-    goals = {"float64": 2.5, "float32": 5.0}
-    by_index = partial(loops.self_tuned_forgetron_by_index, gamma=A9A_GAMMA, budget=BUDGET)
-    return _on_a9a("a9a_forgetron", title, make, plain, by_index, SMALL_BLOCK_SIZE, goals, sizes, data_dir, agreed)
+    return _forgetron("a9a", A9A_GAMMA, 7.0, sizes, data_dir)
+
+
+def ijcnn1_forgetron(sizes: Sizes, data_dir: Path | None) -> Comparison:
+    """Time the self-tuned Forgetron on ijcnn1."""
+    return _forgetron("ijcnn1", IJCNN1_GAMMA, 2.0, sizes, data_dir)
 
 
 def a9a_perceptron(sizes: Sizes, data_dir: Path | None) -> Comparison:
     """Time the Perceptron on a9a."""
-    plain = partial(loops.perceptron, gamma=A9A_GAMMA)
-    title = f"a Perceptron on a9a, gaussian kernel, gamma = {A9A_GAMMA:g}"
-    goals = {"float64": 1.7, "float32": 4.0}
-    by_index, whole = partial(loops.perceptron_by_index, gamma=A9A_GAMMA), lambda _, y: len(y)
-    return _on_a9a("a9a_perceptron", title, Perceptron, plain, by_index, BLOCK_SIZE, goals, sizes, data_dir, whole)
+    plain, by_index = (partial(loop, gamma=A9A_GAMMA) for loop in (loops.perceptron, loops.perceptron_by_index))
+    return _compare(
+        "a9a", "Perceptron", Perceptron, plain, by_index, A9A_GAMMA, 15.0, lambda _, y: len(y), sizes, data_dir
+    )
 
 
-def _on_a9a(
-    name: str,
-    title: str,
+def _forgetron(dataset: str, gamma: float, goal: float, sizes: Sizes, data_dir: Path | None) -> Comparison:
+    make = partial(SelfTunedForgetron, budget=BUDGET)
+    plain = partial(loops.self_tuned_forgetron, gamma=gamma, budget=BUDGET)
+    by_index = partial(loops.self_tuned_forgetron_by_index, gamma=gamma, budget=BUDGET)
+    agreed = partial(loops.agreed_rounds, gamma=gamma, budget=BUDGET)
+    what = f"self-tuned Forgetron, B = {BUDGET},"
+    return _compare(dataset, what, make, plain, by_index, gamma, goal, agreed, sizes, data_dir)
+
+
+def _compare(
+    dataset: str,
+    what: str,
     make: Maker,
     loop: Loop,
     by_index: Loop,
-    block_size: int,
-    goals: dict[str, float],
+    gamma: float,
+    goal: float,
+    agreed: Callable[[np.ndarray, np.ndarray], int],
     sizes: Sizes,
     data_dir: Path | None,
-    agreed: Callable[[np.ndarray, np.ndarray], int],
 ) -> Comparison:
-    sparse, X, y = open_task(DatasetSpec(name="a9a", n_examples=sizes.rounds), data_dir)
-    inputs: dict[str, Rows] = {"dense": X, "csr": sparse}
-    kernel = Gaussian(gamma=A9A_GAMMA)
-    run = partial(engine_mistakes, kernel, make, block_size=block_size)
+    name = f"{dataset}_{make.func.__name__ if isinstance(make, partial) else make.__name__}"
+    stored, X, y = open_task(DatasetSpec(name=dataset, n_examples=sizes.rounds), data_dir)
+    kernel = Gaussian(gamma=gamma)
+    run = partial(engine_mistakes, kernel, make)
     n_agreed = agreed(X, y)
     check_equal(name, run(X[:n_agreed], y[None, :n_agreed]), [len(loop(X[:n_agreed], y[:n_agreed]))])
 
     plain = Side(lambda: [len(loop(X, y))])
-    engines = {
-        (dtype, form): Side(partial(run, rows, y[None], dtype=dtype))
-        for form, rows in inputs.items()
-        for dtype in DTYPES
-    }
-    floors = {dtype: floor_of(A9A_GAMMA, make, X, y[None], block_size=block_size, dtype=dtype) for dtype in DTYPES}
-    alternate([plain, *engines.values(), *floors.values()], sizes.turns)
+    engine = Side(partial(run, X, y[None]))
+    sparse = [] if stored is X else [Side(partial(run, stored, y[None]))]
+    floor = floor_of(kernel, make, X, y[None])
+    others, missing = peers(X, y, gamma, BUDGET, sizes)
+    alternate([plain, engine, *sparse, floor], sizes.turns)
     record = partial(record_of, name, X, 1)
-    records = [record(plain)]
-    for (dtype, form), side in engines.items():
-        dense = form == "dense"
-        goal = goals[dtype] if dense and sizes.goals else None
-        floor = floors[dtype] if dense else None
-        faster = plain.seconds / side.seconds
-        records.append(record(side, dtype, block_size, faster, goal, floor, against=plain.mistakes, form=form))
+    records = [
+        record(plain),
+        record(engine, plain.seconds / engine.seconds, goal if sizes.goals else None, floor, against=plain.mistakes),
+        *(record(side, plain.seconds / side.seconds, against=plain.mistakes, form="csr") for side in sparse),
+    ]
+    for title, peer, rounds in others:
+        peer.turn()
+        records.append(
+            record(peer, plain.seconds / (peer.seconds * len(y) / rounds), side_name=title, timed_rounds=rounds)
+        )
     over = "all" if n_agreed == len(y) else "the first"
-    notes = [f"In float64 both sides make the same mistakes over {over} {n_agreed:,} rounds."]
-    notes.append(by_index_note(lambda: [len(by_index(X, y))], {dtype: engines[dtype, "dense"] for dtype in DTYPES}))
+    notes = [
+        f"The engine and the plain loop make the same mistakes over {over} {n_agreed:,} rounds.",
+        by_index_note(lambda: [len(by_index(X, y))], engine),
+        *missing,
+    ]
     if n_agreed < len(y):
         notes.append(
             f"After round {n_agreed:,} a change of gamma in the 12th digit changes a prediction: on this stream the "
-            "learner amplifies differences whenever it shrinks strongly, and from about there on rounding affects the "
-            "outcome."
+            "learner amplifies differences whenever it shrinks strongly. The engine gives the same bits on every "
+            "machine; the plain loop adds in another order."
         )
-    return Comparison(title, records, floors, notes)
+    return Comparison(f"the {what} on {dataset}, gaussian kernel, gamma = {gamma:g}", records, floor, notes)
 
 
-def open_task(spec: DatasetSpec, data_dir: Path | None) -> tuple[Rows, np.ndarray, np.ndarray]:
-    """Return the examples of a stream of one task as they are stored, as a dense array, and the labels."""
-    stream = open_stream(spec, SEED, 0, data_dir)
-    return stream.X, dense(stream.X), stream.tasks["-"]
-
-
-def dense(X: Rows) -> np.ndarray:
+def as_floats(X: Rows) -> np.ndarray:
     """Return examples as a dense array of floats."""
     matrix = floats(X)
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def by_index_note(
-    loop: Callable[[], list[int]], engines: Mapping[str, Side], scale: float = 1.0, besides: str = ""
-) -> str:
-    """Time a loop written the usual way, once, and say how the engine compares with it in each dtype.
+def open_task(spec: DatasetSpec, data_dir: Path | None) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """Return the examples of a stream of one task as they are stored, as a dense array, and the labels."""
+    stream = open_stream(spec, SEED, 0, data_dir)
+    return stream.X, as_floats(stream.X), stream.tasks["-"]
+
+
+def by_index_note(loop: Callable[[], list[int]], engine: Side, scale: float = 1.0, besides: str = "") -> str:
+    """Time a loop written the usual way, once, and say how the engine compares with it.
 
     ``scale`` is the number of learners of the engine for each learner of the loop.
     """
     gathering = Side(loop)
     gathering.turn()
     seconds = scale * gathering.seconds
-    faster = " and ".join(f"{seconds / side.seconds:.3g} times in {dtype}" for dtype, side in engines.items())
     return (
         "A loop written the usual way, which keeps norms but gathers the support's rows by index in every "
-        f"round{besides}, takes {seconds:.3g} s: the engine is faster by {faster}."
+        f"round{besides}, takes {seconds:.3g} s: the engine is faster by {seconds / engine.seconds:.3g} times."
     )
-
-
-def _perceptrons(X: np.ndarray, Y: np.ndarray) -> list[int]:
-    return [len(loops.perceptron(X, y, USPS_GAMMA)) for y in Y]
-
-
-def _in_processes(
-    record: Callable[..., Record], X: np.ndarray, Y: np.ndarray, sample: np.ndarray, exact: list[int], turns: int
-) -> list[Record]:
-    """Time both sides again with the learners distributed over processes."""
-    from joblib import Parallel, delayed, parallel_config
-
-    kernel = Gaussian(gamma=USPS_GAMMA)
-    run = partial(engine_mistakes, kernel, Perceptron, block_size=BLOCK_SIZE)
-
-    def shared(function: Callable[..., list[int]], labels: np.ndarray) -> list[int]:
-        parts = np.array_split(labels, PROCESSES)
-        return [n for mistakes in pool(delayed(function)(X, part) for part in parts) for n in mistakes]
-
-    with parallel_config(backend="loky", inner_max_num_threads=1), Parallel(n_jobs=PROCESSES) as pool:
-        plain = Side(partial(shared, _perceptrons, Y[sample]))
-        engines = {dtype: Side(partial(shared, partial(run, dtype=dtype), Y)) for dtype in DTYPES}
-        alternate([plain, *engines.values()], turns + 1)
-    check_equal("usps, in processes", engines["float64"].mistakes, exact)
-    scale = len(Y) / len(sample)
-    records = [record(plain, timed=len(sample), processes=PROCESSES)]
-    for dtype, side in engines.items():
-        faster = scale * plain.seconds / side.seconds
-        records.append(record(side, dtype, BLOCK_SIZE, faster, against=exact, processes=PROCESSES))
-    return records
 
 
 def record_of(
     name: str,
-    X: np.ndarray,
+    X: Rows,
     n_learners: int,
     side: Side,
-    dtype: str = "float64",
-    block_size: int | None = None,
     faster: float | None = None,
     goal: float | None = None,
     floor: Floor | None = None,
     *,
     timed: int | None = None,
+    timed_rounds: int | None = None,
     against: list[int] | None = None,
     form: str = "dense",
-    processes: int = 1,
+    side_name: str = "",
 ) -> Record:
-    """Return the record of a side; a side without a block size is the plain loop."""
-    timed = timed or n_learners
-    seconds = side.seconds * n_learners / timed
+    """Return the record of a side; a side that is not compared with the plain loop is the plain loop itself."""
+    timed, rounds = timed or n_learners, timed_rounds or X.shape[0]
+    seconds = side.seconds * n_learners / timed * X.shape[0] / rounds
     return Record(
         benchmark=name,
-        side="engine" if block_size else "plain loop",
-        dtype=dtype,
+        side=side_name or ("plain loop" if faster is None else "engine"),
         input=form,
-        block_size=block_size,
-        processes=processes,
         rounds=X.shape[0],
         features=X.shape[1],
         learners=n_learners,
         timed_learners=timed,
+        timed_rounds=rounds,
         mistakes=sum(side.mistakes),
         mistakes_difference=None if against is None else sum(side.mistakes) - sum(against),
+        error_rate=sum(side.mistakes) / (timed * rounds),
         seconds=seconds,
         times_faster=faster,
         goal=goal,

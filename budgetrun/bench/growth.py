@@ -27,7 +27,6 @@ from budgetrun.learners.perceptron import Perceptron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 
 GAMMA = 1.0
-BLOCK_SIZE, PROJECTION_BLOCK_SIZE = 64, 256
 FLIPPED = 0.1
 TURNS, PROJECTION_TURNS = 3, 2
 
@@ -40,7 +39,7 @@ class Point:
 
     panel: str  # what varies: the name of one of the columns below
     learner: str
-    side: str  # plain loop, or engine in float64
+    side: str  # plain loop or engine
     rounds: int
     budget: int | None
     features: int
@@ -105,7 +104,7 @@ def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learne
 def _projectron(n_rounds: int, n_features: int, eta: float) -> Iterator[Point]:
     X, Y = made_stream(n_rounds, n_features, 1)
     make = partial(ProjectronPlusPlus, eta=eta, threshold="squared_distance")
-    engine = partial(engine_rounds, Gaussian(gamma=GAMMA), make, X, Y[0], block_size=PROJECTION_BLOCK_SIZE)
+    engine = partial(engine_rounds, Gaussian(gamma=GAMMA), make, X, Y[0])
     plain = partial(loops.projectron_pp, X, Y[0], GAMMA, eta)
     runs = {"plain loop": RoundsOf(plain), "engine": RoundsOf(engine)}
     sides = {name: Side(run) for name, run in runs.items()}
@@ -127,7 +126,7 @@ def _both(
     budget: int | None,
 ) -> Iterator[Point]:
     X, Y = stream
-    run = partial(engine_mistakes, Gaussian(gamma=GAMMA), make, block_size=BLOCK_SIZE)
+    run = partial(engine_mistakes, Gaussian(gamma=GAMMA), make)
     plain = Side(lambda: [len(loop(X, y)) for y in Y])
     engine = Side(partial(run, X, Y))
     alternate([plain, engine], TURNS)

@@ -14,7 +14,6 @@ import numpy as np
 
 from budgetrun.bench import loops
 from budgetrun.bench.comparisons import A9A_GAMMA, Comparison, by_index_note, open_task, record_of
-from budgetrun.bench.floor import floor_of
 from budgetrun.bench.sizes import Sizes
 from budgetrun.bench.timing import Loop, Maker, Rounds, RoundsOf, Side, alternate, check_rounds, engine_rounds
 from budgetrun.config.schema import DatasetSpec
@@ -25,7 +24,6 @@ from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 IJCNN1_GAMMA = 8.0
 ETA, SMALL_ETA = 0.05, 0.01
 COD_RNA_GAMMA, COD_RNA_ETA = 0.5, 0.9
-BLOCK_SIZE = 256
 GOAL = 4.0
 MOST_TURNS = 2
 
@@ -80,23 +78,21 @@ def _project(
 ) -> Comparison:
     _, X, y = open_task(spec, data_dir)
     plain_run = RoundsOf(partial(loop, X, y))
-    engine_run = RoundsOf(partial(engine_rounds, Gaussian(gamma=gamma), make, X, y, block_size=BLOCK_SIZE))
+    engine_run = RoundsOf(partial(engine_rounds, Gaussian(gamma=gamma), make, X, y))
     plain, engine = Side(plain_run), Side(engine_run)
-    floor = floor_of(gamma, make, X, y[None], block_size=BLOCK_SIZE, dtype="float64")
-    alternate([plain, engine, floor], min(sizes.turns, MOST_TURNS))
+    alternate([plain, engine], min(sizes.turns, MOST_TURNS))
     check_rounds(name, engine_run.rounds, plain_run.rounds)
 
     record = partial(record_of, name, X, 1)
     goal, faster = GOAL if sizes.goals else None, plain.seconds / engine.seconds
-    ours = record(engine, "float64", BLOCK_SIZE, faster, goal, floor, against=plain.mistakes)
+    ours = record(engine, faster, goal, against=plain.mistakes)
     held = len(engine_run.rounds[1])
     notes = [
         f"Both sides make their mistakes on the same rounds, and hold the same {held:,} examples in the end. "
         "The plain loop keeps the inverse kernel matrix as a symmetric one: each round reads or updates half of it.",
-        "Projections are always float64 and take most of the time, so float32 is not timed here.",
     ]
     if loop_by_index is not None:
         besides = ", and copies the whole inverse as it grows"
-        notes.append(by_index_note(lambda: [len(loop_by_index(X, y))], {"float64": engine}, besides=besides))
+        notes.append(by_index_note(lambda: [len(loop_by_index(X, y))], engine, besides=besides))
     title = f"{what}, gaussian kernel, gamma = {gamma:g}"
-    return Comparison(title, [record(plain), ours], {"float64": floor}, notes)
+    return Comparison(title, [record(plain), ours], None, notes)

@@ -17,46 +17,46 @@ class Record:
     """One timed side of a comparison; a row of bench.csv."""
 
     benchmark: str  # the name of one of `budgetrun.bench.run.COMPARISONS`
-    side: str  # plain loop or engine
-    dtype: str  # float64 or float32
+    side: str  # plain loop, engine, or another library
     input: str  # dense or csr
-    block_size: int | None
-    processes: int  # each has one BLAS thread
     rounds: int
     features: int
     learners: int
     timed_learners: int  # those that were run; `seconds` is scaled up from them to all learners
-    mistakes: int  # of all timed learners
-    # The engine's, minus those of the plain loop or, if that ran only some learners, of the engine in float64.
-    mistakes_difference: int | None
-    seconds: float  # the best time
-    times_faster: float | None = None  # than the plain loop with as many processes
+    timed_rounds: int  # likewise
+    mistakes: int  # of all timed learners, in all timed rounds
+    mistakes_difference: int | None  # the engine's, minus those of the plain loop
+    error_rate: float  # mistakes per timed learner and round
+    seconds: float  # the best processor time
+    times_faster: float | None = None  # than the plain loop
     goal: float | None = None  # for `times_faster`
-    floor_seconds: float | None = None  # the time of the products, solves and exponentials alone
+    floor_seconds: float | None = None  # the time of the kernel values and score sums alone
     floor_share: float | None = None  # of `seconds`
 
 
-HEADINGS = ("side", "numbers", "input", "block", "processes", "seconds", "times faster", "goal", "floor", "mistakes")
+HEADINGS = ("side", "input", "seconds", "times faster", "goal", "floor", "mistakes", "error rate")
 
 
 def cells(record: Record) -> tuple[str, ...]:
     """Return a record's cells under `HEADINGS`, rounded for reading."""
-    scaled = record.timed_learners < record.learners
+    timed = ""
+    if record.timed_learners < record.learners:
+        timed = f" (scaled from {record.timed_learners} learners)"
+    elif record.timed_rounds < record.rounds:
+        timed = f" (scaled from {record.timed_rounds:,} rounds)"
     difference = f" ({record.mistakes_difference:+,})" if record.mistakes_difference else ""
     goal = ""
     if record.goal is not None and record.times_faster is not None:
         goal = f"{record.goal:g}: {'met' if record.times_faster >= record.goal else 'missed'}"
     return (
         record.side,
-        record.dtype,
         record.input,
-        str(record.block_size or ""),
-        str(record.processes),
-        f"{record.seconds:.3g}" + (f" (scaled from {record.timed_learners} learners)" if scaled else ""),
-        "" if record.times_faster is None else f"{record.times_faster:.1f}",
+        f"{record.seconds:.3g}{timed}",
+        "" if record.times_faster is None else f"{record.times_faster:.2g}",
         goal,
         "" if record.floor_share is None else f"{100 * record.floor_share:.0f}%",
         f"{record.mistakes:,}{difference}",
+        f"{100 * record.error_rate:.1f}%",
     )
 
 

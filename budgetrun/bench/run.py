@@ -10,8 +10,15 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
-from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, usps_perceptrons
-from budgetrun.bench.floor import PARTS, UNITS, Floor
+from budgetrun.bench.check import RATIOS, measured, write_ratios
+from budgetrun.bench.comparisons import (
+    Comparison,
+    a9a_forgetron,
+    a9a_perceptron,
+    ijcnn1_forgetron,
+    usps_perceptrons,
+)
+from budgetrun.bench.floor import PARTS, Floor
 from budgetrun.bench.growth import Point, measure_growth
 from budgetrun.bench.projections import (
     a9a_projectron_pp,
@@ -32,6 +39,7 @@ COMPARISONS = (
     usps_perceptrons,
     a9a_forgetron,
     a9a_perceptron,
+    ijcnn1_forgetron,
     ijcnn1_projectron_pp,
     a9a_projectron_pp,
     a9a_projectron_pp_large,
@@ -42,9 +50,9 @@ COMPARISONS = (
 def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     """Measure the engine against plain loops and against this machine's own rates; print and write the results.
 
-    Writes bench.csv, bench.md, growth.csv, growth.png and growth.svg, and the files of `run_solver_benchmarks`. A
-    benchmark whose data are missing is left out, and the page says so. With ``quick``, all goes to the folder ``quick``
-    of ``results``, so that small sizes never replace the full ones.
+    Writes bench.csv, bench.md, growth.csv, growth.png, growth.svg, ratios.yaml, and the files of
+    `run_solver_benchmarks`. A benchmark whose data are missing is left out, and the page says so. With ``quick``, all
+    goes to the folder ``quick`` of ``results``, so that small sizes never replace the full ones.
 
     Raises
     ------
@@ -73,10 +81,11 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
         points.extend(measure_growth(sizes))
     write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     write_csv(folder / "growth.csv", points)
+    write_ratios(folder / RATIOS, measured())
     figures = draw_growth(points, folder)
     page = folder / "bench.md"
     write(page, _page(quick, done, missing, time.perf_counter() - began))
-    _name(page, folder / "bench.csv", folder / "growth.csv", *figures)
+    _name(page, folder / "bench.csv", folder / "growth.csv", folder / RATIOS, *figures)
     run_solver_benchmarks(sizes, data_dir, folder)
 
 
@@ -146,21 +155,20 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
         "# The engine compared with plain loops" + (" (quick: small sizes)" if quick else ""),
         "",
         f"Written by `budgetrun bench{' --quick' if quick else ''}` after {seconds:.0f} seconds. The two sides of a "
-        "comparison run in turn, several times; the best time of each counts. The plain loop computes one kernel row "
-        "per round in numpy, in float64 and on dense examples. Each process has one BLAS thread.",
+        "comparison run in turn, several times; the best processor time of each counts (one run for other libraries). "
+        "The plain loop computes one kernel row per round in numpy, on dense examples. BLAS has one thread.",
         "",
-        "*floor* is the time that the kernel products, the exponentials and the score products with the engine's block "
-        "sizes take alone on this machine, as a share of the engine's time; for a learner that projects it includes "
-        "the triangular solves and the products of a block's projections. A number in brackets after the mistakes is "
-        "the difference, if not 0, from the plain loop's mistakes or, where the plain loop ran only a sample, from the "
-        "engine's in float64.",
+        "*floor* is the time that the blocks of kernel values and the score sums take alone, in the engine's own code "
+        "and with the sizes of its run, as a share of the engine's time. A number in brackets after the mistakes is "
+        "the difference, if not 0, from the plain loop's mistakes. The other libraries run linear learners on as many "
+        "random features as the budget; they may be faster or more accurate.",
     ]
     for comparison in done:
         records = comparison.records
         lines += ["", f"## {comparison.title[0].upper()}{comparison.title[1:]}", ""]
         lines += [f"{records[0].rounds:,} rounds, {records[0].features} features.", ""]
         lines += [markdown_table(HEADINGS, map(cells, records)), ""]
-        lines += [f"- {_floor(dtype, floor)}" for dtype, floor in comparison.floors.items()]
+        lines += [] if comparison.floor is None else [f"- {_floor(comparison.floor)}"]
         lines += [f"- {note}" for note in comparison.notes]
     lines += ["", "## Growth", "", "![Time against rounds, budget, features, learners, support size](growth.png)", ""]
     lines += [
@@ -170,11 +178,10 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
     return "\n".join(lines + _end(missing)) + "\n"
 
 
-def _floor(dtype: str, floor: Floor) -> str:
-    n = len(floor.best)
-    parts = zip(PARTS[:n], floor.best, floor.rates, UNITS[:n], strict=True)
-    sums = (f"{name} {seconds:.3g} s ({rate / 1e9:.3g} {unit})" for name, seconds, rate, unit in parts)
-    return f"Floor in {dtype}: {floor.seconds:.3g} s = {' + '.join(sums)}."
+def _floor(floor: Floor) -> str:
+    parts = zip(PARTS, floor.best, floor.rates, strict=True)
+    sums = (f"{name} {seconds:.3g} s ({rate / 1e9:.3g} G/s)" for name, seconds, rate in parts)
+    return f"Floor, with examples stored as {floor.kind.name}: {floor.seconds:.3g} s = {' + '.join(sums)}."
 
 
 def _say(text: str) -> None:

@@ -12,7 +12,7 @@ class Sizes:
     rounds: int | None  # the most of each real stream; None for all
     sampled_tasks: int  # splits of USPS that the plain loop runs
     turns: int  # how many times each side runs
-    with_processes: bool  # whether to time two processes, too
+    river_rounds: int  # those of a stream that river runs
     # The points of the five panels of learners; the last is over the support size, which follows from eta, the largest
     # loss of a projection.
     growth_rounds: tuple[int, ...]
@@ -37,7 +37,7 @@ FULL = Sizes(
     rounds=None,
     sampled_tasks=6,
     turns=5,
-    with_processes=True,
+    river_rounds=2000,
     growth_rounds=(1000, 2000, 4000, 8000, 16_000, 32_000, 64_000),
     growth_budgets=(10, 20, 50, 100, 200, 500, 1000, 2000),
     growth_features=(2, 5, 10, 20, 50, 100, 200, 500, 1000),
@@ -58,7 +58,7 @@ QUICK = Sizes(
     rounds=2500,
     sampled_tasks=2,
     turns=2,
-    with_processes=False,
+    river_rounds=500,
     growth_rounds=(500, 1000, 2000, 4000),
     growth_budgets=(20, 50, 100, 200),
     growth_features=(5, 20, 100, 500),

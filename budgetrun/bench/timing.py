@@ -13,6 +13,8 @@ from budgetrun.engine import Group
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.learners import BinaryLearner
 
+# Rounds per call of the engine, as in a sweep.
+BLOCK_SIZE = 256
 Maker = Callable[[], BinaryLearner]
 # A plain loop over examples and labels; returns the rounds of its mistakes.
 Loop = Callable[[np.ndarray, np.ndarray], list[int]]
@@ -30,7 +32,7 @@ class Side:
     """One side of a comparison."""
 
     run: Callable[[], list[int]]  # runs the learners and returns the mistakes of each
-    times: list[float] = field(default_factory=list)  # seconds of each turn
+    times: list[float] = field(default_factory=list)  # processor seconds of each turn
     mistakes: list[int] = field(default_factory=list)  # of each learner in the last turn
 
     @property
@@ -40,9 +42,9 @@ class Side:
 
     def turn(self) -> None:
         """Run once more, and record the time."""
-        began = time.perf_counter()
+        began = time.process_time()
         self.mistakes = self.run()
-        self.times.append(time.perf_counter() - began)
+        self.times.append(time.process_time() - began)
 
 
 def alternate(sides: Sequence[Timed], turns: int) -> None:
@@ -52,11 +54,9 @@ def alternate(sides: Sequence[Timed], turns: int) -> None:
             side.turn()
 
 
-def engine_mistakes(
-    kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, *, block_size: int, dtype: str = "float64"
-) -> list[int]:
+def engine_mistakes(kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, *, block_size: int = BLOCK_SIZE) -> list[int]:
     """Return the mistakes of one learner per row of the labels Y, shape (n, T), over the examples X, shape (T, d)."""
-    group = Group(kernel, [make() for _ in Y], range(len(Y)), dtype=dtype)
+    group = Group(kernel, [make() for _ in Y], range(len(Y)))
     for start in range(0, X.shape[0], block_size):
         group.feed(X[start : start + block_size], Y[:, start : start + block_size])
     return [member.count.mistakes for member in group.members]
@@ -66,8 +66,8 @@ def engine_mistakes(
 Rounds = tuple[list[int], list[int]]
 
 
-def engine_rounds(kernel: Kernel, make: Maker, X: Rows, y: np.ndarray, *, block_size: int) -> Rounds:
-    """Run one learner with the labels y, shape (T,), over the examples X, shape (T, d), in float64."""
+def engine_rounds(kernel: Kernel, make: Maker, X: Rows, y: np.ndarray, *, block_size: int = BLOCK_SIZE) -> Rounds:
+    """Run one learner with the labels y, shape (T,), over X, shape (T, d), ``block_size`` rounds per call."""
     group = Group(kernel, [make()])
     mistakes: list[int] = []
     for start in range(0, X.shape[0], block_size):
@@ -94,7 +94,7 @@ class DifferentMistakes(RuntimeError):
 
 
 def check_equal(what: str, engine: Sequence[int], plain: Sequence[int]) -> None:
-    """Raise an error unless the engine in float64 and the plain loop made the same numbers of mistakes."""
+    """Raise an error unless the engine and the plain loop made the same numbers of mistakes."""
     if list(engine) != list(plain):
         raise DifferentMistakes(f"{what}: mistakes of the engine {list(engine)}, of the plain loop {list(plain)}")
 

@@ -97,6 +97,8 @@ def _struct_class(cls: type) -> type[types.StructRef]:
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
             _add_method(struct, attribute, _stand_in(found) if hasattr(found, "interpreted") else found)
+        elif isinstance(found, staticmethod):
+            overload_attribute(struct, attribute)(_constant(_compiled(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
@@ -137,6 +139,12 @@ def _add_attributes(struct: type[types.StructRef]) -> None:
             raise TypeError(f"compiled code cannot replace {name}, of type {field}")
         members = structref._Utils(context, builder, kind).get_data_struct(value)
         setattr(members, _MEMBER + name, context.cast(builder, new, given, field))
+
+
+def _compiled(source: Any) -> Any:
+    # A static method is a function of its own in compiled code: with an object, calls in loops are not vectorized.
+    _make_callable(source)
+    return numba.njit(**OPTIONS)(source)
 
 
 def _returning(source: FunctionType) -> Callable[..., Any]:

@@ -16,7 +16,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
@@ -200,7 +199,9 @@ class Group:
             apart, left = self.rounds % TILE, X.shape[0] - start
             b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
             with np.errstate(over="raise", divide="raise", invalid="raise"):
-                self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
+                # Slices of sparse rows are slow.
+                part = X if b == X.shape[0] else X[start : start + b]
+                self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
 

@@ -50,6 +50,8 @@ class Pool:
         self.tiles = np.empty((1, 0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
         self.kind: Kind | None = None
+        # k(x, x), if it is the same for all examples.
+        self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
         self._block: np.ndarray | None = None
         self._free = np.empty(0, dtype=np.intp)
         self._buffer = np.empty(0, dtype=self.dtype)
@@ -144,6 +146,9 @@ class Pool:
             assert examples is not None
         slots = self._take(X.shape[0])
         self.kind.put(slots, examples)
+        if self._same is not None:
+            self.squares[slots] = self._same
+            return examples, slots
         with np.errstate(over="ignore", invalid="ignore"):
             squares = self.kernel.diagonal(examples.squares)
         if not np.isfinite(squares).all():

@@ -48,8 +48,9 @@ class Kernel(ABC):
     def numbers(self) -> tuple[float, ...]:
         """The further arguments of `formula`."""
 
+    @staticmethod
     @abstractmethod
-    def formula(self, s: Any, *numbers: Any) -> Any:
+    def formula(s: Any, *numbers: Any) -> Any:
         """Return k(a, b) for s = ||a - b||^2 or <a, b>, a number or an array. It is also compiled."""
 
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
@@ -101,7 +102,8 @@ class Gaussian(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return (self._rate,)
 
-    def formula(self, s: Any, rate: float) -> Any:
+    @staticmethod
+    def formula(s: Any, rate: float) -> Any:
         return exp(-(rate * s))
 
 
@@ -119,7 +121,8 @@ class Polynomial(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return (self.gamma, self.coef0, self.degree)
 
-    def formula(self, s: Any, gamma: float, coef0: float, degree: int) -> Any:
+    @staticmethod
+    def formula(s: Any, gamma: float, coef0: float, degree: int) -> Any:
         base = gamma * s + coef0
         power = base
         for _ in range(degree - 1):
@@ -139,7 +142,8 @@ class Linear(Kernel):
     def numbers(self) -> tuple[float, ...]:
         return ()
 
-    def formula(self, s: Any) -> Any:
+    @staticmethod
+    def formula(s: Any) -> Any:
         return s
 
 

@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 from budgetrun.compiling import structures
 from budgetrun.kernels import arithmetic, sums
 from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
-from budgetrun.kernels.rows import scaled
+from budgetrun.kernels.rows import TILE, scaled
 
 _HIGH, _LOW = LOG_2
 
@@ -69,12 +69,13 @@ def pack(X: Any, words: Any) -> bool:
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
-            word = np.uint64(0)
+            word, others = np.uint64(0), False
             for j in range(64 * w, min(64 * w + 64, d)):
-                if X[i, j] == 1:
-                    word |= np.uint64(1) << np.uint64(j - 64 * w)
-                elif X[i, j] != 0:
-                    return False
+                one = X[i, j] == 1
+                others |= not one and X[i, j] != 0
+                word |= np.uint64(one) << np.uint64(j - 64 * w)
+            if others:
+                return False
             words[i, w] = word
     return True
 
@@ -94,6 +95,9 @@ def take_whole(X: Any, rows: Any) -> bool:
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
 def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
+    if len(out) == TILE:
+        _add_rows(weights, slots, tile, out)
+        return
     for r in range(len(out)):
         out[r] = 0.0
     for i in range(len(slots)):
@@ -195,7 +199,7 @@ def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any
 def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
     """Fill a block of values of rows of bits, as `fill_integers` does for integers."""
     tiles, used, width = out.shape
-    numbers = kernel.numbers
+    formula, numbers = kernel.formula, kernel.numbers
     counts = np.empty(width, np.int64)
     for tile in range(tiles):
         first = tile * width
@@ -207,7 +211,7 @@ def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: 
                     counts[r] += _count_ones(p & q[first + r])
             square, factor, values = left[0, s], left[1, s], out[tile, s]
             for r in range(width):
-                values[r] = kernel.formula(
+                values[r] = formula(
                     scaled(kernel.of_distance, counts[r], square, right[0, first + r], factor, right[1, first + r]),
                     *numbers,
                 )
@@ -228,7 +232,7 @@ def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, r
     out : ndarray, shape (tiles, slots, rounds)
     """
     tiles, used, width = out.shape
-    numbers = kernel.numbers
+    formula, numbers = kernel.formula, kernel.numbers
     products = np.empty((4, width), np.int32)
     for tile in range(tiles):
         first = tile * width
@@ -247,7 +251,7 @@ def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, r
             for i in range(n):
                 square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
                 for r in range(width):
-                    values[r] = kernel.formula(
+                    values[r] = formula(
                         scaled(
                             kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]
                         ),
@@ -266,7 +270,7 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
     out : ndarray, shape (tiles, slots, rounds)
     """
     tiles, used, width = out.shape
-    numbers = kernel.numbers
+    formula, numbers = kernel.formula, kernel.numbers
     if width == 1:
         sums = np.zeros(used)
         for tile in range(tiles):
@@ -280,24 +284,138 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
                     for s in range(used):
                         sums[s] += row[s] * b
             for s in range(used):
-                out[tile, s, 0] = kernel.formula(sums[s], *numbers)
+                out[tile, s, 0] = formula(sums[s], *numbers)
         return
-    sums = np.zeros(width)
+    sums = np.zeros((4, width))
+    whole = width == TILE and used >= 4
     for tile in range(tiles):
         first = tile * width
-        for s in range(used):
-            sums[:] = 0
-            for j in range(len(columns)):
-                a, row = stored[j, s], columns[j]
-                if kernel.of_distance:
-                    for r in range(width):
-                        sums[r] += (a - row[first + r]) * (a - row[first + r])
-                else:
-                    for r in range(width):
-                        sums[r] += a * row[first + r]
-            values = out[tile, s]
-            for r in range(width):
-                values[r] = kernel.formula(sums[r], *numbers)
+        for start in range(0, used, 4):
+            # The last four may have been filled in part already.
+            s = min(start, used - 4) if whole else start
+            n = min(4, used - s)
+            if whole and kernel.of_distance:
+                _square_distances(stored, s, columns, first, sums)
+            elif whole:
+                _inner_products(stored, s, columns, first, sums)
+            else:
+                sums[:] = 0
+                for i in range(n):
+                    for j in range(len(columns)):
+                        a, row = stored[j, s + i], columns[j]
+                        if kernel.of_distance:
+                            for r in range(width):
+                                sums[i, r] += (a - row[first + r]) * (a - row[first + r])
+                        else:
+                            for r in range(width):
+                                sums[i, r] += a * row[first + r]
+            for i in range(n):
+                total, values = sums[i], out[tile, s + i]
+                for r in range(width):
+                    values[r] = formula(total[r], *numbers)
+
+
+# -- sums in registers ------------------------------------------------------------------------------------------------
+
+_DOUBLE = ir.DoubleType()
+# Vectors of this many numbers, times 4 slots, fit in the registers of most machines.
+_LANES = 8
+
+
+def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool) -> list[Any]:
+    """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
+
+    Parameters
+    ----------
+    builder, n : of LLVM
+    lefts, row : callable
+        They return the numbers for j, and the vector of ``lanes`` numbers.
+    """
+    wide = ir.VectorType(_DOUBLE, lanes)
+    nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    sums: list[Any] = []
+    for _ in lefts(ir.Constant(n.type, 0)):
+        sums.append(cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * lanes)))
+    with cgutils.for_range(builder, n) as loop:
+        right = row(loop.index)
+        for total, left in zip(sums, lefts(loop.index), strict=True):
+            number = builder.insert_element(nothing, builder.load(left), ir.Constant(ir.IntType(32), 0))
+            term = builder.shuffle_vector(number, nothing, zeros)
+            if distances:
+                term = builder.fsub(term, right)
+            term = builder.fmul(term, term if distances else right)
+            builder.store(builder.fadd(builder.load(total), term), total)
+    return [builder.load(total) for total in sums]
+
+
+def _vector(builder: Any, pointer: Any, lanes: int) -> Any:
+    """Load a vector of float64 from an array of float64 or float32."""
+    kind = ir.VectorType(pointer.type.pointee, lanes)
+    loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+    loaded.align = 4
+    wide = ir.VectorType(_DOUBLE, lanes)
+    return loaded if kind == wide else builder.fpext(loaded, wide)
+
+
+def _store(builder: Any, vector: Any, pointer: Any) -> None:
+    builder.store(vector, builder.bitcast(pointer, vector.type.as_pointer())).align = 8
+
+
+@intrinsic
+def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any:
+    """out[r] = the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = zip(signature.args, args, strict=True)
+        left, places, rows, target = (context.make_array(kind)(context, builder, arg) for kind, arg in given)
+        stride = builder.extract_value(rows.strides, 0)
+        start = builder.ptrtoint(rows.data, stride.type)
+
+        def row(i: Any) -> Any:
+            at = builder.add(start, builder.mul(stride, builder.load(builder.gep(places.data, [i]))))
+            return _vector(builder, builder.inttoptr(at, rows.data.type), TILE)
+
+        n = builder.extract_value(places.shape, 0)
+        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False)
+        _store(builder, total, target.data)
+        return context.get_dummy_value()
+
+    return types.void(weights, slots, tile, out), generate
+
+
+def _sums_of_four(distances: bool) -> Any:
+    """Make the function of which `_square_distances` and `_inner_products` are the two forms."""
+
+    def fill(typing: Any, stored: Any, slot: Any, columns: Any, first: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds, at = signature.args, args[1]
+            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 2, 4))
+            n, capacity = (builder.extract_value(left.shape, i) for i in (0, 1))
+            width = builder.extract_value(right.shape, 1)
+
+            def lefts(j: Any) -> Any:
+                begin = builder.add(builder.mul(j, capacity), at)
+                return [builder.gep(left.data, [builder.add(begin, ir.Constant(at.type, i))]) for i in range(4)]
+
+            with cgutils.for_range_slice(
+                builder, ir.Constant(n.type, 0), ir.Constant(n.type, TILE), ir.Constant(n.type, _LANES)
+            ) as (chunk, _):
+
+                def row(j: Any) -> Any:
+                    begin = builder.add(builder.mul(j, width), builder.add(args[3], chunk))
+                    return _vector(builder, builder.gep(right.data, [begin]), _LANES)
+
+                for i, total in enumerate(_sums(builder, n, lefts, row, _LANES, distances)):
+                    place = builder.add(chunk, ir.Constant(n.type, TILE * i))
+                    _store(builder, total, builder.gep(target.data, [place]))
+            return context.get_dummy_value()
+
+        return types.void(stored, types.intp, columns, types.intp, out), generate
+
+    return intrinsic(fill)
+
+
+_square_distances, _inner_products = _sums_of_four(True), _sums_of_four(False)
 
 
 @intrinsic

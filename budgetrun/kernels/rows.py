@@ -201,7 +201,8 @@ class Bits(Kind):
 
     def _by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
-        key = (kernel, factor, square)
+        # Without factors, only the counts matter; nan differs from itself.
+        key = (kernel, factor, 0.0 if factor == 1 else square)
         if self._table is None or self._table[0] != key:
             counts = np.arange(64 * self._words.shape[1] + 1, dtype=np.float64)
             if kernel.of_distance:
@@ -477,7 +478,7 @@ def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
 
 def _common(known: float | None, more: np.ndarray) -> float | None:
     """Return the one value of all numbers so far, nan if there are several."""
-    if not len(more):
+    if not len(more) or (known is not None and known != known):
         return known
     value = float(more[0])
     return value if known in (None, value) and (more == value).all() else float("nan")

@@ -2,10 +2,13 @@
 
 import csv
 import dataclasses
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import yaml
 from cases import STREAMS
 from click.testing import CliRunner
 from reference import forgetron, perceptron, projectron_2024, projectron_pp
@@ -13,6 +16,7 @@ from reference.kernel_expansion import gaussian
 
 from budgetrun.bench import (
     chart,
+    check,
     comparisons,
     growth,
     loops,
@@ -28,11 +32,13 @@ from budgetrun.cli import main
 from budgetrun.data import Stream
 from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Gaussian
+from budgetrun.kernels.rows import held
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus
 
 GAMMA = 0.7
+COMMITTED = Path(__file__).resolve().parents[2] / "results" / "bench" / "ratios.yaml"
 TINY = dataclasses.replace(
     sizes.QUICK,
     rounds=200,
@@ -51,7 +57,7 @@ TINY = dataclasses.replace(
     solver_base=100,
     solver_steps=3000,
 )
-FILES = {"bench.md", "bench.csv", "growth.csv", "growth.png", "growth.svg", "solvers.md", "solvers.csv"}
+FILES = {"bench.md", "bench.csv", "ratios.yaml", "growth.csv", "growth.png", "growth.svg", "solvers.md", "solvers.csv"}
 FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png", "svg")}
 
 
@@ -61,6 +67,9 @@ def made_stream(spec, seed, repetition, data_dir):
     if spec.name == "usps":
         X = rng.random((spec.n_examples, 8))
         return Stream(X, {str(i): np.where(X[:, i] > 0.5, 1, -1).astype(np.int8) for i in range(6)})
+    if spec.name == "ijcnn1":
+        X = rng.random((spec.n_examples, 12))
+        return Stream(X, {"-": np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)})
     X = sp.csr_array((rng.random((spec.n_examples, 12)) < 0.3).astype(float))
     return Stream(X, {"-": np.where(X.toarray()[:, :6].sum(axis=1) > 1.5, 1, -1).astype(np.int8)})
 
@@ -68,6 +77,8 @@ def made_stream(spec, seed, repetition, data_dir):
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(run, "QUICK", TINY)
+    monkeypatch.setattr(check, "ROUNDS", 100)
+    monkeypatch.setitem(sys.modules, "river", None)
     for module in (comparisons, solvers):
         monkeypatch.setattr(module, "open_stream", made_stream)
 
@@ -186,23 +197,18 @@ def test_everything_is_written(tiny, tmp_path):
     folder = tmp_path / "quick"
     assert {path.name for path in folder.iterdir()} == FILES
     rows = rows_of(folder / "bench.csv")
-    assert [(row["benchmark"], row["side"], row["dtype"], row["input"]) for row in rows] == [
-        ("usps_perceptrons", "plain loop", "float64", "dense"),
-        ("usps_perceptrons", "engine", "float64", "dense"),
-        ("usps_perceptrons", "engine", "float32", "dense"),
+    sklearn = "scikit-learn: Nystroem(200) + SGDClassifier"
+    assert [(row["benchmark"], row["side"], row["input"]) for row in rows] == [
+        ("usps_perceptrons", "plain loop", "dense"),
+        ("usps_perceptrons", "engine", "dense"),
         *(
             (name, *side)
-            for name in ("a9a_forgetron", "a9a_perceptron")
-            for side in (
-                ("plain loop", "float64", "dense"),
-                ("engine", "float64", "dense"),
-                ("engine", "float32", "dense"),
-                ("engine", "float64", "csr"),
-                ("engine", "float32", "csr"),
-            )
+            for name in ("a9a_SelfTunedForgetron", "a9a_Perceptron")
+            for side in (("plain loop", "dense"), ("engine", "dense"), ("engine", "csr"), (sklearn, "dense"))
         ),
+        *(("ijcnn1_SelfTunedForgetron", side, "dense") for side in ("plain loop", "engine", sklearn)),
         *(
-            (name, side, "float64", "dense")
+            (name, side, "dense")
             for name in (
                 "ijcnn1_projectron_pp",
                 "a9a_projectron_pp",
@@ -212,11 +218,14 @@ def test_everything_is_written(tiny, tmp_path):
             for side in ("plain loop", "engine")
         ),
     ]
+    assert all(0 < float(row["error_rate"]) < 1 for row in rows)
     assert all(float(row["seconds"]) > 0 for row in rows)
     floors = [row for row in rows if row["side"] == "engine" and row["input"] == "dense"]
-    assert all(float(row["floor_seconds"]) > 0 for row in floors)
+    assert all(float(row["floor_seconds"]) > 0 for row in floors if "projectron" not in row["benchmark"])
     page = (folder / "bench.md").read_text()
     assert "scaled from 2 learners" in page
+    assert "with examples stored as bits: " in page
+    assert "river: RBFSampler(200) + LogisticRegression: not installed" in page
     assert "numpy: " in page
     assert "blas: " in page
     assert "times faster" in outcome.output
@@ -284,8 +293,48 @@ def test_slope_is_the_exponent_of_growth():
     assert chart.slope(line) == pytest.approx(1.5)
 
 
+def write_ratio(folder, name, ratio):
+    (folder / "ratios.yaml").write_text(f'"{name}": {ratio}\n')
+
+
+def test_a_ratio_may_fall_a_little(tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "measured", lambda names: dict.fromkeys(names, 7.1))
+    write_ratio(tmp_path, "Perceptron, on bits", 10.0)
+    outcome = CliRunner().invoke(main, ["bench", "--check", "--results", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.output == "Perceptron, on bits: 7.1 times faster than the plain loop (committed: 10.0)\n"
+
+
+def test_a_ratio_that_falls_below_0_7_of_the_committed_one_fails(tmp_path, monkeypatch):
+    found = iter([6.0, 6.9, 6.5])
+    monkeypatch.setattr(check, "measured", lambda names: {name: next(found) for name in names})
+    write_ratio(tmp_path, "Perceptron, on bits", 10.0)
+    outcome = CliRunner().invoke(main, ["bench", "--check", "--results", str(tmp_path)])
+    assert outcome.exit_code == 1
+    assert outcome.output.splitlines()[-1] == (
+        "Perceptron, on bits: the engine is 6.9 times faster than the plain loop; expected at least 7.0, 0.7 times the "
+        "committed 10.0"
+    )
+
+
+def test_a_check_needs_committed_ratios(tmp_path):
+    outcome = CliRunner().invoke(main, ["bench", "--check", "--results", str(tmp_path)])
+    assert outcome.exit_code == 2
+    assert "ratios.yaml: not found; `budgetrun bench` writes it" in outcome.output
+
+
+def test_the_check_measures_what_is_committed(monkeypatch):
+    monkeypatch.setattr(check, "ROUNDS", 60)
+    names = set(yaml.safe_load(COMMITTED.read_text()))
+    assert set(check.measured()) == names
+    only = "Perceptron, on bits"
+    assert set(check.measured([only])) == {only}
+    kinds = {name: held(X).name for name, (X, _, _) in check._streams().items()}
+    assert kinds == {name: name for name in kinds}
+
+
 def test_goal_is_met_or_missed():
-    record = records.Record("b", "engine", "float64", "dense", 64, 1, 100, 3, 1, 1, 12, 0, 2.0, 4.0, 5.0)
+    record = records.Record("b", "engine", "dense", 100, 3, 1, 1, 100, 12, 0, 0.12, 2.0, 4.0, 5.0)
     assert "5: missed" in records.cells(record)
     record.times_faster = 5.0
     assert "5: met" in records.cells(record)

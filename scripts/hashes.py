@@ -1,0 +1,193 @@
+"""Write or check tests/engine/hashes.json: the results that every machine must give, bit by bit.
+
+An entry is the sha256 of a learner's scores on a whole stream, its weights and the rounds of its support set. Only the
+learners whose results are canonical are in the table (docs/engine.md). Real data are included if $BUDGETRUN_DATA has
+them. Each way of computing runs in a process of its own; the exit code is 1 if a hash differs.
+
+Usage: python scripts/hashes.py [--write] [--ways WAY ...] [--sizes N ...] [STREAM ...]
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TOP = Path(__file__).resolve().parent.parent
+TABLE = TOP / "tests" / "engine" / "hashes.json"
+# Rounds per call; 0 for all of them at once, -1 for calls of random sizes.
+WHOLE, RANDOM = 0, -1
+SIZES = (1, 7, 64, 256, 1024, WHOLE, RANDOM)
+WAYS = {
+    "compiled": {},
+    "numpy": {"BUDGETRUN_COMPILED": "0"},
+    "compiled for generic": {"NUMBA_CPU_NAME": "generic"},
+    "compiled for haswell": {"NUMBA_CPU_NAME": "haswell"},
+    "BLAS for Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+    "BLAS for SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
+    "numpy, BLAS for Haswell": {"BUDGETRUN_COMPILED": "0", "OPENBLAS_CORETYPE": "Haswell"},
+}
+LEARNERS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
+    ("perceptron", None, {}),
+    ("rbp", None, {"budget": 100, "seed": 1}),
+    ("forgetron", "self_tuned", {"budget": 100}),
+    ("forgetron", "greedy", {"budget": 100}),
+    ("forgetron", "basic", {"budget": 100}),
+)
+Made = tuple[Any, np.ndarray, float]
+
+
+# -- streams: examples, labels, gamma ---------------------------------------------------------------------------------
+
+
+def bits(n: int = 1500, d: int = 130) -> Made:
+    """Return rows of zeros and ones."""
+    rng = np.random.default_rng(1)
+    X = (rng.random((n, d)) < 0.2).astype(float)
+    return X, _labels(rng, X), 0.05
+
+
+def integers(n: int = 1500, d: int = 35) -> Made:
+    """Return rows of small integers."""
+    rng = np.random.default_rng(2)
+    X = rng.integers(-300, 301, (n, d)).astype(float)
+    return X, _labels(rng, X), 1e-6
+
+
+def scaled_integers(n: int = 1500) -> Made:
+    """Return rows of small integers, scaled to unit norm."""
+    from budgetrun.kernels.rows import IntegerRows
+
+    X, y, _ = integers(n)
+    return IntegerRows(X, 1 / np.sqrt((X * X).sum(axis=1))), y, 1.0
+
+
+def floats(n: int = 1500, d: int = 11) -> Made:
+    """Return rows of floats."""
+    rng = np.random.default_rng(3)
+    X = rng.random((n, d))
+    return X, _labels(rng, X), 1.0
+
+
+def _labels(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    """Return the sides of a plane; the weights are small integers, so that the sums are nearly exact."""
+    scores = (X * rng.integers(-3, 4, X.shape[1])).sum(axis=1)
+    flips = np.where(rng.random(len(X)) < 0.1, -1, 1)
+    return np.where(scores > np.median(scores), 1, -1) * flips
+
+
+def real(name: str, gamma: float, factor: float = 1.0, **spec: Any) -> Made:
+    """Return the first task of a dataset, not scaled, in the order of seed 0; ``factor`` makes the values whole."""
+    from budgetrun.config.schema import DatasetSpec
+    from budgetrun.data import open_stream
+
+    stream = open_stream(DatasetSpec(name=name, **spec), 0, 0)
+    X = stream.X if factor == 1 else np.rint(factor * np.asarray(stream.X))
+    return X, next(iter(stream.tasks.values())), gamma
+
+
+GENERATED: dict[str, Callable[[], Made]] = {
+    "bits": bits, "integers": integers, "scaled integers": scaled_integers, "floats": floats
+}  # fmt: skip
+REAL: dict[str, Callable[[], Made]] = {
+    "a9a": partial(real, "a9a", 0.04),
+    "w8a": partial(real, "w8a", 0.04),
+    "usps": partial(real, "usps", 5e-9, 2000.0, task="equal_splits"),
+    "mnist": partial(real, "mnist", 1e-7, task="equal_splits", n_examples=20_000),
+    "ijcnn1": partial(real, "ijcnn1", 8.0),
+    "cod_rna": partial(real, "cod_rna", 1e-4),
+}
+STREAMS = GENERATED | REAL
+
+
+# -- hashes -----------------------------------------------------------------------------------------------------------
+
+
+def hashes(stream: str, size: int) -> dict[str, str]:
+    """Return the hash of each learner on a stream, in calls of this size."""
+    from budgetrun.engine import Group
+    from budgetrun.kernels import Gaussian
+    from budgetrun.learners import find
+
+    X, y, gamma = STREAMS[stream]()
+    group = Group(Gaussian(gamma=gamma), [find(name, variant)(**given) for name, variant, given in LEARNERS])
+    found = [hashlib.sha256() for _ in LEARNERS]
+    for part in _calls(len(y), size):
+        for digest, scores in zip(found, group.feed(X[part], y[None, part]), strict=True):
+            digest.update(scores.astype("<f8").tobytes())
+    named = {}
+    for digest, member, (name, variant, _) in zip(found, group.members, LEARNERS, strict=True):
+        digest.update(member.hypothesis.coef.astype("<f8").tobytes())
+        digest.update(member.hypothesis.rounds.astype("<i8").tobytes())
+        named[name if variant is None else f"{name}({variant})"] = digest.hexdigest()
+    return named
+
+
+def _calls(n: int, size: int) -> Iterator[slice]:
+    rng = np.random.default_rng(0)
+    start = 0
+    while start < n:
+        end = start + (int(rng.integers(1, 400)) if size == RANDOM else size or n)
+        yield slice(start, end)
+        start = end
+
+
+def differences(table: dict[str, dict[str, str]], stream: str, size: int) -> list[str]:
+    """Return the learners whose hash differs from the table."""
+    return [name for name, found in hashes(stream, size).items() if table[stream][name] != found]
+
+
+def _check(ways: Sequence[str], sizes: Sequence[int], streams: Sequence[str]) -> int:
+    """Check the table in each way of computing; return the number of combinations that differ."""
+    wrong = 0
+    for way in ways:
+        given = [*streams, "--here", "--sizes", *map(str, sizes)]
+        done = subprocess.run(
+            [sys.executable, __file__, *given], env={**os.environ, **WAYS[way]}, stdout=subprocess.PIPE
+        )
+        lines = done.stdout.decode().splitlines()
+        if done.returncode:
+            raise SystemExit(f"{way}: exit code {done.returncode}")
+        for line in lines:
+            stream, size, seconds, names = json.loads(line)
+            wrong += bool(names)
+            calls = {WHOLE: "the whole stream", RANDOM: "random calls"}.get(size, f"calls of {size}")
+            print(f"{way}, {stream}, {calls}: {', '.join(names) + ' differ' if names else 'ok'} ({seconds:.1f} s)")
+    return wrong
+
+
+def main() -> int:
+    """Write the table or check it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("streams", nargs="*", choices=[*STREAMS, []])
+    parser.add_argument("--write", action="store_true", help="write the hashes of this machine, in calls of 256")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
+    given = parser.parse_args()
+    streams = given.streams or list(STREAMS if os.environ.get("BUDGETRUN_DATA") else GENERATED)
+    table = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+    if given.write:
+        table |= {stream: hashes(stream, 256) for stream in streams}
+        TABLE.write_text(json.dumps(table, indent=1) + "\n")
+        return 0
+    if not given.here:
+        return int(_check(given.ways, given.sizes, streams) > 0)
+    for stream in streams:
+        for size in given.sizes:
+            began = time.perf_counter()
+            names = differences(table, stream, size)
+            print(json.dumps([stream, size, time.perf_counter() - began, names]), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
