@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun import compiling
+
 
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
     """Let a binary learner act on its rounds from ``t`` on; see `Hypothesis.play`."""
@@ -31,6 +33,19 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
                 break
             t += 1
     return t
+
+
+def play_rounds(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
+    """Do what `play` does, compiled if the learner's rule can be."""
+    if not (learner.compiled and compiling.on()):
+        return play(f, learner, y, t, options)
+    from budgetrun.engine.loops import play_compiled
+
+    if learner.interpreted_when_full:
+        if f.size == learner.budget:
+            return play(f, learner, y, t, options._replace(single=True))
+        options = options._replace(full=learner.budget)
+    return int(play_compiled(compiling.prepared(f), compiling.prepared(learner), y, t, options))
 
 
 def of_round(margins: Any, k: int) -> float:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from budgetrun import compiling
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
-from budgetrun.engine.play import play
+from budgetrun.engine.play import play_rounds
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 from budgetrun.kernels.rows import TILE
 
@@ -333,22 +332,16 @@ class Expansion(Hypothesis):
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
-            score, total = 0.0, 0.0
-            for i in range(self._head, self._tail):
-                term = self._weights[i] * self._tiles[self._tile, self._slots[i], t - self.tile_start]
-                score += term
-                total += abs(term)
-            if abs(score) <= CANCELLED * total:
+            values = taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
+            weights = self._weights[self._head : self._tail]
+            score = float(inner(weights, values))
+            if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
                 score = 0.0
             self.scores[t] = score
         return score
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        if learner.compiled and compiling.on():
-            from budgetrun.engine.loops import play_compiled
-
-            return int(play_compiled(compiling.prepared(self), compiling.prepared(learner), y, t, options))
-        return play(self, learner, y, t, options)
+        return play_rounds(self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
         pairs = size + 1 if self._track == _ALL and size else 0
