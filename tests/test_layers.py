@@ -19,7 +19,7 @@ LAYERS = (
     {"config"},
     {"learners", "solvers", "theory"},
     {"engine"},
-    {"kernels", "params", "errors", "registry", "expressions", "plotting", "files"},
+    {"kernels", "compiling", "params", "errors", "registry", "plotting", "files"},
 )
 DEPTH = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 SEPARATE = {"cli", "estimators", "report", "bounds", "bench"}

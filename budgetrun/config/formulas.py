@@ -9,7 +9,7 @@ from typing import Any
 
 from budgetrun.config.problems import ValueType
 from budgetrun.config.schema import RunSpec
-from budgetrun.expressions import Formula
+from budgetrun.params.expressions import Formula
 from budgetrun.registry import parameters
 
 _NAMES = ("T",)

@@ -1,4 +1,4 @@
-"""The online protocol, round by round. These functions are compiled with the form and the learner that they are given."""
+"""The online protocol, round by round; compiled with the form and the learner that it is given."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
 
 def play_rounds(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
     """Do what `play` does, compiled if the learner's rule can be."""
-    if not (learner.compiled and compiling.on()):
+    if not compiling.takes(learner):
         return play(f, learner, y, t, options)
     from budgetrun.engine.loops import play_compiled
 

@@ -58,7 +58,7 @@ class Pool:
     def block(self) -> np.ndarray:
         """`tiles` in one matrix, shape (used, b)."""
         if self._block is None:
-            self._block = self.tiles.transpose(1, 0, 2).reshape(self.used, -1)
+            self._block = self.tiles.transpose(1, 0, 2).reshape(self.tiles.shape[1], -1)
         return self._block
 
     def admit(self, X: Rows) -> None:
@@ -144,7 +144,15 @@ class Pool:
             assert examples is not None
         slots = self._take(X.shape[0])
         self.kind.put(slots, examples)
-        self.squares[slots] = self.kernel.diagonal(examples.squares)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.kernel.diagonal(examples.squares)
+        if not np.isfinite(squares).all():
+            # No other value is larger.
+            largest = f"whose largest ||x||^2 is {examples.squares.max():.3g}"
+            raise FloatingPointError(
+                f"the {self.kernel} kernel overflows float64 on this data, {largest}: scale the examples"
+            )
+        self.squares[slots] = squares
         return examples, slots
 
     def _take(self, b: int) -> np.ndarray:

@@ -89,7 +89,7 @@ class Gaussian(Kernel):
             raise ValueError("the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))")
         self.gamma = gamma
         self.sigma = sigma
-        self._rate = gamma if sigma is None else 1.0 / (2.0 * sigma**2)
+        self._rate: float = gamma if gamma is not None else 1.0 / (2.0 * sigma**2)  # type: ignore[operator]
 
     @property
     def rate(self) -> float:

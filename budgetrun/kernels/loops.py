@@ -13,11 +13,10 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from budgetrun import compiled
-from budgetrun.kernels import sums
-from budgetrun.kernels import arithmetic
-from budgetrun.kernels.rows import scaled
+from budgetrun.compiling import structures
+from budgetrun.kernels import arithmetic, sums
 from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
+from budgetrun.kernels.rows import scaled
 
 _HIGH, _LOW = LOG_2
 
@@ -37,11 +36,11 @@ def _count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
-@overload(arithmetic.exp, jit_options=compiled.OPTIONS, inline="always")
-def exp_of(x):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+@overload(arithmetic.exp, jit_options=structures.OPTIONS, inline="always")
+def exp_of(x):
     """Compile `arithmetic.exp`, for a number."""
 
-    def compute(x):  # type: ignore[no-untyped-def]
+    def compute(x):
         x = max(x, LEAST)
         n = (x * LOG2_E + ROUND) - ROUND
         r = (x - n * _HIGH) - n * _LOW
@@ -66,7 +65,7 @@ def exp_of(x):  # type: ignore[no-untyped-def]  # numba compares the two signatu
 
 
 def pack(X: Any, words: Any) -> bool:
-    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether there was nothing else."""
+    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether that is all there was."""
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
@@ -93,7 +92,7 @@ def take_whole(X: Any, rows: Any) -> bool:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
-def add_up(weights, slots, tile, out):  # type: ignore[no-untyped-def]
+def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
     for r in range(len(out)):
         out[r] = 0.0
@@ -103,48 +102,48 @@ def add_up(weights, slots, tile, out):  # type: ignore[no-untyped-def]
             out[r] += weight * values[r]
 
 
-def _add_multiple(values, factor, more):  # type: ignore[no-untyped-def]
+def _add_multiple(values, factor, more):
     for i in range(len(values)):
         values[i] += factor * more[i]
 
 
-def _multiply(values, factor):  # type: ignore[no-untyped-def]
+def _multiply(values, factor):
     for i in range(len(values)):
         values[i] *= factor
 
 
-def _inner(values, others):  # type: ignore[no-untyped-def]
+def _inner(values, others):
     result = 0.0
     for i in range(len(values)):
         result += values[i] * others[i]
     return result
 
 
-def _mass(weights, squares):  # type: ignore[no-untyped-def]
+def _mass(weights, squares):
     result = 0.0
     for i in range(len(weights)):
         result += abs(weights[i]) * np.sqrt(squares[i])
     return result
 
 
-def _copy(values, to):  # type: ignore[no-untyped-def]
+def _copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
 
 
-def _close_gap(values, at, end):  # type: ignore[no-untyped-def]
+def _close_gap(values, at, end):
     for i in range(at, end - 1):
         values[i] = values[i + 1]
 
 
-def _taken(values, places):  # type: ignore[no-untyped-def]
+def _taken(values, places):
     out = np.empty(len(places))
     for i in range(len(places)):
         out[i] = values[places[i]]
     return out
 
 
-def _put(values, places, to):  # type: ignore[no-untyped-def]
+def _put(values, places, to):
     for i in range(len(values)):
         to[places[i]] = values[i]
 
@@ -160,7 +159,7 @@ for _function, _loop in (
     (sums.put, _put),
     (sums.taken, _taken),
 ):
-    compiled.replace(_function, _loop)
+    structures.replace(_function, _loop)
 
 
 def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:
@@ -249,7 +248,9 @@ def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, r
                 square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
                 for r in range(width):
                     values[r] = kernel.formula(
-                        scaled(kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]),
+                        scaled(
+                            kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]
+                        ),
                         *numbers,
                     )
 
@@ -299,8 +300,6 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
                 values[r] = kernel.formula(sums[r], *numbers)
 
 
-
-
 @intrinsic
 def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out: Any) -> Any:
     """out[i, r] = <stored[first + i], row r> for 4 slots and 64 rounds, two features at a time.
@@ -332,7 +331,9 @@ def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out
         even, odd = (ir.Constant(half, list(range(start, 32, 2))) for start in (0, 1))
         with cgutils.for_range(builder, n) as loop:
             at = builder.mul(loop.index, number(128))
-            chunks = [load(builder.gep(blocks, [builder.add(at, number(32 * j))]), ir.VectorType(i16, 32)) for j in range(4)]
+            chunks = [
+                load(builder.gep(blocks, [builder.add(at, number(32 * j))]), ir.VectorType(i16, 32)) for j in range(4)
+            ]
             right = [builder.sext(chunk, wide) for chunk in chunks]
             for i, start in enumerate(starts):
                 pair = load(builder.gep(start, [loop.index]), i32)

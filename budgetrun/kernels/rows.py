@@ -2,22 +2,19 @@
 
 Inner products of bits and integers are exact. Sums over floats are in the order of the features. So a kernel value
 depends on its two examples only, bit by bit: not on the size of a block, the machine or the library for linear algebra.
-Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very many
-features come from products of scipy.)
+Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very
+many features come from products of scipy.)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from budgetrun import compiling
-
-if TYPE_CHECKING:
-    from budgetrun.kernels import Kernel
 
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
@@ -50,6 +47,17 @@ class IntegerRows:
 
 
 Rows: TypeAlias = np.ndarray | sp.csr_array | IntegerRows
+
+
+class Formula(Protocol):
+    """What blocks need to know of a kernel; see `budgetrun.kernels.Kernel`."""
+
+    of_distance: ClassVar[bool]
+
+    @property
+    def numbers(self) -> tuple[float, ...]: ...
+
+    def formula(self, s: Any, *numbers: Any) -> Any: ...
 
 
 class Encoded(NamedTuple):
@@ -101,12 +109,12 @@ class Kind(ABC):
         self.scaled = _resized(self.scaled, capacity)
 
     @abstractmethod
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         """Compute the kernel values of examples with all slots.
 
         Parameters
         ----------
-        kernel : Kernel
+        kernel : Formula
         examples : Encoded, of tiles * rounds examples
         out : ndarray, shape (tiles, slots, rounds)
         """
@@ -134,7 +142,7 @@ class Kind(ABC):
         examples = kind.encode(stored)
         return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
 
-    def values(self, kernel: Kernel, examples: Encoded) -> np.ndarray:
+    def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         n, b = self.scaled.shape[1], len(examples.squares)
         values = np.empty((n, b))
@@ -145,7 +153,7 @@ class Kind(ABC):
             values[:, start : start + TILE] = out[0]
         return values
 
-    def between(self, kernel: Kernel, B: Rows) -> np.ndarray:
+    def between(self, kernel: Formula, B: Rows) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         examples = self.encode(B)
         return self.widened(B).between(kernel, B) if examples is None else self.values(kernel, examples)
@@ -182,11 +190,12 @@ class Bits(Kind):
         super().resize(capacity)
         self._words = _resized(self._words.T, capacity).T.copy()
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         words = np.ascontiguousarray(examples.rows.T)
         factor = _common(self._factor, examples.factors)
         square = _common(self._square, examples.squares)
-        assert factor is not None and square is not None
+        assert factor is not None
+        assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self._by_count(kernel, factor, square)
             if compiling.on():
@@ -200,7 +209,7 @@ class Bits(Kind):
             products = self._counts(words, False, out.shape[1]).astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
-    def _by_count(self, kernel: Kernel, factor: float, square: float) -> np.ndarray:
+    def _by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
         key = (kernel, factor, square)
         if self._table is None or self._table[0] != key:
@@ -256,7 +265,7 @@ class Integers(Kind):
         super().resize(capacity)
         self._integers = _resized(self._integers.T, capacity).T.copy()
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
         tiles, used, width = out.shape
         if compiling.on():
@@ -303,7 +312,7 @@ class Floats(Kind):
         super().resize(capacity)
         self._columns = _resized(self._columns, capacity)
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         columns = np.ascontiguousarray(examples.rows.T)
         if compiling.on():
             compiling.loop("fill_floats")(self._columns, columns, compiling.prepared(kernel), out)
@@ -348,7 +357,7 @@ class Sparse(Kind):
         more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
         self._rows = sp.vstack([self._rows, more], format="csr")
 
-    def fill(self, kernel: Kernel, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         used = out.shape[1]
         products = (self._rows[:used] @ examples.rows.T.tocsr()).toarray()
         largest = max(self.scaled[0, :used].max(initial=0.0), examples.squares.max(initial=0.0))
@@ -427,7 +436,7 @@ def _filled(kind: Kind, examples: Encoded) -> Kind:
     return kind
 
 
-def _values(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
+def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
     used = len(products)
     (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
     values: np.ndarray = kernel.formula(
@@ -471,7 +480,7 @@ def _pack(X: np.ndarray, words: np.ndarray) -> bool:
 def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
     if compiling.on():
         return bool(compiling.loop("take_whole")(X, integers))
-    if not ((np.abs(X) <= 32767) & (X == np.rint(X))).all():
+    if not ((np.abs(X) <= 32767) & (np.rint(X) == X)).all():
         return False
     integers[:, : X.shape[1]] = X
     return True

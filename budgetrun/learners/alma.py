@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.engine.hypotheses import Hypothesis, Expansion
+from budgetrun.engine.hypotheses import Expansion, Hypothesis
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.params import Positive, PositiveShare

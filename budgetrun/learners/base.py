@@ -54,7 +54,8 @@ class Learner(Compilable, ABC):
         Whether the rule draws random numbers; then it has a parameter ``seed``.
     compiled : bool
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
-        functions, methods and what numba knows of numpy, and it assigns numbers only.
+        functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
+        interpreted, unless it sets this itself.
     interpreted_when_full : bool
         Whether that does not hold for an update with a full support set; what it calls is marked `interpreted`.
     """
@@ -74,6 +75,10 @@ class Learner(Compilable, ABC):
     interpreted_when_full: ClassVar[bool] = False
 
     budget: int | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "compiled" not in vars(cls) and not cls.__module__.startswith("budgetrun."):
+            cls.compiled = False
 
     @classmethod
     def averages(cls) -> bool:

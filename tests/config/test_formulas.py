@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from budgetrun.config.formulas import is_formula, problem
 from budgetrun.config.problems import ValueType
-from budgetrun.expressions import Formula
+from budgetrun.params.expressions import Formula
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileN
 from budgetrun.config.values import MOST_PROBLEMS
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.errors import InputError, printable
-from budgetrun.expressions import Formula
+from budgetrun.params.expressions import Formula
 from budgetrun.runner.plan import make_plan
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(

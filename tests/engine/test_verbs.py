@@ -37,7 +37,7 @@ def assert_close(actual, expected, rtol, atol):
 
 
 class Acting:
-    """A learner that calls a function on every round, or on mistakes and those with a positive margin here and there."""
+    """A learner that calls a function on every round, or on mistakes and on some rounds with a positive margin."""
 
     compiled = False
     costs = None
@@ -225,13 +225,15 @@ def test_decaying():
         def on_act(h):
             now = h.f.now
             for entry in h.held.values():
-                entry[1] *= decay ** (now - h.passed)
+                entry[1] *= decay ** (now - h.passed)  # noqa: B023 (of this harness)
             h.passed = now
             act(h)
 
         h = Harness(lambda pool, decay=decay: Decaying(pool, decay), GAUSSIAN, rng)
         h.passed = 0
-        h.play(on_act, lambda h: assert_close(h.f.coef, h.weights(), **CLOSE) if h.passed == h.f.now else None, margin=0.1)
+        h.play(
+            on_act, lambda h: assert_close(h.f.coef, h.weights(), **CLOSE) if h.passed == h.f.now else None, margin=0.1
+        )
 
 
 def projection_on(h, x):

@@ -10,7 +10,7 @@ from budgetrun.learners import registry
 LEARNERS = [
     learner for several in (False, True) for variants in registry(several).values() for learner in variants.values()
 ]
-MODULES = {"budgetrun.expressions", *(learner.__module__ for learner in LEARNERS)}
+MODULES = {"budgetrun.params.expressions", *(learner.__module__ for learner in LEARNERS)}
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

@@ -240,8 +240,8 @@ def test_s_of_w_is_w_over_b_in_expectation():
         def __init__(self, slot):
             self.slot = slot
 
-        def integers(self, n):
-            assert n == B
+        def integers(self, least, n):
+            assert (least, n) == (0, B)
             return self.slot
 
     mean = np.zeros(4)

@@ -510,49 +510,31 @@ def test_averaged_hypothesis_is_the_mean_of_those_that_predicted(case_id):
 # -- kernels without projections -------------------------------------------------------------------------------------
 
 
-class Indefinite(Kernel):
-    """A function of the inner product and the norms that is no kernel."""
+class Parabola(Kernel):
+    """A function of ||a - b||^2 that is no kernel."""
 
-    def left(self, X, norms):
-        return np.hstack([X, norms[:, None], np.ones((len(X), 1))])
-
-    def right(self, X, norms):
-        return np.hstack([-2 * X, np.ones((len(X), 1)), norms[:, None]])
-
-    def row(self, X, x):
-        return self.finish(np.square(X - x).sum(axis=1))
-
-    def diagonal(self, norms):
-        return self.finish(np.zeros(len(norms)))
-
-    def magnitude(self, largest_square):
-        return 4 * largest_square + 1
-
-
-class Parabola(Indefinite):
     name = "parabola"
+    of_distance = True
 
-    def finish(self, products):
-        return np.subtract(1, products, out=products)
+    @property
+    def numbers(self):
+        return ()
+
+    def formula(self, s):
+        return 1 - s
 
 
-class Sigmoid(Indefinite):
+class Sigmoid(Kernel):
+    """A function of <a, b> that is no kernel."""
+
     name = "sigmoid"
 
-    def left(self, X, norms):
-        return X
+    @property
+    def numbers(self):
+        return ()
 
-    def right(self, X, norms):
-        return X
-
-    def finish(self, products):
-        return np.tanh(products - 1, out=products)
-
-    def row(self, X, x):
-        return self.finish((X * x).sum(axis=1))
-
-    def diagonal(self, norms):
-        return self.finish(norms.copy())
+    def formula(self, s):
+        return np.tanh(s - 1)
 
 
 @pytest.mark.parametrize("kernel", [Parabola(), Sigmoid()], ids=str)

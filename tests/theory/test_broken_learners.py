@@ -82,7 +82,9 @@ def test_forgetron_with_the_wrong_root(monkeypatch):
     right = play(find("forgetron", "self_tuned")(budget=budget), LINEAR, X, y)
     assert not any(verdict.violated for verdict in verdicts(right, found).values())
     monkeypatch.setattr(forgetron, "gentlest_shrinking", larger_root(forgetron.gentlest_shrinking))
-    member = play(find("forgetron", "self_tuned")(budget=budget), LINEAR, X, y)
+    wrong = find("forgetron", "self_tuned")(budget=budget)
+    wrong.compiled = False
+    member = play(wrong, LINEAR, X, y)
     assert member.count.mistakes == right.count.mistakes == 400
     # What it grows is not paid for: the removal of a weight in the hundreds counts as a large gain.
     assert member.learner.facts(member.hypothesis)["damage"] < -1e5

@@ -166,7 +166,7 @@ class Hypothesis(Compilable, ABC):
             The next round: b at the end of the block.
         """
 
-    def end_block(self) -> None:  # noqa: B027 (most forms have nothing to do here)
+    def end_block(self) -> None:
         """End the block."""
 
     @property

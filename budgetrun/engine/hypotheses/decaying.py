@@ -33,8 +33,8 @@ class Decaying(Expansion):
 
     Notes
     -----
-    Rounds without a loss cost one multiplication: the decay since round `_since` is applied when the learner acts, or at
-    the end of 64 rounds.
+    Rounds without a loss cost one multiplication: the decay since round `_since` is applied when the learner acts, or
+    at the end of 64 rounds.
     """
 
     form = "decaying"

@@ -10,8 +10,8 @@ import numpy as np
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis, Options
 from budgetrun.engine.play import play_rounds
-from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, mass, multiply, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

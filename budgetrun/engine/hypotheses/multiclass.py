@@ -53,7 +53,9 @@ class MulticlassHypothesis(Hypothesis):
                 return t
         return b
 
-    def _next_act(self, learner: MulticlassRule, y: np.ndarray, t: int) -> tuple[int, bool, tuple[int, int, float]] | None:
+    def _next_act(
+        self, learner: MulticlassRule, y: np.ndarray, t: int
+    ) -> tuple[int, bool, tuple[int, int, float]] | None:
         """Return the next round on which the learner acts, whether it is a mistake, and what it is told."""
         b = len(y)
         while t < b:

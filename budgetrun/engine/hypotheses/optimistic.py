@@ -180,7 +180,9 @@ class Optimistic(Expansion):
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
         for lag in range(1, self._window + 1):
             rounds = np.arange(max(0, lag - n), b)
-            totals[rounds] += self._last_labels[rounds + n - lag] * pool.block[self._last_slots[rounds + n - lag], rounds]
+            totals[rounds] += (
+                self._last_labels[rounds + n - lag] * pool.block[self._last_slots[rounds + n - lag], rounds]
+            )
         return totals / np.maximum(counts, 1)
 
     def _projection(self) -> np.ndarray:

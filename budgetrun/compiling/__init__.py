@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -19,21 +20,26 @@ def on() -> bool:
     return os.environ.get(ENVIRONMENT) != "0" and find_spec("numba") is not None
 
 
+def takes(learner: Any) -> bool:
+    """Return whether a learner's rule is compiled: it says so, and no method was replaced on the learner itself."""
+    return learner.compiled and on() and not any(callable(value) for value in vars(learner).values())
+
+
 @cache
 def loop(name: str) -> Callable[..., Any]:
     """Return a compiled function of `budgetrun.kernels.loops`."""
-    from budgetrun import compiled
-    from budgetrun.kernels import loops
+    from budgetrun.compiling import structures
 
-    return compiled.function(getattr(loops, name))
+    # By name, because these loops stand in for functions that call this one.
+    return structures.function(getattr(import_module("budgetrun.kernels.loops"), name))
 
 
 def prepared(thing: Any) -> Any:
     """Return an object that compiled code can take."""
     if "_numba_type_" not in vars(thing):
-        from budgetrun import compiled
+        from budgetrun.compiling import structures
 
-        compiled.prepare(thing)
+        structures.prepare(thing)
     return thing
 
 

@@ -1,8 +1,8 @@
 """Compiling methods: numba runs the methods of plain Python classes from their own source.
 
-The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes such
-objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and at
-the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
+The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes
+such objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and
+at the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
 """
 
 from __future__ import annotations
@@ -231,8 +231,9 @@ def _set_cache() -> None:
     import pooch
 
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled")
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted([__file__, *here.glob("engine/**/*.py"), *here.glob("kernels/*.py"), *here.glob("learners/*.py")], key=str):
-        digest.update(Path(source).read_bytes())
+    for room in ("compiling", "engine", "kernels", "learners"):
+        for source in sorted(here.joinpath(room).rglob("*.py")):
+            digest.update(source.read_bytes())
     numba.config.CACHE_DIR = str(folder / digest.hexdigest()[:16])
