@@ -37,6 +37,8 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
+from budgetrun import compiling
+
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
@@ -74,8 +76,8 @@ def _type_of(value: Any) -> types.Type | None:
         return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
     if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
         return types.unliteral(numba.typeof(value))
-    if hasattr(value, "_numba_type_"):
-        return value._numba_type_
+    if isinstance(value, compiling.Compilable):
+        return compiling.prepared(value)._numba_type_
     return None
 
 

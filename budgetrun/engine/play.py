@@ -10,13 +10,18 @@ import numpy as np
 from budgetrun import compiling
 
 
-def run(rounds: Callable[..., int], f: Any, learner: Any, *told: Any) -> int:
-    """Call `play` or `play_classes`, compiled if it can be."""
-    if compiling.takes(learner):
-        from budgetrun.engine.loops import compiled_form
+def run(rounds: Callable[..., int], f: Any, learner: Any, y: np.ndarray, t: int, options: Any, *costs: Any) -> int:
+    """Call `play` or `play_classes`, compiled if the learner's rule can be."""
+    if not compiling.takes(learner):
+        return rounds(f, learner, y, t, options, *costs)
+    from budgetrun.engine.loops import compiled_form
 
-        return int(compiled_form(rounds)(compiling.prepared(f), compiling.prepared(learner), *told))
-    return rounds(f, learner, *told)
+    if learner.interpreted_when_full:
+        if f.size == learner.budget:
+            return rounds(f, learner, y, t, options._replace(single=True), *costs)
+        options = options._replace(full=learner.budget)
+    compiled = compiled_form(rounds)
+    return int(compiled(compiling.prepared(f), compiling.prepared(learner), y, t, options, *costs))
 
 
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:

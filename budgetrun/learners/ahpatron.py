@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner
@@ -70,7 +71,7 @@ class Ahpatron(BinaryLearner):
 
     budget: int
     name = "ahpatron"
-    compiled = False
+    interpreted_when_full = True
     added: ClassVar = {"halving": "largest"}
 
     def __init__(
@@ -106,6 +107,7 @@ class Ahpatron(BinaryLearner):
         f.add(y * self.step)
         into_ball(f, self.U)
 
+    @interpreted
     def halve(self, f: Expansion) -> None:
         """Keep one half of the support set, and project the other half on its span."""
         half = self.budget // 2

@@ -56,6 +56,8 @@ class Learner(Compilable, ABC):
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
         functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
         interpreted, unless it sets this itself.
+    interpreted_when_full : bool
+        Whether that does not hold for an update with a full support set; what it calls is marked `interpreted`.
     """
 
     name: ClassVar[str]
@@ -70,6 +72,7 @@ class Learner(Compilable, ABC):
     only_adds: ClassVar[bool] = False
     draws: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
+    interpreted_when_full: ClassVar[bool] = False
 
     budget: int | None = None
 

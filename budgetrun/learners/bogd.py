@@ -100,10 +100,11 @@ class BOGDPlusPlus(BinaryLearner):
     def replace(self, f: Decaying, weight: float) -> None:
         """Replace a random support example by the new one, and correct the weights of the others."""
         sizes = np.abs(f.coef)
-        p = np.maximum(1 - (self.budget - 1) / sizes.sum() * sizes, 0)
-        p /= p.sum()
-        # The sum may end just below 1: then a uniform number above it means the last index.
-        r = min(int(np.searchsorted(np.cumsum(p), self._random.random(), side="right")), self.budget - 1)
+        p = np.maximum(1 - (self.budget - 1) / np.cumsum(sizes)[-1] * sizes, 0)
+        sums = np.cumsum(p)
+        p /= sums[-1]
+        # A uniform number just below 1 can be rounded to the sum: then it means the last index.
+        r = min(int(np.searchsorted(sums, self._random.random() * sums[-1], side="right")), self.budget - 1)
         if self.reading == "program":
             sizes *= self.decay / max(1 - p[r], _TINY)
         else:

@@ -52,7 +52,6 @@ class NOGD(BinaryLearner):
 
     budget: int
     name = "nogd"
-    compiled = False
     form = Nystroem
 
     def __init__(
@@ -82,4 +81,4 @@ class NOGD(BinaryLearner):
             return
         f.add(y * self.step)
         if f.size == self.budget:
-            f.approximate(self.rank, transposed=self.reading == "program")
+            f.approximate(self.rank, self.reading == "program")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.hypotheses.summed import SCALED
+from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
 from budgetrun.kernels.rows import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
 
@@ -62,10 +62,21 @@ class Decaying(Expansion):
         weights : ndarray, shape (size,)
             The new weights of all examples, with the new example in place ``i``.
         """
-        self._slots[self._head + i] = self._block_slots[self._round]
+        at, slot, factor = self._head + i, self._block_slots[self._round], self._common_factor(i, weights)
+        gone, removed = self._slots[at], self._weights[at]
+        self._slots[at] = slot
         copy(weights, self._weights[self._head : self._tail])
-        self._moved = inner(weights, self.kernel_row()) - self.scores[self._round]
-        self._sum_again(self._round + 1)
+        if factor == 0 or self._n_changes + 3 > MOST_CHANGES:
+            self._moved = inner(weights, self.kernel_row()) - self.scores[self._round]
+            self._sum_again(self._round + 1)
+            return
+        square = self._squares[slot]
+        left = self.current - removed * self._tiles[self._tile, gone, self._round - self.tile_start]
+        self._moved = factor * left + weights[i] * square - self.scores[self._round]
+        self._mass = factor * self._mass + abs(weights[i]) * np.sqrt(square)
+        self._change_scores(gone, -removed)
+        self._change_scores(SCALED, factor)
+        self._change_scores(slot, weights[i])
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
@@ -101,3 +112,17 @@ class Decaying(Expansion):
         self._mass *= factor
         self._since = self._now = n_rounds
         return float(factor)
+
+    def _common_factor(self, i: int, weights: np.ndarray) -> float:
+        """Return the factor, of at most 2, by which all weights but the i-th change; 0 if they do not have one.
+
+        Factors that differ by rounding count as one.
+        """
+        old = self._weights[self._head : self._tail]
+        k = 0 if i > 0 else len(old) - 1
+        if not 0 < abs(weights[k]) <= 2 * abs(old[k]):
+            return 0.0
+        factor = weights[k] / old[k]
+        apart = np.abs(weights - factor * old) > 1e-15 * np.abs(weights)
+        apart[i] = False
+        return 0.0 if apart.any() else factor

@@ -242,12 +242,10 @@ class Expansion(Summed):
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
-            score, total = 0.0, 0.0
-            for i in range(self._head, self._tail):
-                term = self._weights[i] * self._tiles[self._tile, self._slots[i], t - self.tile_start]
-                score += term
-                total += abs(term)
-            if abs(score) <= CANCELLED * total:
+            values = taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
+            weights = self._weights[self._head : self._tail]
+            score = float(inner(weights, values))
+            if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
                 score = 0.0
             self.scores[t] = score
         return score

@@ -8,8 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import BlockHypothesis
+from budgetrun.compiling import Compilable, interpreted
+from budgetrun.engine.hypotheses.base import Hypothesis, Options
+from budgetrun.engine.play import play, run
 from budgetrun.errors import InputError
+from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.sums import add_multiple
 from budgetrun.rows import floats
 
 if TYPE_CHECKING:
@@ -27,60 +31,70 @@ class BlockFeatures:
 
     def __init__(self, Z: np.ndarray) -> None:
         self.Z = Z
-        self._asked = 0
-        self._products: np.ndarray | None = None
+        self._products: dict[tuple[int, int], np.ndarray] = {}
 
-    def products(self, t: int) -> np.ndarray:
-        """Return <z_t, z_i> for the rounds i after ``t``, shape (b - t - 1,)."""
-        if self._products is None:
-            self._asked += 1
-            if self._asked <= _ONE_BY_ONE * len(self.Z) or len(self.Z) > _MOST_PRODUCTS:
-                one_by_one: np.ndarray = self.Z[t + 1 :] @ self.Z[t]
-                return one_by_one
-            self._products = self.Z @ self.Z.T
-        products: np.ndarray = self._products[t, t + 1 :]
-        return products
+    def products(self, start: int, end: int) -> np.ndarray:
+        """Return <z_t, z_i> between the rounds from ``start`` to ``end``, shape (end - start, end - start)."""
+        if (start, end) not in self._products:
+            Z = self.Z[start:end]
+            self._products[start, end] = Z @ Z.T
+        return self._products[start, end]
 
 
-class ExplicitFunction:
+class ExplicitFunction(Compilable):
     """f = w . z, where w changes by multiples of the features of the block's examples.
 
-    Within a block these multiples are recorded, and added to w when w is needed, at the latest at the end of the block.
+    These multiples are recorded, and added to w when w is needed, at the latest at the end of a tile of 64 rounds.
     """
 
     def __init__(self, w: np.ndarray) -> None:
         self._w = w
         self._features: BlockFeatures | None = None
-        self._steps = np.empty(0)
+        self._start = self._end = 0
+        self._steps = np.zeros(TILE)
+        self._products = np.zeros((0, 0))
 
     @property
     def w(self) -> np.ndarray:
         """The weights of the features, shape (D,)."""
-        return self._w if self._features is None else self._w + self._steps @ self._features.Z
+        if self._features is None:
+            return self._w
+        acted = np.flatnonzero(self._steps)
+        if not len(acted):
+            return self._w
+        change: np.ndarray = self._steps[acted] @ self._features.Z[self._start + acted]
+        return self._w + change
 
-    def begin_block(self, features: BlockFeatures) -> np.ndarray:
-        """Begin a block with these features; return f(x) of its examples, shape (b,)."""
+    def begin_block(self, features: BlockFeatures) -> None:
+        """Begin a block with these features."""
         self._features = features
-        self._steps = np.zeros(len(features.Z))
-        scores: np.ndarray = features.Z @ self._w
+
+    def begin_tile(self, start: int, end: int) -> np.ndarray:
+        """Begin a tile, which ends before round ``end``; return f(x) of its examples, shape (end - start,)."""
+        assert self._features is not None
+        self._w = self.w
+        self._start, self._end = start, end
+        self._steps[:] = 0
+        self._products = self._features.products(start, end)
+        scores: np.ndarray = self._features.Z[start:end] @ self._w
         return scores
 
-    def step(self, t: int, weight: float) -> np.ndarray:
-        """w += weight z_t; return the change of f(x) on the later examples of the block, shape (b - t - 1,)."""
-        assert self._features is not None
-        self._steps[t] += weight
-        return weight * self._features.products(t)
+    def step(self, t: int, weight: float, scores: np.ndarray) -> None:
+        """w += weight z_t, for round ``t`` of the tile; change the scores of the block for its later rounds."""
+        i = t - self._start
+        self._steps[i] += weight
+        add_multiple(scores[t + 1 : self._end], weight, self._products[i, i + 1 :])
 
     def square(self, t: int) -> float:
-        """Return <z_t, z_t> for round ``t`` of the block."""
-        assert self._features is not None
-        z = self._features.Z[t]
-        return float(z @ z)
+        """Return <z_t, z_t> for round ``t`` of the tile."""
+        i = t - self._start
+        return self._products[i, i]
 
     def end_block(self) -> None:
         """End the block."""
         self._w = self.w
-        self._features, self._steps = None, np.empty(0)
+        self._features = None
+        self._steps[:] = 0
 
 
 class RandomFeatures:
@@ -144,7 +158,7 @@ def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> R
     return of_pool.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
 
 
-class ExplicitFeatures(BlockHypothesis):
+class ExplicitFeatures(Hypothesis):
     """f = w . z(x) over random features. The support set is empty.
 
     The verb is `step`.
@@ -166,6 +180,12 @@ class ExplicitFeatures(BlockHypothesis):
         self._map = features
         self._f = ExplicitFunction(np.zeros(n_features))
         self._unit = unit
+        self._moved = 0.0
+        self.tile_end = 0
+
+    @property
+    def size(self) -> int:
+        return 0
 
     @property
     def slots(self) -> np.ndarray:
@@ -181,23 +201,46 @@ class ExplicitFeatures(BlockHypothesis):
         """The weights of the features, shape (D,)."""
         return self._f.w
 
+    @property
+    def current(self) -> float:
+        return self.scores[self._round] + self._moved
+
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the current round."""
-        self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+        self._f.step(self._round, weight, self.scores)
         self._moved += weight * self._f.square(self._round)
 
     def begin_block(self) -> None:
-        self.scores = self._f.begin_block(self._map.of_block(self._pool))
+        self._f.begin_block(self._map.of_block(self._pool))
+        self.scores = np.zeros(len(self._pool.block_slots))
+        self.tile_end = 0
+
+    @interpreted
+    def begin_tile(self) -> None:
+        """Go to the next rounds of the block, and compute their scores."""
+        start, end = self.tile_end, min(self.tile_end + TILE, len(self.scores))
+        self.scores[start:end] = self._f.begin_tile(start, end)
+        self.tile_end = end
+
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+        # Compiled code cannot begin a tile.
+        if t == self.tile_end:
+            self.begin_tile()
+        return run(play, self, learner, y[: self.tile_end], t, options)
+
+    def at(self, t: int, mistaken: bool) -> None:
+        self._round, self.mistaken, self._moved = t, mistaken, 0.0
+        self.updates += 1
+        self.mistakes += mistaken
+
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the tile; 0 if it is 0 except for rounding."""
+        if abs(self.scores[t]) <= self.rounding * self._unit:
+            self.scores[t] = 0.0
+        return float(self.scores[t])
 
     def end_block(self) -> None:
         self._f.end_block()
-
-    def doubt(self) -> float:
-        return self.rounding * self._unit
-
-    def settled(self, t: int) -> float:
-        score = self.scores.item(t)
-        return 0.0 if abs(score) <= self.doubt() else score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
@@ -209,7 +252,3 @@ class ExplicitFeatures(BlockHypothesis):
 _SHARED: WeakKeyDictionary[Pool, dict[tuple[float, int, int], RandomFeatures]] = WeakKeyDictionary()
 # In bytes, while the frequencies are drawn.
 _MOST_MEMORY = 4e9
-# All products of a block at once take as long as the products of this fraction of its rounds one by one.
-_ONE_BY_ONE = 0.25
-# Above this many rounds per block, they are always computed one by one.
-_MOST_PRODUCTS = 4096

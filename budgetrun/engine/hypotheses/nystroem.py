@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.compiling import interpreted
+from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
+from budgetrun.engine.play import play, play_rounds
+from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -47,6 +51,7 @@ class Nystroem(Expansion):
     def coef(self) -> np.ndarray:
         return super().coef if self._map is None else self._map @ self._f.w
 
+    @interpreted
     def approximate(self, rank: int, transposed: bool = False) -> None:
         """Switch to z(x) = L^-1/2 V^T k(x), for the ``rank`` largest eigenvalues L of the kernel matrix V L V^T.
 
@@ -65,38 +70,47 @@ class Nystroem(Expansion):
             mapped = vectors.T
         self._f = ExplicitFunction(roots * (mapped @ self.coef))
         self._map = vectors / roots
-        t = self._round + 1
-        scores = self._f.begin_block(self._features())
-        self._moved = scores.item(self._round) - self.scores.item(self._round)
-        self.scores[t:] = scores[t:]
-        self.tile_end = len(scores)
+        self._f.begin_block(self._features())
+        scores = self._f.begin_tile(self._round, self.tile_end)
+        self._moved = scores.item(0) - self.scores.item(self._round)
+        self.scores[self._round + 1 : self.tile_end] = scores[1:]
 
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the current round."""
-        self.scores[self._round + 1 :] += self._f.step(self._round, weight)
+        self._f.step(self._round, weight, self.scores)
         self._moved += weight * self._f.square(self._round)
 
     def begin_block(self) -> None:
         super().begin_block()
         if self._map is not None:
-            self.scores = self._f.begin_block(self._features())
+            self._f.begin_block(self._features())
 
+    @interpreted
     def begin_tile(self) -> None:
         if self._map is None:
-            super().begin_tile()
-        else:
-            self.tile_end = len(self.scores)
+            self._begin_tile()
+            return
+        self.tile_start, self.tile_end = self.tile_end, min(self.tile_end + TILE, len(self.scores))
+        self.scores[self.tile_start : self.tile_end] = self._f.begin_tile(self.tile_start, self.tile_end)
 
     def end_block(self) -> None:
         if self._map is not None:
             self._f.end_block()
 
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+        if self._map is None:
+            return play(self, learner, y, t, options)
+        # Compiled code cannot begin a tile.
+        if t == self.tile_end:
+            self.begin_tile()
+        return play_rounds(self, learner, y[: self.tile_end], t, options)
+
     def score_at(self, t: int) -> float:
         if self._map is None:
-            return super().score_at(t)
+            return self._score_at(t)
         if abs(self.scores[t]) <= self.rounding * self._unit * self._lengths[t]:
             self.scores[t] = 0.0
-        return self.scores.item(t)
+        return float(self.scores[t])
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 # How often the verbs of 64 rounds may change scores before these are summed again.
-_MOST_CHANGES = 4 * TILE
+MOST_CHANGES = 4 * TILE
 # In place of a slot, in the list of changes: all scores are multiplied.
 SCALED = -1
 
@@ -44,8 +44,8 @@ class Summed(Hypothesis):
         self._then_slots = np.zeros(16, dtype=np.intp)
         self._then_weights = np.zeros(16)
         self._n_then = 0
-        self._changed = np.zeros(_MOST_CHANGES, dtype=np.intp)
-        self._changes = np.zeros(_MOST_CHANGES)
+        self._changed = np.zeros(MOST_CHANGES, dtype=np.intp)
+        self._changes = np.zeros(MOST_CHANGES)
         self._n_changes = 0
         # The block: kernel values, and the rounds of the current tile.
         self._tiles = np.zeros((1, 0, 0), dtype=pool.dtype)
@@ -133,7 +133,7 @@ class Summed(Hypothesis):
 
     def _change_scores(self, slot: int, weight: float) -> None:
         """Change the scores of the rest of the tile, and note the change for the next block."""
-        if self._n_changes == _MOST_CHANGES:
+        if self._n_changes == MOST_CHANGES:
             # The caller has changed the weights already.
             self._sum_again(self._round + 1)
             return
