@@ -66,11 +66,10 @@ def stored(X: Rows) -> Matrix:
 def whole_squares(X: Matrix) -> np.ndarray:
     """Return the sum of squares of each row of whole numbers, shape (n,), float64; exact below 2^53."""
     if isinstance(X, np.ndarray):
-        sums: np.ndarray = np.einsum("ij,ij->i", X, X, dtype=np.int64).astype(np.float64)
-        return sums
+        return np.einsum("ij,ij->i", X, X, dtype=np.int64).astype(np.float64)  # type: ignore[no-any-return]
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    sums = np.bincount(rows, weights=np.square(X.data, dtype=np.float64), minlength=X.shape[0])
-    return sums
+    squares = np.square(X.data, dtype=np.float64)
+    return np.bincount(rows, weights=squares, minlength=X.shape[0])
 
 
 def as_whole(X: Matrix) -> Rows:

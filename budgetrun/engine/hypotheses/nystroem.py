@@ -10,7 +10,7 @@ from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
-from budgetrun.engine.play import play, play_rounds
+from budgetrun.engine.play import play, run
 from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Nystroem(Expansion):
         # Compiled code cannot begin a tile.
         if t == self.tile_end:
             self.begin_tile()
-        return play_rounds(self, learner, y[: self.tile_end], t, options)
+        return run(play, self, learner, y[: self.tile_end], t, options)
 
     def score_at(self, t: int) -> float:
         if self._map is None:
