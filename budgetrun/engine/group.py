@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun import compiling
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
@@ -26,6 +27,7 @@ from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.rules import BinaryRule, MulticlassRule
+    from budgetrun.engine.single import Single
 
     Rule = BinaryRule | MulticlassRule
 
@@ -33,6 +35,8 @@ Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
+# Single rounds are played by `feed` up to this many: compiled code takes some time to load.
+_PATIENCE = 64
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 2
 _NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
@@ -160,15 +164,27 @@ class Group:
         self._first: int | None = 0
         self._alone: list[Member] = []
         self._trunks: list[Trunk] = []
-        self.members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
-        for member in self.members:
+        # The state of single rounds while they are played in compiled code, and the rounds until then.
+        self._single: Single | None = None
+        self._patience = _PATIENCE
+        self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
+        for member in self._members:
             with self._failing([member]):
                 member.hypothesis = member.learner.start(self.pool, *self._shape)
         self._alone, self._trunks = self._plant()
 
     @property
+    def members(self) -> list[Member]:
+        """The learners with their hypotheses and counts; read it again after `feed_one`."""
+        if self._single is not None:
+            self._single.write_back()
+        return self._members
+
+    @property
     def rounds(self) -> int:
         """The number of rounds so far."""
+        if self._single is not None:
+            self._single.write_back()
         return self.pool.seen
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
@@ -191,6 +207,7 @@ class Group:
         OutOfRangeError
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
+        self._close()
         Y = np.asarray(Y, dtype=np.intp)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
@@ -202,6 +219,78 @@ class Group:
                 self._feed(X[start : start + b], Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
+
+    def feed_one(self, x: np.ndarray, label: int) -> bool:
+        """Run the learner over one round without most of the cost of `feed`, with the same result, if that is possible.
+
+        It is possible for one binary learner with a plain kernel expansion, once compiled code is worth its loading.
+
+        Parameters
+        ----------
+        x : ndarray, shape (d,), of numbers
+        label : int, -1 or +1
+
+        Returns
+        -------
+        bool
+            False if the round has not been played, because this example needs `feed` or its checks.
+
+        Raises
+        ------
+        OutOfRangeError
+            The learner's numbers are out of range.
+        """
+        single = self._single or self._open()
+        if single is None or x.shape != single.x.shape:
+            return False
+        began = time.perf_counter()
+        single.x[:] = x
+        try:
+            played = single.learn(label)
+        except Exception:
+            self._close()
+            self._first = None
+            with self._failing(self._members):
+                raise
+        if not played:
+            self._close()
+        self._members[0].seconds += time.perf_counter() - began
+        return played
+
+    def score_one(self, x: np.ndarray) -> float | None:
+        """Return f(x), as `score` does, for one example of shape (d,); None if it needs `score`."""
+        single = self._single or self._open()
+        if single is None or x.shape != single.x.shape:
+            return None
+        single.x[:] = x
+        score = single.score()
+        return score if score == score else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave compiled code out of pickles and copies."""
+        self._close()
+        return self.__dict__
+
+    def _open(self) -> Single | None:
+        """Begin single rounds in compiled code, if that is possible."""
+        if self._patience:
+            self._patience -= 1
+            return None
+        alone = len(self._members) == len(self._alone) == 1 and self.watch is None and self.guard is None
+        if not (alone and compiling.on()):
+            return None
+        f, learner = self._alone[0].hypothesis, self._alone[0].learner
+        if type(f) is Expansion and learner.compiled:
+            from budgetrun.engine import single
+
+            self._single = single.begin(self.pool, f, learner, self.tie == "positive")
+        return self._single
+
+    def _close(self) -> None:
+        """End single rounds in compiled code."""
+        if self._single is not None:
+            self._single.write_back()
+            self._single = None
 
     # -- a block --------------------------------------------------------------------------------------------------
 

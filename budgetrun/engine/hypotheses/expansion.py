@@ -294,10 +294,10 @@ class Expansion(Hypothesis):
 
     @property
     def held(self) -> np.ndarray:
-        if self._pool.seen % TILE == 0:
+        if (self._before + len(self._block_slots)) % TILE == 0:
             return self.slots
         changed = self._changed[: self._n_changes]
-        return np.concatenate([self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]])
+        return np.concatenate((self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]))
 
     def begin_block(self) -> None:
         self._look()
@@ -305,6 +305,11 @@ class Expansion(Hypothesis):
         self.scores = np.zeros(len(self._block_slots))
         self._tile, self.tile_end = -1, 0
         self._make_room()
+
+    def begin_row(self, slot: int, before: int) -> None:
+        """Begin a block of one round, after ``before`` rounds: its example is in ``slot``, and there is room."""
+        self._block_slots[0], self._before = slot, before
+        self._round, self._tile, self.tile_end = 0, -1, 0
 
     def begin_tile(self) -> None:
         """Go to the next rounds of the block, and compute their scores."""
@@ -467,6 +472,14 @@ class Expansion(Hypothesis):
         """Take what the pool has of the current block."""
         pool = self._pool
         self._tiles, self._squares, self._block_slots = pool.tiles, pool.squares, pool.block_slots
+
+    def has_room(self) -> bool:
+        """Return whether there is room for the examples that a block may add."""
+        more = 2 * len(self._block_slots) + 1
+        n = self.size + more
+        pairs = n if self._capacity < 0 else min(n, self._capacity)
+        enough = self._track != _ALL or pairs <= len(self._pairs)
+        return enough and self._tail + more <= len(self._slots) and n <= len(self._then_slots)
 
     def _make_room(self) -> None:
         """Make room for the examples that a block may add; compiled code cannot."""
