@@ -16,6 +16,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from budgetrun import compiling
 from budgetrun.engine.hypotheses.base import Options

@@ -113,9 +113,8 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     values = d if info.nnz_per_row is None else 1.5 * info.nnz_per_row
     pool = min(T, sum(_held(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
-    by_round = any(asks.by_round for *_, asks in learners)
     rows = 1.5 * pool * (values + 2) * size
-    block = (1.5 + by_round) * pool * BLOCK_SIZE * size
+    block = 1.5 * pool * BLOCK_SIZE * size
     # A learner whose budget is never full shares what it holds to the end.
     hypotheses = sum(
         asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
@@ -164,7 +163,6 @@ class _Demands(NamedTuple):
     only_adds: bool  # its support set grows with every action
     shares: bool  # it shares a hypothesis with others until its budget is full
     form: Hypothesis  # the form that it starts with
-    by_round: bool  # it needs the kernel values of a block in the order of rounds as well
 
 
 _KNOWN: dict[tuple[type, int], _Demands] = {}
@@ -186,7 +184,6 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
             form=started.start(pool, n_classes) if spec.multiclass else started.start(pool),
-            by_round=pool.keeps_rounds,
         )
     return _KNOWN[learner, n_classes]
 
