@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
@@ -100,26 +102,28 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         classes : array_like, shape (n_classes,), or None
             All classes; required in the first call, unless its labels include every class.
         """
-        if classes is None and type(y) in (list, np.ndarray) and len(y) == 1 and _is_row(X) and self._play_one(X[0], y[0]):
-            return self
-        return self._pass(X, y, classes)
+        one = classes is None and _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y, classes)
+        return self
 
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
-        """Continue with one round, as `partial_fit` does.
+        """Continue with one round, with the result of `partial_fit`, but faster.
 
         Parameters
         ----------
         x : array_like, shape (d,)
-        y : label
+        y : int, float, str or bool
+            The label.
         classes : array_like, shape (n_classes,), or None
-            All classes; required in the first call.
+            All classes; required if this is the first call. Later calls are faster without it.
         """
         row = np.asarray(x)
         if classes is not None or not self._play_one(row, y):
             self._pass(_table(x, row), [y], classes)
 
     def decision_one(self, x: Any) -> Any:
-        """Return f(x) for one example of shape (d,), as `decision_function` does for each row."""
+        """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
         row = np.asarray(x)
         score = self._score_one(row)
         return self._scores(_table(x, row))[0] if score is None else score
@@ -143,7 +147,8 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _scores(self, X: Any) -> np.ndarray:
         member, averaged = self._member, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
+        with _blas().limit(limits=1):
+            parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -184,7 +189,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self._group.members[0]
 
     def _play_one(self, x: np.ndarray, y: Any) -> bool:
-        """Play one round on the engine's short path; return whether that was possible, and all arguments well-formed."""
+        """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
         try:
             label = self.__dict__.get("_labels", {}).get(y)
         except TypeError:
@@ -198,7 +203,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise
 
     def _score_one(self, x: np.ndarray) -> float | None:
-        """Return f(x) from the engine's short path; None if that is not possible, or if arguments are to be checked."""
+        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
         if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
             return None
         return self._group.score_one(x)
@@ -227,8 +232,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
         before = self._group.rounds
         try:
-            for start in range(0, len(labels), block):
-                self._group.feed(X[start : start + block], labels[None, start : start + block])
+            with _blas().limit(limits=1):
+                for start in range(0, len(labels), block):
+                    self._group.feed(X[start : start + block], labels[None, start : start + block])
         except Exception:
             # What was learned is lost as soon as an update has failed, but not if the first block was refused.
             if first or self._group.rounds > before:
@@ -315,6 +321,12 @@ def _check(name: str, value: Any, annotation: Any) -> None:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what limits the threads of the libraries for linear algebra; looking for these takes long."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _is_row(X: Any) -> bool:

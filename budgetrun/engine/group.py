@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from budgetrun import compiling
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.play import NOT_FINITE
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
@@ -36,11 +37,10 @@ Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
-# Single rounds are played by `feed` up to this many: compiled code takes some time to load.
+# Compiled code for single rounds takes some time to load, so `feed` plays this many of them first.
 _PATIENCE = 64
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 2
-_NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
 # The beginnings of messages of ValueError that Python's functions of numbers raise.
 _OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
@@ -165,7 +165,7 @@ class Group:
         self._first: int | None = 0
         self._alone: list[Member] = []
         self._trunks: list[Trunk] = []
-        # The state of single rounds while they are played in compiled code, and the rounds until then.
+        # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
         self._single: Single | None = None
         self._patience = _PATIENCE
         self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
@@ -222,9 +222,9 @@ class Group:
         return out
 
     def feed_one(self, x: np.ndarray, label: int) -> bool:
-        """Run the learner over one round without most of the cost of `feed`, with the same result, if that is possible.
+        """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.
 
-        It is possible for one binary learner with a plain kernel expansion, once compiled code is worth its loading.
+        This is possible for a single binary learner with a plain kernel expansion, after some rounds by `feed`.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Group:
         Returns
         -------
         bool
-            False if the round has not been played, because this example needs `feed` or its checks.
+            False if that is not possible, or not for this example; then nothing has changed.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class Group:
         return played
 
     def score_one(self, x: np.ndarray) -> float | None:
-        """Return f(x), as `score` does, for one example of shape (d,); None if it needs `score`."""
+        """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""
         single = self._single or self._open()
         if single is None or x.shape != single.x.shape:
             return None
@@ -276,15 +276,13 @@ class Group:
         """Begin single rounds in compiled code, if that is possible."""
         if self._patience:
             self._patience -= 1
-            return None
-        alone = len(self._members) == len(self._alone) == 1 and self.watch is None and self.guard is None
-        if not (alone and compiling.on()):
-            return None
-        f, learner = self._alone[0].hypothesis, self._alone[0].learner
-        if type(f) is Expansion and learner.compiled:
-            from budgetrun.engine import single
+        elif len(self._members) == len(self._alone) == 1 and compiling.on():
+            f, learner = self._alone[0].hypothesis, self._alone[0].learner
+            plain = not (self.watch or self.guard or self.isolate)
+            if plain and learner.compiled and type(f) is Expansion:
+                from budgetrun.engine import single
 
-            self._single = single.begin(self.pool, f, learner, self.tie == "positive")
+                self._single = single.begin(self.pool, f, learner, self.tie == "positive")
         return self._single
 
     def _close(self) -> None:
@@ -441,7 +439,7 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     with np.errstate(all="ignore"):
         scores: np.ndarray = member.hypothesis.score(X, averaged)
     if not np.isfinite(scores).all():
-        raise out_of_range(FloatingPointError(_NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
+        raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
     return scores
 
 
@@ -464,7 +462,7 @@ def _is_arithmetic(error: Exception) -> bool:
 
 def _check(scores: np.ndarray) -> None:
     if not np.isfinite(scores).all():
-        raise FloatingPointError(_NOT_FINITE)
+        raise FloatingPointError(NOT_FINITE)
 
 
 def _name(learner: Any) -> str:

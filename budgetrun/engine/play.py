@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
+
 
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Any) -> int:
     """Let a binary learner act on its rounds from ``t`` on; see `Hypothesis.play`."""

@@ -11,14 +11,13 @@ from budgetrun import compiled
 from budgetrun.compiling import Compilable, prepared
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.loops import play_compiled
+from budgetrun.engine.play import NOT_FINITE
 from budgetrun.kernels.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
 from budgetrun.kernels.rows import TILE, Bits, Floats, Integers
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses.expansion import Expansion
     from budgetrun.engine.pool import Pool
-
-NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
 
 
 class Single(Compilable):
@@ -120,7 +119,7 @@ class SingleBits(Single):
             return False
         total = 0
         for w in range(len(words)):
-            total += count_ones(words[w])
+            total += count_ones(words[w])  # type: ignore[call-arg]  # numba passes the context
         self.scaled[0, slot], self.scaled[1, slot] = total, 1.0
         return True
 
@@ -136,7 +135,7 @@ class SingleIntegers(Single):
         """Store `x`; return whether that is exact."""
         if not take_whole(self.x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
-        total, row = 0, self.stored[slot]
+        total, row = np.int64(0), self.stored[slot]
         for j in range(len(row)):
             total += np.int64(row[j]) * np.int64(row[j])
         self.scaled[0, slot], self.scaled[1, slot] = total, 1.0

@@ -303,7 +303,7 @@ class Expansion(Hypothesis):
         self._look()
         self._before = self._pool.seen - len(self._block_slots)
         self.scores = np.zeros(len(self._block_slots))
-        self._tile, self.tile_end = -1, 0
+        self._round, self._tile, self.tile_end = 0, -1, 0
         self._make_room()
 
     def begin_row(self, slot: int, before: int) -> None:
