@@ -135,9 +135,9 @@ class SingleIntegers(Single):
         """Store `x`; return whether that is exact."""
         if not take_whole(self.x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
-        total, row = np.int64(0), self.stored[slot]
+        total, row = 0, self.stored[slot]
         for j in range(len(row)):
-            total += np.int64(row[j]) * np.int64(row[j])
+            total += int(row[j]) * int(row[j])
         self.scaled[0, slot], self.scaled[1, slot] = total, 1.0
         return total < 2**31
 
