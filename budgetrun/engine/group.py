@@ -242,29 +242,30 @@ class Group:
             The learner's numbers are out of range.
         """
         single = self._single or self._open()
-        if single is None or x.shape != single.x.shape:
+        if single is None or x.shape != (single.n_features,):
             return False
         began = time.perf_counter()
-        single.x[:] = x
         try:
-            played = single.learn(label)
+            played = single.learn(x, label)
+            if not played:
+                # There may be no room; beginning again makes some.
+                self._close()
+                single = self._open()
+                played = single is not None and single.learn(x, label)
         except Exception:
             self._close()
             self._first = None
             with self._failing(self._members):
                 raise
-        if not played:
-            self._close()
         self._members[0].seconds += time.perf_counter() - began
         return played
 
     def score_one(self, x: np.ndarray) -> float | None:
         """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""
         single = self._single or self._open()
-        if single is None or x.shape != single.x.shape:
+        if single is None or x.shape != (single.n_features,):
             return None
-        single.x[:] = x
-        score = single.score()
+        score = single.score(x)
         return score if score == score else None
 
     def __getstate__(self) -> dict[str, Any]:

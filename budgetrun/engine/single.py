@@ -33,11 +33,6 @@ class Single(Compilable):
     learner : BinaryRule
     positive : bool
         Whether a score of 0 predicts +1.
-
-    Attributes
-    ----------
-    x : ndarray of float64, shape (d,)
-        The example of the next call.
     """
 
     def __init__(self, pool: Pool, f: Expansion, learner: Any, positive: bool) -> None:
@@ -50,7 +45,7 @@ class Single(Compilable):
         f.begin_block()
         self.f, self.learner, self.kernel = prepared(f), prepared(learner), prepared(pool.kernel)
         self.positive = positive
-        self.x = np.zeros(kind.n_features)
+        self.n_features = kind.n_features
         self.y = np.zeros(1, dtype=np.intp)
         self.values = np.zeros((1, pool.capacity, 1))
         self.stored, self.scaled = kind.stored, kind.scaled
@@ -64,13 +59,13 @@ class Single(Compilable):
 
     # -- called from Python --------------------------------------------------------------------------------------------
 
-    def learn(self, label: int) -> bool:
-        """Play a round with the example `x`; return whether that was possible, otherwise nothing has changed."""
-        return bool(_learn(self._kept, label))
+    def learn(self, x: np.ndarray, label: int) -> bool:
+        """Play a round with an example of shape (d,); return False, with nothing changed, if that is not possible."""
+        return bool(_learn(self._kept, np.array(x, dtype=np.float64), label))
 
-    def score(self) -> float:
-        """Return f(x) for the example `x`; nan if that is not possible here, or out of range."""
-        return float(_score(self._kept))
+    def score(self, x: np.ndarray) -> float:
+        """Return f(x) for an example of shape (d,); nan if that is not possible here, or out of range."""
+        return float(_score(self._kept, np.array(x, dtype=np.float64)))
 
     def write_back(self) -> None:
         """Let the pool, the hypothesis and the learner have their present numbers."""
@@ -112,10 +107,10 @@ class Single(Compilable):
 class SingleBits(Single):
     """Rounds of bits."""
 
-    def store(self, slot: int) -> bool:
-        """Store `x`; return whether that is exact."""
+    def store(self, x: np.ndarray, slot: int) -> bool:
+        """Store an example; return whether that is exact."""
         words = self.stored[slot]
-        if not pack(self.x.reshape((1, -1)), self.stored[slot : slot + 1]):
+        if not pack(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         total = 0
         for w in range(len(words)):
@@ -131,9 +126,9 @@ class SingleBits(Single):
 class SingleIntegers(Single):
     """Rounds of integers."""
 
-    def store(self, slot: int) -> bool:
-        """Store `x`; return whether that is exact."""
-        if not take_whole(self.x.reshape((1, -1)), self.stored[slot : slot + 1]):
+    def store(self, x: np.ndarray, slot: int) -> bool:
+        """Store an example; return whether that is exact."""
+        if not take_whole(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         total, row = 0, self.stored[slot]
         for j in range(len(row)):
@@ -151,19 +146,18 @@ class SingleIntegers(Single):
 class SingleFloats(Single):
     """Rounds of floats."""
 
-    def store(self, slot: int) -> bool:
-        """Store `x`; return whether it is finite."""
+    def store(self, x: np.ndarray, slot: int) -> bool:
+        """Store an example; return whether it is finite."""
         total = 0.0
-        for j in range(len(self.x)):
-            value = self.x[j]
-            self.stored[j, slot] = value
-            total += value * value
+        for j in range(len(x)):
+            self.stored[j, slot] = x[j]
+            total += x[j] * x[j]
         self.scaled[0, slot], self.scaled[1, slot] = total, 1.0
         return math.isfinite(total)
 
     def fill(self, slot: int, out: np.ndarray) -> None:
         """Compute the kernel values of the example in ``slot``."""
-        fill_floats(self.stored, self.x.reshape((-1, 1)), self.kernel, out)
+        fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, out)
 
 
 _SINGLES: dict[type[Any], type[Single]] = {Bits: SingleBits, Integers: SingleIntegers, Floats: SingleFloats}
@@ -177,10 +171,10 @@ def begin(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | No
     return _SINGLES[type(kind)](pool, f, learner, positive)
 
 
-def _learn_one(kept: Any, label: int) -> bool:
+def _learn_one(kept: Any, x: np.ndarray, label: int) -> bool:
     one = kept.inside
     f, kernel, slot = one.f, one.kernel, one.next_slot()
-    if not f.has_room() or one.used + 2 > len(one.squares) or not one.store(slot):
+    if not f.has_room() or one.used + 2 > len(one.squares) or not one.store(x, slot):
         return False
     square = kernel.formula(0.0 if kernel.of_distance else one.scaled[0, slot], *kernel.numbers)
     if not math.isfinite(square):
@@ -198,10 +192,10 @@ def _learn_one(kept: Any, label: int) -> bool:
     return True
 
 
-def _score_one(kept: Any) -> float:
+def _score_one(kept: Any, x: np.ndarray) -> float:
     one = kept.inside
     slot = one.next_slot()
-    if not one.store(slot):
+    if not one.store(x, slot):
         return math.nan
     one.fill(slot, one.values[:, : one.used])
     weights, slots, total = one.f.coef, one.f.slots, 0.0
