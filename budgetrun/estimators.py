@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
 
 from budgetrun import kernels, learners
 from budgetrun.config.problems import ValueType
@@ -100,7 +102,36 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         classes : array_like, shape (n_classes,), or None
             All classes; required in the first call, unless its labels include every class.
         """
-        return self._pass(X, y, classes)
+        one = classes is None and _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y, classes)
+        return self
+
+    def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
+        """Continue with one round, with the result of `partial_fit`, but faster.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+        y : int, float, str or bool
+            The label.
+        classes : array_like, shape (n_classes,), or None
+            All classes; required if this is the first call. Later calls are faster without it.
+        """
+        row = np.asarray(x)
+        if classes is not None or not self._play_one(row, y):
+            self._pass(_table(x, row), [y], classes)
+
+    def decision_one(self, x: Any) -> Any:
+        """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
+        row = np.asarray(x)
+        score = self._score_one(row)
+        return self._scores(_table(x, row))[0] if score is None else score
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of one example of shape (d,)."""
+        score = self.decision_one(x)
+        return self.classes_[int(score >= 0) if np.ndim(score) == 0 else score.argmax()]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) for each row.
@@ -110,9 +141,14 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ndarray, shape (n,) or (n, n_classes)
             Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
+        score = self._score_one(X[0]) if _is_row(X) else None
+        return self._scores(X) if score is None else np.array([score])
+
+    def _scores(self, X: Any) -> np.ndarray:
         member, averaged = self._member, getattr(self, "averaged", False)
         X = _rows(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
+        with _blas().limit(limits=1):
+            parts = [score(member, X[start : start + _ROWS], averaged).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -152,6 +188,26 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         check_is_fitted(self, "_group")
         return self._group.members[0]
 
+    def _play_one(self, x: np.ndarray, y: Any) -> bool:
+        """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
+        try:
+            label = self.__dict__.get("_labels", {}).get(y)
+        except TypeError:
+            return False
+        if label is None or x.dtype.kind not in _NUMBERS:
+            return False
+        try:
+            return self._group.feed_one(x, label)
+        except Exception:
+            self._forget()
+            raise
+
+    def _score_one(self, x: np.ndarray) -> float | None:
+        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
+        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
+            return None
+        return self._group.score_one(x)
+
     def _pass(self, X: Any, y: Any, classes: Any) -> BudgetClassifier:
         first = not hasattr(self, "_group")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first)
@@ -160,6 +216,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             found = _classes(y, classes, several=bool(self._several))
             self._group = self._new_group(found)
             self.classes_ = found
+            # The labels on the engine's short path, for two classes without feature names, which scikit-learn checks.
+            short = len(found) == 2 and not hasattr(self, "feature_names_in_")
+            self._labels = dict(zip(found.tolist(), (-1, 1), strict=True)) if short else {}
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         known = set(self.classes_.tolist())
@@ -173,8 +232,9 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
         before = self._group.rounds
         try:
-            for start in range(0, len(labels), block):
-                self._group.feed(X[start : start + block], labels[None, start : start + block])
+            with _blas().limit(limits=1):
+                for start in range(0, len(labels), block):
+                    self._group.feed(X[start : start + block], labels[None, start : start + block])
         except Exception:
             # What was learned is lost as soon as an update has failed, but not if the first block was refused.
             if first or self._group.rounds > before:
@@ -183,7 +243,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def _forget(self) -> None:
-        for name in ("classes_", "_group"):
+        for name in ("classes_", "_group", "_labels"):
             self.__dict__.pop(name, None)
 
     def _new_group(self, classes: np.ndarray) -> Group:
@@ -230,6 +290,8 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 # The allowed values of the parameters that all classifiers share.
 _CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
+# Kinds of dtypes.
+_NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
 
@@ -259,6 +321,22 @@ def _check(name: str, value: Any, annotation: Any) -> None:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what limits the threads of the libraries for linear algebra; looking for these takes long."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _is_row(X: Any) -> bool:
+    """Whether this is an array of one row."""
+    return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
+
+
+def _table(x: Any, row: np.ndarray) -> Any:
+    """Return one example as a table."""
+    return x if sp.issparse(x) else row[None]
 
 
 def _rows(X: Any) -> Any:

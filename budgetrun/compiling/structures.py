@@ -23,7 +23,9 @@ from numba.core import cgutils, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import (
     NativeValue,
+    box,
     infer_getattr,
+    intrinsic,
     lower_getattr_generic,
     lower_setattr_generic,
     overload,
@@ -44,10 +46,13 @@ OPTIONS = {"error_model": "numpy"}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
+# Types by class and fields.
+_STRUCTURES: dict[Any, types.Type] = {}
 _MEMBER = "of_"
 _PARENT = "parent"
 
 
+@cache
 def function(source: FunctionType) -> Callable[..., Any]:
     """Compile a function, and what it calls; the result is kept on disk."""
     _set_cache()
@@ -59,7 +64,10 @@ def prepare(thing: Any) -> None:
     """Give an object its type in compiled code, according to the present types of its attributes."""
     fields = [(_MEMBER + name, _type_of(value)) for name, value in vars(thing).items() if name != "_numba_type_"]
     known = [(name, kind) for name, kind in fields if kind is not None]
-    thing._numba_type_ = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
+    key = type(thing), *((name, kind._code) for name, kind in known)
+    if key not in _STRUCTURES:
+        _STRUCTURES[key] = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
+    thing._numba_type_ = _STRUCTURES[key]
 
 
 def replace(source: FunctionType, loop: FunctionType) -> None:
@@ -71,9 +79,75 @@ def replace(source: FunctionType, loop: FunctionType) -> None:
     overload(source, jit_options=OPTIONS)(scope["resolve"])
 
 
+class Kept:
+    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
+
+    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
+    """
+
+    __slots__ = ("_memory", "_numba_type_")
+
+    def __init__(self, kind: types.Type, memory: Any) -> None:
+        self._numba_type_, self._memory = kind, memory
+
+
+@structref.register
+class KeptType(types.StructRef):  # type: ignore[misc]  # numba has no types
+    """The type of `Kept` in compiled code."""
+
+
+_MEMORY = types.MemInfoPointer(types.voidptr)
+structref.define_constructor(Kept, KeptType, ["inside"])
+
+
+@box(KeptType)
+def _box(kind: Any, value: Any, c: Any) -> Any:
+    memory = c.box(_MEMORY, structref._Utils(c.context, c.builder, kind).get_struct_ref(value).meminfo)
+    constants = [c.env_manager.read_const(c.env_manager.add_const(thing)) for thing in (Kept, kind)]
+    made = c.pyapi.call_function_objargs(constants[0], [constants[1], memory])
+    c.pyapi.decref(memory)
+    return made
+
+
+@unbox(KeptType)
+def _unbox_kept(kind: Any, thing: Any, c: Any) -> NativeValue:
+    memory = c.pyapi.object_getattr_string(thing, "_memory")
+    structure = structref._Utils(c.context, c.builder, kind).new_struct_ref(c.unbox(_MEMORY, memory).value)
+    c.pyapi.decref(memory)
+    return NativeValue(structure._getvalue())
+
+
+def keep(thing: Any) -> Kept:
+    """Return the structure of an object; this function is only compiled."""
+    return Kept(thing)  # type: ignore[call-arg]  # compiled, it takes what is inside
+
+
+def write_back(kept: Kept) -> None:
+    """Write the numbers of a structure back into the objects that it was made from, which must still exist."""
+    function(_write)(kept)
+
+
+def _write(kept: Any) -> None:
+    _reflect(kept.inside)
+
+
+@intrinsic
+def _reflect(typing: Any, thing: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        context.get_python_api(builder).reflect_native_value(signature.args[0], args[0])
+        return context.get_dummy_value()
+
+    return types.void(thing), generate
+
+
+@cache
+def _array(dtype: np.dtype, ndim: int) -> types.Type:
+    return types.Array(numba.from_dtype(dtype), ndim, "C")
+
+
 def _type_of(value: Any) -> types.Type | None:
     if isinstance(value, np.ndarray):
-        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+        return _array(value.dtype, value.ndim)
     if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
         return types.unliteral(numba.typeof(value))
     if isinstance(value, compiling.Compilable):

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun import compiling
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.play import NOT_FINITE
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
@@ -26,6 +28,7 @@ from budgetrun.kernels.rows import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.rules import BinaryRule, MulticlassRule
+    from budgetrun.engine.single import Single
 
     Rule = BinaryRule | MulticlassRule
 
@@ -33,9 +36,10 @@ Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
+# Compiled code for single rounds takes some time to load, so `feed` plays this many of them first.
+_PATIENCE = 64
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
-_NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
 # The beginnings of messages of ValueError that Python's functions of numbers raise.
 _OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
@@ -160,15 +164,27 @@ class Group:
         self._first: int | None = 0
         self._alone: list[Member] = []
         self._trunks: list[Trunk] = []
-        self.members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
-        for member in self.members:
+        # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
+        self._single: Single | None = None
+        self._patience = _PATIENCE
+        self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
+        for member in self._members:
             with self._failing([member]):
                 member.hypothesis = member.learner.start(self.pool, *self._shape)
         self._alone, self._trunks = self._plant()
 
     @property
+    def members(self) -> list[Member]:
+        """The learners with their hypotheses and counts; read it again after `feed_one`."""
+        if self._single is not None:
+            self._single.write_back()
+        return self._members
+
+    @property
     def rounds(self) -> int:
         """The number of rounds so far."""
+        if self._single is not None:
+            self._single.write_back()
         return self.pool.seen
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
@@ -191,6 +207,7 @@ class Group:
         OutOfRangeError
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
+        self._close()
         Y = np.asarray(Y, dtype=np.intp)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
@@ -204,6 +221,77 @@ class Group:
                 self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
+
+    def feed_one(self, x: np.ndarray, label: int) -> bool:
+        """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.
+
+        This is possible for a single binary learner with a plain kernel expansion, after some rounds by `feed`.
+
+        Parameters
+        ----------
+        x : ndarray, shape (d,), of numbers
+        label : int, -1 or +1
+
+        Returns
+        -------
+        bool
+            False if that is not possible, or not for this example; then nothing has changed.
+
+        Raises
+        ------
+        OutOfRangeError
+            The learner's numbers are out of range.
+        """
+        single = self._single or self._open()
+        if single is None or x.shape != (single.n_features,):
+            return False
+        began = time.perf_counter()
+        try:
+            played = single.learn(x, label)
+            if not played:
+                # There may be no room; beginning again makes some.
+                self._close()
+                single = self._open()
+                played = single is not None and single.learn(x, label)
+        except Exception:
+            self._close()
+            self._first = None
+            with self._failing(self._members):
+                raise
+        self._members[0].seconds += time.perf_counter() - began
+        return played
+
+    def score_one(self, x: np.ndarray) -> float | None:
+        """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""
+        single = self._single or self._open()
+        if single is None or x.shape != (single.n_features,):
+            return None
+        score = single.score(x)
+        return score if score == score else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave compiled code out of pickles and copies."""
+        self._close()
+        return self.__dict__
+
+    def _open(self) -> Single | None:
+        """Begin single rounds in compiled code, if that is possible."""
+        if self._patience:
+            self._patience -= 1
+        elif len(self._members) == len(self._alone) == 1:
+            f, learner = self._alone[0].hypothesis, self._alone[0].learner
+            plain = not (self.watch or self.guard or self.isolate)
+            if plain and compiling.takes(learner) and not learner.interpreted_when_full and type(f) is Expansion:
+                from budgetrun.engine import single
+
+                self._single = single.begin(self.pool, f, learner, self.tie == "positive")
+        return self._single
+
+    def _close(self) -> None:
+        """End single rounds in compiled code."""
+        if self._single is not None:
+            self._single.write_back()
+            self._single = None
 
     # -- a block --------------------------------------------------------------------------------------------------
 
@@ -353,7 +441,7 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     with np.errstate(all="ignore"):
         scores: np.ndarray = member.hypothesis.score(X, averaged)
     if not np.isfinite(scores).all():
-        raise out_of_range(FloatingPointError(_NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
+        raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
     return scores
 
 
@@ -376,7 +464,7 @@ def _is_arithmetic(error: Exception) -> bool:
 
 def _check(scores: np.ndarray) -> None:
     if not np.isfinite(scores).all():
-        raise FloatingPointError(_NOT_FINITE)
+        raise FloatingPointError(NOT_FINITE)
 
 
 def _name(learner: Any) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 
 from budgetrun import compiling
 
+NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
+
 
 def run(rounds: Callable[..., int], f: Any, learner: Any, y: np.ndarray, t: int, options: Any, *costs: Any) -> int:
     """Call `play` or `play_classes`, compiled if the learner's rule can be."""

@@ -53,7 +53,7 @@ class Pool:
         # k(x, x), if it is the same for all examples.
         self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
         self._block: np.ndarray | None = None
-        self._free = np.empty(0, dtype=np.intp)
+        self.free = np.empty(0, dtype=np.intp)
         self._buffer = np.empty(0, dtype=self.dtype)
 
     @property
@@ -108,7 +108,7 @@ class Pool:
         """Free every slot except those marked in ``held``, a bool array of shape (used,)."""
         kept = np.flatnonzero(held)
         self.used = int(kept[-1]) + 1 if len(kept) else 0
-        self._free = np.flatnonzero(~held[: self.used])[::-1]
+        self.free = np.flatnonzero(~held[: self.used])[::-1]
 
     def between(self, slots: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Compute k(x_i, x_j) between the examples in ``slots`` and in ``others``, shape (len(slots), len(others))."""
@@ -162,16 +162,17 @@ class Pool:
 
     def _take(self, b: int) -> np.ndarray:
         """Take ``b`` free slots, growing the pool if necessary."""
-        missing = b - len(self._free)
+        missing = b - len(self.free)
         if missing > 0:
-            self._free = np.concatenate([np.arange(self.used + missing - 1, self.used - 1, -1), self._free])
+            self.free = np.concatenate([np.arange(self.used + missing - 1, self.used - 1, -1), self.free])
             self.used += missing
-        slots, self._free = np.sort(self._free[-b:]), self._free[:-b]
+        slots, self.free = np.sort(self.free[-b:]), self.free[:-b]
         if self.used > self.capacity:
-            self._grow(max(self.used, self.capacity + self.capacity // 2))
+            self.grow(max(self.used, self.capacity + self.capacity // 2))
         return slots
 
-    def _grow(self, capacity: int) -> None:
+    def grow(self, capacity: int) -> None:
+        """Make room for examples in slots below ``capacity``."""
         assert self.kind is not None
         self.rounds = np.resize(self.rounds, capacity) if self.capacity else np.zeros(capacity, dtype=np.int64)
         self.squares = np.resize(self.squares, capacity) if self.capacity else np.zeros(capacity)

@@ -32,7 +32,7 @@ def _as_float(typing: Any, x: Any) -> Any:
 
 
 @intrinsic
-def _count_ones(typing: Any, x: Any) -> Any:
+def count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
@@ -95,6 +95,12 @@ def take_whole(X: Any, rows: Any) -> bool:
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
 def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
+    if len(out) == 1:
+        total = 0.0
+        for i in range(len(slots)):
+            total += weights[i] * tile[slots[i], 0]
+        out[0] = total
+        return
     if len(out) == TILE:
         _add_rows(weights, slots, tile, out)
         return
@@ -178,6 +184,14 @@ def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any
     out : ndarray, shape (tiles, slots, rounds)
     """
     tiles, used, width = out.shape
+    if width == 1:
+        for s in range(used):
+            count = np.uint64(0)
+            for w in range(len(words)):
+                p, q = stored[s, w], words[w, 0]
+                count += count_ones(p ^ q if differing else p & q)
+            out[0, s, 0] = table[count]
+        return
     counts = np.empty(width, np.int64)
     for tile in range(tiles):
         first = tile * width
@@ -187,10 +201,10 @@ def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any
                 p, q = stored[s, w], words[w]
                 if differing:
                     for r in range(width):
-                        counts[r] += _count_ones(p ^ q[first + r])
+                        counts[r] += count_ones(p ^ q[first + r])
                 else:
                     for r in range(width):
-                        counts[r] += _count_ones(p & q[first + r])
+                        counts[r] += count_ones(p & q[first + r])
             values = out[tile, s]
             for r in range(width):
                 values[r] = table[counts[r]]
@@ -208,7 +222,7 @@ def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: 
             for w in range(len(words)):
                 p, q = stored[s, w], words[w]
                 for r in range(width):
-                    counts[r] += _count_ones(p & q[first + r])
+                    counts[r] += count_ones(p & q[first + r])
             square, factor, values = left[0, s], left[1, s], out[tile, s]
             for r in range(width):
                 values[r] = formula(

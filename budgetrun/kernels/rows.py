@@ -154,9 +154,9 @@ class Bits(Kind):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self._words = np.zeros((0, -(-n_features // 64)), dtype=np.uint64)
+        self.stored = np.zeros((0, -(-n_features // 64)), dtype=np.uint64)
         # The one factor and the one square that all rows have; None before the first row, nan for several.
-        self._factor: float | None = None
+        self.factor: float | None = None
         self._square: float | None = None
         self._table: tuple[Any, np.ndarray] | None = None
 
@@ -164,7 +164,7 @@ class Bits(Kind):
         if _is_wide(X):
             return None
         integers, factors = _unscaled(X)
-        words = np.zeros((X.shape[0], self._words.shape[1]), dtype=np.uint64)
+        words = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.uint64)
         if not _pack(integers, words):
             return None
         ones = np.bitwise_count(words).sum(axis=1, dtype=np.float64)
@@ -172,39 +172,39 @@ class Bits(Kind):
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
         super().put(slots, examples)
-        self._words[slots] = examples.rows
-        self._factor = _common(self._factor, examples.factors)
+        self.stored[slots] = examples.rows
+        self.factor = _common(self.factor, examples.factors)
         self._square = _common(self._square, examples.squares)
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self._words = _resized(self._words.T, capacity).T.copy()
+        self.stored = _resized(self.stored.T, capacity).T.copy()
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         words = np.ascontiguousarray(examples.rows.T)
-        factor = _common(self._factor, examples.factors)
+        factor = _common(self.factor, examples.factors)
         square = _common(self._square, examples.squares)
         assert factor is not None
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
-            table = self._by_count(kernel, factor, square)
+            table = self.by_count(kernel, factor, square)
             if compiling.on():
-                compiling.loop("fill_by_table")(self._words, words, table, kernel.of_distance, out)
+                compiling.loop("fill_by_table")(self.stored, words, table, kernel.of_distance, out)
             else:
                 out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
         elif compiling.on():
             right = np.stack([examples.squares, examples.factors])
-            compiling.loop("fill_bits")(self._words, words, compiling.prepared(kernel), self.scaled, right, out)
+            compiling.loop("fill_bits")(self.stored, words, compiling.prepared(kernel), self.scaled, right, out)
         else:
             products = self._counts(words, False, out.shape[1]).astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
-    def _by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
+    def by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
         # Without factors, only the counts matter; nan differs from itself.
         key = (kernel, factor, 0.0 if factor == 1 else square)
         if self._table is None or self._table[0] != key:
-            counts = np.arange(64 * self._words.shape[1] + 1, dtype=np.float64)
+            counts = np.arange(64 * self.stored.shape[1] + 1, dtype=np.float64)
             if kernel.of_distance:
                 # Rows of one factor and one square have the same number of ones.
                 n_ones = 0.0 if factor == 1 else round(square / factor**2)
@@ -217,15 +217,15 @@ class Bits(Kind):
     def _counts(self, words: np.ndarray, differing: bool, used: int) -> np.ndarray:
         operation = np.bitwise_xor if differing else np.bitwise_and
         counts = np.zeros((used, words.shape[1]), dtype=np.intp)
-        for own, given in zip(self._words[:used].T, words, strict=True):
+        for own, given in zip(self.stored[:used].T, words, strict=True):
             counts += np.bitwise_count(operation.outer(own, given))
         return counts
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        return self._words[slots]
+        return self.stored[slots]
 
     def given(self, slots: np.ndarray) -> IntegerRows:
-        bits = np.unpackbits(self._words[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
+        bits = np.unpackbits(self.stored[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
         return IntegerRows(bits, self.scaled[1, slots])
 
 
@@ -236,13 +236,13 @@ class Integers(Kind):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self._integers = np.zeros((0, n_features + n_features % 2), dtype=np.int16)
+        self.stored = np.zeros((0, n_features + n_features % 2), dtype=np.int16)
 
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
         given, factors = _unscaled(X)
-        integers = np.zeros((X.shape[0], self._integers.shape[1]), dtype=np.int16)
+        integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
         if not _take_whole(given, integers):
             return None
         squares = whole_squares(integers)
@@ -252,11 +252,11 @@ class Integers(Kind):
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
         super().put(slots, examples)
-        self._integers[slots] = examples.rows
+        self.stored[slots] = examples.rows
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self._integers = _resized(self._integers.T, capacity).T.copy()
+        self.stored = _resized(self.stored.T, capacity).T.copy()
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
@@ -268,17 +268,17 @@ class Integers(Kind):
                 paired = np.ascontiguousarray(by_pair.transpose(0, 2, 1, 3))
             right = np.stack([examples.squares, examples.factors])
             fill = compiling.loop("fill_integers")
-            fill(self._integers, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+            fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
         else:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
-            products = self._integers[:used].astype(np.float64) @ rows.T.astype(np.float64)
+            products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        return self._integers[slots]
+        return self.stored[slots]
 
     def given(self, slots: np.ndarray) -> IntegerRows:
-        return IntegerRows(self._integers[slots, : self.n_features], self.scaled[1, slots])
+        return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])
 
 
 class Floats(Kind):
@@ -288,7 +288,7 @@ class Floats(Kind):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self._columns = np.zeros((n_features, 0))
+        self.stored = np.zeros((n_features, 0))
 
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
@@ -299,21 +299,21 @@ class Floats(Kind):
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
         super().put(slots, examples)
-        self._columns[:, slots] = examples.rows.T
+        self.stored[:, slots] = examples.rows.T
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self._columns = _resized(self._columns, capacity)
+        self.stored = _resized(self.stored, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         columns = np.ascontiguousarray(examples.rows.T)
         if compiling.on():
-            compiling.loop("fill_floats")(self._columns, columns, compiling.prepared(kernel), out)
+            compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
             return
         used = out.shape[1]
         sums = np.zeros((used, columns.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            for stored, given in zip(self._columns, columns, strict=True):
+            for stored, given in zip(self.stored, columns, strict=True):
                 if kernel.of_distance:
                     sums += np.square(np.subtract.outer(stored[:used], given))
                 else:
@@ -321,7 +321,7 @@ class Floats(Kind):
             out[...] = _tiles(kernel.formula(sums, *kernel.numbers), out)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        return self._columns[:, slots].T.copy()
+        return self.stored[:, slots].T.copy()
 
     given = rows
 

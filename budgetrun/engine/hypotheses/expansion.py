@@ -339,6 +339,14 @@ class Expansion(Summed):
             self._n_free = 0
             self._make_room()
 
+    def has_room(self) -> bool:
+        """Return whether there is room for the examples that a block may add."""
+        more = 2 * len(self._block_slots) + 1
+        n = self.size + more
+        pairs = n if self._capacity < 0 else min(n, self._capacity)
+        enough = self._track != _ALL or pairs <= len(self._pairs)
+        return enough and self._tail + more <= len(self._slots) and n <= len(self._then_slots)
+
     def _make_room(self) -> None:
         super()._make_room()
         if self._track == _ALL:

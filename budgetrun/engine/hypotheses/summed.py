@@ -93,18 +93,23 @@ class Summed(Hypothesis):
 
     @property
     def held(self) -> np.ndarray:
-        if self._pool.seen % TILE == 0:
+        if (self._before + len(self._block_slots)) % TILE == 0:
             return self.slots
         changed = self._changed[: self._n_changes]
-        return np.concatenate([self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]])
+        return np.concatenate((self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]))
 
     def begin_block(self) -> None:
         self._look()
         b = len(self._block_slots)
         self._before = self._pool.seen - b
         self.scores = np.zeros((*self.scores.shape[:-1], b))
-        self._tile, self.tile_end = -1, 0
+        self._round, self._tile, self.tile_end = 0, -1, 0
         self._make_room()
+
+    def begin_row(self, slot: int, before: int) -> None:
+        """Begin a block of one round, after ``before`` rounds: its example is in ``slot``, and there is room."""
+        self._block_slots[0], self._before = slot, before
+        self._round, self._tile, self.tile_end = 0, -1, 0
 
     def begin_tile(self) -> None:
         """Go to the next rounds of the block, and compute their scores."""
