@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
-STREAM_REVISION = 2
+STREAM_REVISION = 1
 # What random numbers are drawn for; each purpose has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 

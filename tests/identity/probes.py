@@ -16,6 +16,7 @@ from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group
 from budgetrun.learners import find, registry
 from budgetrun.learners import parameters as parameters_of
+from budgetrun.rows import floats
 from budgetrun.runner import identity
 from budgetrun.runner.identity import EVALUATION_REVISION
 from budgetrun.runner.job import Settings
@@ -111,9 +112,8 @@ def _kernel_probes():
             norms = kernels.squares(X)
             return {
                 "values": _numbers(kernel.between(X[:4], X[4:9])),
-                "row": _numbers(kernel.row(X[:6], X[9:10])),
+                "row": _numbers(kernel.between(X[:6], X[9:10])[:, 0]),
                 "diagonal": _numbers(kernel.diagonal(norms[:4])),
-                "magnitude": kernel.magnitude(float(norms.max())),
                 "runs": [_played([one], X, y[None], kernel)[0] for one in learners],
             }
 
@@ -467,6 +467,7 @@ def _numbers(values):
 
 def _array(X):
     """Return what tells an array from others: its shape, and sums that depend on every entry's place."""
+    X = floats(X)
     X = X.toarray() if sp.issparse(X) else np.asarray(X)
     if X.dtype.kind == "U":
         return X.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 from budgetrun.data.formats import Content, Examples, Layout, csv
 from budgetrun.rows import IntegerRows, Rows, as_whole
 
-REVISION = 2
+REVISION = 1
 SUFFIXES = ()
 # Larger grey values are none.
 _MOST = 7.0
