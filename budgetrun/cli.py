@@ -181,6 +181,23 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
 
 
 @main.command()
+@click.option(
+    "--results", type=_Folder(path_type=Path), default=Path("results"), show_default=True, help="The results folders."
+)
+def verdicts(results: Path) -> None:
+    """Judge the papers' claims by the results, and write a page; exit code 1 if a verdict is not the stated one."""
+    from budgetrun.report.verdicts import judge_all
+
+    found = judge_all(results)
+    for path in found.write():
+        _say(path)
+    _say(found.summary)
+    for contradiction in found.contradictions:
+        _say(contradiction, err=True)
+    sys.exit(int(bool(found.contradictions)))
+
+
+@main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 def status(results: Path) -> None:
     """Show how many runs of a results folder are finished, and the command that completes it."""

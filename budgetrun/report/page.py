@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
+
 from budgetrun.files import write as write_file
 from budgetrun.report import formats
 from budgetrun.report.figures import Drawn
@@ -19,9 +21,7 @@ from budgetrun.store.read import Results
 
 def write(results: Results, tables: list[Table], costs: list[Listing], figures: list[Drawn]) -> Path:
     """Write the page and return its path."""
-    environment = formats.environment()
-    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
-    text = environment.get_template("page.html.jinja").render(
+    text = template("page.html.jinja").render(
         title=results.manifest.get("source") or results.name,
         manifest=results.manifest,
         tables=tables,
@@ -39,6 +39,13 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
     path = results.folder / "report.html"
     write_file(path, text)
     return path
+
+
+def template(name: str) -> Template:
+    """Return a page's template, with the filters that all pages share."""
+    environment = formats.environment()
+    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
+    return environment.get_template(name)
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
