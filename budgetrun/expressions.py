@@ -158,8 +158,7 @@ class Condition(Formula):
         assert isinstance(node, ast.Compare)
         sides = [self._value(side, values) for side in (node.left, *node.comparators)]
         return all(
-            _COMPARISONS[type(op)](left, right)
-            for op, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True)
+            _COMPARISONS[type(op)](left, right) for op, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True)
         )
 
     def _check_top(self, node: ast.AST) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -90,7 +89,8 @@ class Evidence:
         value = float(getattr(measured, spec.statistic))
         if spec.statistic == "n_streams":
             return Number(value, f"{value:,.0f}")
-        return Number(value, quantity.write(value) + quantity.unit, measured.n_streams if spec.statistic == "mean" else 0)
+        n = measured.n_streams if spec.statistic == "mean" else 0
+        return Number(value, quantity.write(value) + quantity.unit, n)
 
     def _load(self, name: str) -> Results:
         return load(self.folder / name)
@@ -118,7 +118,8 @@ class Evidence:
         if any(place.setting.items for place in found):
             text = spec.setting or ""
             if spec.chosen_in is not None:
-                text = self._chosen(spec.results, spec.chosen_in, str(spec.dataset), str(spec.label))
+                folder, _, table = spec.chosen_in.rpartition("/")
+                text = self._chosen(folder or spec.results, table).get((str(spec.dataset), str(spec.label)), "")
             found = {p: m for p, m in found.items() if items_of(text) <= set(p.setting.items)}
         if len(found) != 1:
             what = ", ".join(
@@ -130,29 +131,32 @@ class Evidence:
             raise InputError(f"{where}: {several if found else f'no run in {self.folder / spec.results} has'} {what}")
         return next(iter(found.items()))
 
-    def _choose(self, name: str, chosen_in: str, dataset: str, label: str) -> str:
-        """Return the setting that a table of results chooses for a label on a dataset."""
-        folder, _, table = chosen_in.rpartition("/")
-        results = self.results(folder or name)
+    def _choose(self, name: str, table: str) -> dict[tuple[str, str], str]:
+        """Return the setting that a table of results chooses for each dataset and label."""
+        results = self.results(name)
         spec = next((one for one in published.table_specs(results) if one.name == table), None)
         if spec is None or spec.choose is None:
             raise InputError(f"{results.folder}: no table {table!r} that chooses a setting")
-        texts = choose(results, spec, spec.choose, [dataset], [label]).texts
-        return next(iter(texts.values()), "")
+        labels = list(spec.columns or results.labels)
+        texts = choose(results, spec, spec.choose, list(spec.rows or results.datasets), labels).texts
+        return {(place.dataset, place.label): text for place, text in texts.items()}
 
     def _published(self, spec: NumberSpec, place: Place, where: str) -> Number:
         assert spec.results is not None
         results = self.results(spec.results)
         table = next((one for one in published.table_specs(results) if one.name == spec.published), None)
-        numbers = table and published.shown(table, spec.relative_to)
-        # A number is published for the setting that was chosen, which it does not name.
-        number = numbers and (numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING)))
+        number = None
+        if table is not None:
+            numbers = published.shown(table, spec.relative_to)
+            # A number is published for the setting that was chosen, which it does not name.
+            number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
         if table is None or number is None:
             raise InputError(f"{where}: table {spec.published!r} of {results.folder} has no published number for it")
         quantity = QUANTITIES[table.quantity]
-        if spec.statistic == "sd":
-            number = published.Number(math.nan if number.sd is None else number.sd)
-        return Number(number.value, quantity.write_published(number.value) + quantity.unit)
+        value = number.value if spec.statistic == "mean" else number.sd
+        if value is None:
+            raise InputError(f"{where}: table {spec.published!r} of {results.folder} has no published deviation for it")
+        return Number(value, quantity.write_published(value) + quantity.unit)
 
     def _share(self, spec: NumberSpec, where: str) -> Number:
         """Return how often single runs of a label err less than those of another, where both have a full budget."""
@@ -171,6 +175,8 @@ class Evidence:
 
     def _read_bounds(self, name: str) -> pd.DataFrame:
         path = self.folder / name / "bounds.csv"
+        if not path.parent.is_dir():
+            self.results(name)
         again = f"make it again: budgetrun bounds {path.parent}"
         try:
             frame = pd.read_csv(path, keep_default_na=False, dtype=str)

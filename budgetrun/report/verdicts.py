@@ -59,7 +59,7 @@ class Judged:
         counts = sorted({number.n for case in self.cases for number in case.numbers.values() if number.n})
         if not counts or counts == [1]:
             return ""
-        return f"Means over {' or '.join(map(str, counts)) if len(counts) < 3 else f'{counts[0]} to {counts[-1]}'} streams."
+        return f"Means over {f'{counts[0]} to {counts[-1]}' if len(counts) > 1 else counts[0]} streams."
 
     @property
     def contradiction(self) -> str:
@@ -67,10 +67,10 @@ class Judged:
         if self.verdict == self.claim.verdict:
             return ""
         failing = [self.words(case) or "its only case" for case in self.cases if not case.holds]
-        where = f"; the condition does not hold for: {'; '.join(failing)}" if failing else "; the condition holds throughout"
+        where = f"does not hold for: {'; '.join(failing)}" if failing else "holds throughout"
         return (
             f"{self.paper.name}, {self.claim.name}: the results say {self.verdict}, "
-            f"but the claim states {self.claim.verdict}{where}"
+            f"but the claim states {self.claim.verdict}; the condition {where}"
         )
 
     def name(self, text: Label) -> str:
@@ -150,11 +150,11 @@ class Verdicts:
     @property
     def papers(self) -> list[tuple[Paper, list[Judged], list[Judged]]]:
         """Each paper with its own claims and with what was found beside them."""
-        found: dict[str, tuple[Paper, list[Judged], list[Judged]]] = {}
+        papers = {one.paper.name: one.paper for one in self.judged}
+        split: dict[tuple[str, bool], list[Judged]] = {}
         for one in self.judged:
-            entry = found.setdefault(one.paper.name, (one.paper, [], []))
-            entry[2 if one.claim.found else 1].append(one)
-        return list(found.values())
+            split.setdefault((one.paper.name, one.claim.found), []).append(one)
+        return [(paper, split.get((name, False), []), split.get((name, True), [])) for name, paper in papers.items()]
 
     @property
     def contradictions(self) -> list[str]:
