@@ -164,6 +164,8 @@ class Verdict:
     def text(self) -> str:
         """In words: ``58 of 75 published cells within 5%, 9 explained, 8 open``."""
         n = self.within + self.explained + self.open
+        if not n:
+            return f"none of {self.missing} published cell{'' if self.missing == 1 else 's'} measured"
         cells = f"published cell{'' if n == 1 else 's'}"
         text = f"{self.within} of {n} {cells} within {self.tolerance.text.replace(' or ', ' and ')}"
         others = {"explained": self.explained, "open": self.open, "not measured": self.missing}

@@ -14,9 +14,8 @@ def best(
 ) -> tuple[list[str], list[str]]:
     """Return one column and one dataset of those that share their published numbers, and all others.
 
-    The one with the smallest share of cells outside the tolerance is chosen; between equal ones, the smallest mean
-    difference in percent decides, then the order. Columns are chosen on the datasets that have published numbers of
-    their own, datasets on the columns that were chosen.
+    The one with the smallest share of cells outside the tolerance is chosen; of equal ones, the one that has no alias,
+    then the first. Columns are chosen on the datasets that have no alias, datasets on the columns that were chosen.
     """
     own = [cell for cell in cells if cell.place.dataset not in aliases]
     fits = {column: _misfit((c for c in own if c.place.label == column), tolerance) for column in columns}
@@ -26,15 +25,12 @@ def best(
     return chosen, _smallest(datasets, aliases, fits)
 
 
-def _misfit(cells: Iterable[Cell], tolerance: Tolerance) -> tuple[float, float]:
-    found = [(cell.is_outside(tolerance), abs(cell.percent)) for cell in cells if cell.percent is not None]
-    if not found:
-        return math.inf, math.inf
-    outside, percents = zip(*found, strict=True)
-    return sum(outside) / len(found), math.fsum(percents) / len(found)
+def _misfit(cells: Iterable[Cell], tolerance: Tolerance) -> float:
+    found = [cell.is_outside(tolerance) for cell in cells if cell.percent is not None]
+    return sum(found) / len(found) if found else math.inf
 
 
-def _smallest(names: list[str], aliases: Mapping[str, str], misfits: Mapping[str, tuple[float, float]]) -> list[str]:
+def _smallest(names: list[str], aliases: Mapping[str, str], misfits: Mapping[str, float]) -> list[str]:
     """Return the name with the smallest misfit of each group with the same published numbers, in the old order."""
     groups: dict[str, list[str]] = {}
     for name in sorted(names, key=aliases.__contains__):

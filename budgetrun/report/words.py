@@ -112,10 +112,10 @@ def hover(cell: Cell, quantity: Quantity) -> str:
 def are_best(cells: list[Cell], quantity: Quantity) -> list[bool]:
     """Return which cells of a row show its smallest number; none where that is no merit, or where all are equal."""
     means = [cell.measured.mean for cell in cells if cell.measured]
-    texts = [quantity.write(cell.measured.mean) if cell.measured else NONE for cell in cells]
-    if not quantity.lower_is_better or len({*texts} - {NONE}) < 2:
+    if not quantity.lower_is_better or len(set(map(quantity.write, means))) < 2:
         return [False] * len(cells)
-    return [text == quantity.write(min(means)) for text in texts]
+    smallest = quantity.write(min(means))
+    return [cell.measured is not None and quantity.write(cell.measured.mean) == smallest for cell in cells]
 
 
 def ratio_text(cell: Cell) -> str:
