@@ -70,6 +70,7 @@ class Ahpatron(BinaryLearner):
 
     budget: int
     name = "ahpatron"
+    title = "Ahpatron"
     added: ClassVar = {"halving": "largest"}
 
     def __init__(

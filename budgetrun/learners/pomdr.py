@@ -66,6 +66,7 @@ class POMDR(BinaryLearner):
 
     budget: int
     name = "pomdr"
+    title = "POMDR"
     form = Optimistic
 
     def __init__(self, *, budget: EvenBudget, first_budget: Count, eta: Positive, U: Positive = 25.0) -> None:
