@@ -16,6 +16,7 @@ from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
     from budgetrun.data import Card
+    from budgetrun.report import Report
 
 
 class _Group(click.Group):
@@ -159,8 +160,20 @@ def plot(results: Path) -> None:
 @main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 def report(results: Path) -> None:
-    """Write the tables, figures and HTML page of a results folder, compared with the published numbers."""
-    _for_each(results, lambda folder: [_report(folder)])
+    """Write the tables, figures and HTML page of a results folder, or of all in a folder and an index of them."""
+    from budgetrun.report import write_index
+
+    reports: list[Report] = []
+
+    def write(folder: Path) -> list[str]:
+        reports.append(_report(folder))
+        return [reports[-1].incomplete]
+
+    def index() -> None:
+        if reports and reports[0].results.folder != results:
+            _say(f"index of {_counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
+
+    _for_each(results, write, finish=index)
 
 
 @main.command()
@@ -178,6 +191,23 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
         return [*report.missing, *report.violated, report.incomplete]
 
     _for_each(results, evaluate)
+
+
+@main.command()
+@click.option(
+    "--results", type=_Folder(path_type=Path), default=Path("results"), show_default=True, help="The results folders."
+)
+def verdicts(results: Path) -> None:
+    """Judge the papers' claims by the results, and write a page; exit code 1 if a verdict is not the stated one."""
+    from budgetrun.report.verdicts import judge_all
+
+    found = judge_all(results)
+    for path in found.write():
+        _say(path)
+    _say(found.summary)
+    for contradiction in found.contradictions:
+        _say(contradiction, err=True)
+    sys.exit(int(bool(found.contradictions)))
 
 
 @main.command()
@@ -300,15 +330,15 @@ def _counted(n: int | str, noun: str) -> str:
     return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
 
 
-def _report(folder: Path) -> str:
-    """Write the report of a folder and show its first table; return how its runs differ from those planned."""
+def _report(folder: Path) -> Report:
+    """Write the report of a folder, show its first table and return it."""
     from budgetrun.report import Report
 
     report = Report(folder)
     paths = report.write()
     _say(report.summary())
     _say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
-    return report.incomplete
+    return report
 
 
 def _folders(results: Path) -> list[Path]:
@@ -322,8 +352,10 @@ def _folders(results: Path) -> list[Path]:
     return found
 
 
-def _for_each(results: Path, act: Callable[[Path], list[str]], complete: bool = True) -> None:
-    """Do something with each results folder, and exit: with 1 if it names a problem, or if a table was altered."""
+def _for_each(
+    results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
+) -> None:
+    """Do something with each results folder, finish, and exit: with 1 if there is a problem or an altered table."""
     problems: list[str] = []
     for folder in _folders(results):
         try:
@@ -332,6 +364,8 @@ def _for_each(results: Path, act: Callable[[Path], list[str]], complete: bool = 
             problems += filter(None, act(folder))
         except AlteredError as error:
             problems.append(str(error))
+    if finish:
+        finish()
     for problem in problems:
         _say(problem, err=True)
     sys.exit(int(bool(problems)))

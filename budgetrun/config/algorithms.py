@@ -310,6 +310,14 @@ def _default(learner: Algorithm, name: str) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
+def title_of(spec: AlgorithmSpec, multiclass: bool) -> str:
+    """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
+    from budgetrun import learners, solvers
+
+    found = solvers.find(spec.name) if spec.solver else learners.find(spec.name, spec.variant, multiclass)
+    return found.title or spec.label if spec.label == _default_label(found) else spec.label
+
+
 def _default_label(learner: Algorithm) -> str:
     variant = getattr(learner, "variant", None)
     return learner.name if variant is None else f"{learner.name}({variant})"

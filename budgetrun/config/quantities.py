@@ -36,6 +36,7 @@ class Quantity:
     difference_unit: str = ""  # follows a difference of two numbers; the unit by default
     percent_digits: int = 1  # digits after the point of a difference in percent
     is_tiny: bool = False  # far below 1, so that CSV keeps significant digits instead of digits after the point
+    lower_is_better: bool = True
 
     def __post_init__(self) -> None:
         for name, default in (("column", self.name), ("csv_column", self.name), ("difference_unit", self.unit)):
@@ -65,7 +66,7 @@ def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
 
 
 ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
-SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the support set")
+SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the support set", lower_is_better=False)
 TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
 SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
 OBJECTIVE = Quantity("objective", "objective at the end", "objective", partial(figures, n=7), percent_digits=4)
@@ -82,7 +83,7 @@ QUANTITIES = {
     for quantity in (
         ONLINE_ERROR,
         SUPPORT_SIZE,
-        Quantity("margin_updates", "number of margin updates", "margin updates"),
+        Quantity("margin_updates", "number of margin updates", "margin updates", lower_is_better=False),
         TEST_ERROR,
         _error("last_test_error", "test error of the last hypothesis", "test error (%), last hypothesis"),
         SECONDS,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels
+from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels, title_of
 from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
@@ -139,6 +139,7 @@ def _config(checker: Checker, data: Values) -> Values:
         labels=Labels("algorithm", labels),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
+        titles={s.label: title for s in specs if s is not None and (title := title_of(s, multiclass)) != s.label},
     )
     return {
         **given,

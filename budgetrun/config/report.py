@@ -54,13 +54,14 @@ class ReportReader:
     # The algorithms and datasets that the report may name.
     labels: Labels
     datasets: Labels
-    # The good algorithms, by label.
+    # The good algorithms, by label, and the titles of their classes, by default label.
     algorithms: dict[str, AlgorithmSpec]
+    titles: dict[str, str]
 
     def report(self, data: Any) -> ReportSpec:
         """Return the report; an empty one if anything in the config is wrong."""
         if data is None:
-            return ReportSpec()
+            return ReportSpec(titles=self.titles)
         path = ("report",)
         types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
         given = self.checker.values(data, path, types)
@@ -71,6 +72,7 @@ class ReportReader:
         }
         for key in ("tables", "figures"):
             self.checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
+        titles = self.titles | self._titles(given.get("titles") or {}, (*path, "titles"))
         if self.checker.problems:
             return ReportSpec()
         return ReportSpec(
@@ -78,7 +80,19 @@ class ReportReader:
             figures=tuple(FigureSpec(**values) for values in found["figures"]),
             choices=tuple(given.get("choices", ())),
             findings=tuple(FindingSpec(**values) for values in found["findings"]),
+            titles=titles,
         )
+
+    def _titles(self, given: dict[str, str], path: KeyPath) -> dict[str, str]:
+        """Return the titles of a config; no two algorithms or datasets may be called the same."""
+        either = Labels("algorithm or dataset", [*(self.labels.known or []), *(self.datasets.known or [])])
+        taken = {self.titles.get(label, label): label for label in either.known or () if label not in given}
+        for label, title in given.items():
+            if self.labels.known is not None and self.datasets.known is not None:
+                self.checker.labels_exist((*path, label), label, either)
+            if (other := taken.setdefault(title, label)) != label:
+                self.checker.add((*path, label), f"{title!r} is already the title of {other!r}; choose another")
+        return given
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
         values = self.checker.values(data, path, value_types(FindingSpec))

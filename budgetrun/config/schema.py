@@ -383,6 +383,8 @@ class FindingSpec(_Spec):
     # As `setting_text` writes it, e.g. ``eta=0.1``.
     setting: Text | tuple[Text, ...] | None = None
     text: Text
+    # Whether the difference stays open: the text says what is known of it, and explains it not.
+    open: bool = False
 
 
 class ReportSpec(_Spec):
@@ -392,6 +394,9 @@ class ReportSpec(_Spec):
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()
     findings: tuple[FindingSpec, ...] = ()
+    # Label of an algorithm or of a dataset -> what pages, figures and tables for people call it; a label without a
+    # title is shown as it is. `load` fills in the titles of algorithms that have their default label.
+    titles: dict[str, Name] = {}
 
 
 class Profile(_Spec):

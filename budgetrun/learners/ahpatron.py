@@ -71,6 +71,7 @@ class Ahpatron(BinaryLearner):
 
     budget: int
     name = "ahpatron"
+    title = "Ahpatron"
     interpreted_when_full = True
     added: ClassVar = {"halving": "largest"}
 

@@ -54,6 +54,7 @@ class Alma(BinaryLearner):
     """
 
     name = "alma"
+    title = "ALMA_2"
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha

@@ -54,6 +54,7 @@ class AVP(BinaryLearner):
     """
 
     name = "avp"
+    title = "AVP"
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon

@@ -28,6 +28,8 @@ class Learner(Compilable, ABC):
         The name in configs, e.g. ``forgetron``.
     variant : str or None
         The variant in configs, e.g. ``self_tuned``, if several learners share a name.
+    title : str
+        The name on pages and in figures, by default the one in configs, e.g. ``Forgetron, self-tuned``.
     default_variant : bool
         Whether this is the variant that a config gets if it names none.
     revision : int, >= 1
@@ -62,6 +64,7 @@ class Learner(Compilable, ABC):
 
     name: ClassVar[str]
     variant: ClassVar[str | None] = None
+    title: ClassVar[str] = ""
     default_variant: ClassVar[bool] = False
     revision: ClassVar[int] = 1
     added: ClassVar[Mapping[str, Any]] = {}

@@ -59,6 +59,7 @@ class BOGDPlusPlus(BinaryLearner):
 
     budget: int
     name = "bogd++"
+    title = "BOGD++"
     form = Decaying
     draws = True
 

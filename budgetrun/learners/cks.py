@@ -45,6 +45,7 @@ class CKS(BinaryLearner):
 
     budget: int
     name = "cks"
+    title = "CKS"
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:

@@ -55,6 +55,7 @@ class FOGD(BinaryLearner):
     """
 
     name = "fogd"
+    title = "FOGD"
     form = ExplicitFeatures
     draws = True
 

@@ -126,6 +126,7 @@ class BasicForgetron(BinaryLearner):
     budget: int
     name = "forgetron"
     variant = "basic"
+    title = "Forgetron, basic"
 
     def __init__(
         self,
@@ -199,6 +200,7 @@ class SelfTunedForgetron(BinaryLearner):
     budget: int
     name = "forgetron"
     variant = "self_tuned"
+    title = "Forgetron, self-tuned"
     default_variant = True
     revision = 2
     alike_until_full = "adds mistakes"
@@ -272,6 +274,7 @@ class GreedyForgetron(SelfTunedForgetron):
 
     budget: int
     variant = "greedy"
+    title = "Forgetron, greedy"
     default_variant = False
 
     def __init__(self, *, budget: Budget, test: Literal["per_round", "cumulative"] = "per_round") -> None:

@@ -59,6 +59,7 @@ class ModifiedRBP(BinaryLearner):
 
     budget: int
     name = "modified_rbp"
+    title = "Modified RBP"
     revision = 2
     draws = True
 

@@ -52,6 +52,7 @@ class NOGD(BinaryLearner):
 
     budget: int
     name = "nogd"
+    title = "NOGD"
     form = Nystroem
 
     def __init__(

@@ -43,6 +43,7 @@ class PassiveAggressive(BinaryLearner):
     """
 
     name = "passive_aggressive"
+    title = "PA-I"
     only_adds = True
 
     def __init__(self, *, C: Positive = 1.0) -> None:
@@ -84,6 +85,7 @@ class MulticlassPassiveAggressive(MulticlassLearner):
     """
 
     name = "passive_aggressive"
+    title = "PA-I"
     only_adds = True
 
     def __init__(self, *, C: Positive = 1.0) -> None:

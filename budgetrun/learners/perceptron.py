@@ -35,6 +35,7 @@ class Perceptron(BinaryLearner):
     """
 
     name = "perceptron"
+    title = "Perceptron"
     alike_until_full = "adds mistakes"
     only_adds = True
 
@@ -67,6 +68,7 @@ class MulticlassPerceptron(MulticlassLearner):
     """
 
     name = "perceptron"
+    title = "Perceptron"
     only_adds = True
 
     def __init__(self) -> None:

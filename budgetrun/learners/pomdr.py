@@ -66,6 +66,7 @@ class POMDR(BinaryLearner):
 
     budget: int
     name = "pomdr"
+    title = "POMDR"
     compiled = False
     form = Optimistic
 

@@ -65,6 +65,7 @@ class ProjectedAlma(Alma):
     """
 
     name = "projected_alma"
+    title = "Projected ALMA_2"
     form = Projected
 
     def __init__(

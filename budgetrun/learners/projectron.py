@@ -49,6 +49,7 @@ class Projectron(BinaryLearner):
     """
 
     name = "projectron"
+    title = "Projectron"
     form = Projected
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
@@ -94,6 +95,7 @@ class MulticlassProjectron(MulticlassLearner):
     """
 
     name = "projectron"
+    title = "Projectron"
     form = MulticlassProjected
 
     def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:

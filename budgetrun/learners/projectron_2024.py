@@ -43,6 +43,7 @@ class AlwaysAddingProjectron(Projectron):
     """
 
     name = "projectron++_2024"
+    title = "Projectron++ (2024)"
 
     def __init__(self, *, eta: NotNegative) -> None:
         super().__init__(eta=eta)

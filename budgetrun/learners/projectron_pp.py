@@ -64,6 +64,7 @@ class ProjectronPlusPlus(Projectron):
     """
 
     name = "projectron++"
+    title = "Projectron++"
 
     def __init__(self, *, eta: Positive, threshold: Threshold = "distance") -> None:
         super().__init__(eta=eta, threshold=threshold)
@@ -133,6 +134,7 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
     """
 
     name = "projectron++"
+    title = "Projectron++"
 
     def __init__(self, *, eta: Positive, threshold: Threshold = "distance", hierarchy: Hierarchy | None = None) -> None:
         super().__init__(eta=eta, threshold=threshold)

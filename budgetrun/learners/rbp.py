@@ -42,6 +42,7 @@ class RBP(BinaryLearner):
 
     budget: int
     name = "rbp"
+    title = "RBP"
     alike_until_full = "adds mistakes"
     draws = True
 
@@ -87,6 +88,7 @@ class MulticlassRBP(MulticlassLearner):
 
     budget: int
     name = "rbp"
+    title = "RBP"
     draws = True
 
     def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:

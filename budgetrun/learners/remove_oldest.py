@@ -36,6 +36,7 @@ class RemoveOldest(BinaryLearner):
 
     budget: int
     name = "remove_oldest"
+    title = "Remove-Oldest"
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:

@@ -59,6 +59,7 @@ class ShrinkingPerceptron(BinaryLearner):
     """
 
     name = "shrinking_perceptron"
+    title = "Shrinking Perceptron"
     compiled = False
 
     def __init__(self, *, phi: Phi) -> None:

@@ -60,6 +60,7 @@ class SimplifiedForgetron(BinaryLearner):
     budget: int
     name = "forgetron"
     variant = "simplified"
+    title = "Forgetron, simplified"
     revision = 2
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Arithmetic formulas in configs, e.g. ``1 - 1 / (m + 1)``: only numbers, names and a few functions."""
+"""Formulas in configs, e.g. ``1 - 1 / (m + 1)``, and conditions, e.g. ``a < b``: numbers, names, a few functions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ _OPERATORS: dict[type, Callable[..., float]] = {
     ast.UAdd: operator.pos,
 }
 
+_COMPARISONS: dict[type, Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+}
 
 # Longer formulas nest too deeply for Python's parser, or for the recursion below.
 _LONGEST = 200
@@ -71,7 +78,7 @@ class Formula:
                 self._tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError):
             raise ValueError(f"{text!r} is not a formula") from None
-        self._check(self._tree)
+        self._check_top(self._tree)
 
     def __call__(self, **values: float) -> float:
         return self._value(self._tree, values)
@@ -81,6 +88,9 @@ class Formula:
         """The variables that occur in the expression."""
         names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
         return names & set(self.names)
+
+    def _check_top(self, node: ast.AST) -> None:
+        self._check(node)
 
     def _check(self, node: ast.AST) -> None:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
@@ -115,3 +125,48 @@ class Formula:
         assert isinstance(node, ast.Call)
         assert isinstance(node.func, ast.Name)
         return _FUNCTIONS[node.func.id](*(self._value(child, values) for child in node.args))
+
+
+class Condition(Formula):
+    """Comparisons of formulas, joined by ``and`` and ``or``.
+
+    Parameters
+    ----------
+    text : str
+        Formulas between ``< <= > >= ==``, also several in a row.
+    names : tuple of str
+        The allowed variables.
+
+    Raises
+    ------
+    ValueError
+        The text is not such a condition.
+
+    Examples
+    --------
+    >>> Condition("0.9 < a / b < 1.1 and a > 2", ("a", "b"))(a=3, b=3)
+    True
+    """
+
+    def __call__(self, **values: float) -> bool:
+        return self._holds(self._tree, values)
+
+    def _holds(self, node: ast.AST, values: dict[str, float]) -> bool:
+        if isinstance(node, ast.BoolOp):
+            join = all if isinstance(node.op, ast.And) else any
+            return join(self._holds(child, values) for child in node.values)
+        assert isinstance(node, ast.Compare)
+        sides = [self._value(side, values) for side in (node.left, *node.comparators)]
+        return all(
+            _COMPARISONS[type(op)](left, right) for op, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True)
+        )
+
+    def _check_top(self, node: ast.AST) -> None:
+        if isinstance(node, ast.BoolOp):
+            for child in node.values:
+                self._check_top(child)
+        elif isinstance(node, ast.Compare) and all(type(op) in _COMPARISONS for op in node.ops):
+            for side in (node.left, *node.comparators):
+                self._check(side)
+        else:
+            raise ValueError(f"{self.text!r} must compare formulas with < <= > >= ==, joined by 'and' and 'or'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from budgetrun.report.formats import plain
 from budgetrun.report.layout import Table
 from budgetrun.store.read import load
 
-__all__ = ["Report", "summary", "write_figures", "write_report"]
+__all__ = ["Report", "summary", "write_figures", "write_index", "write_report"]
 
 
 class Report:
@@ -71,6 +72,11 @@ class Report:
         if not places["page"].exists():
             lines.append(f"To make the page, type: budgetrun report {results.folder}")
         return "\n".join(lines) + "\n"
+
+
+def write_index(folder: Path, reports: Iterable[Report]) -> Path:
+    """Write ``index.html`` of a folder with results folders, given their reports; return its path."""
+    return page.write_index(folder, [(report.results, report.tables) for report in reports])
 
 
 def write_report(folder: Path) -> list[Path]:

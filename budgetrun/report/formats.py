@@ -35,7 +35,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    exact = _exact(value)
+    exact = _exact(", ".join(value) if isinstance(value, tuple) else value)
     return files.cell(exact) if isinstance(exact, str) else exact
 
 
@@ -95,11 +95,17 @@ def md(table: Table | Listing) -> str:
     lines = [f"# {_md(table.title)}", "", *([_md(table.remark), ""] if table.remark else [])]
     if isinstance(table, Listing):
         return "\n".join([*lines, *_md_block(words.listing_lines(table), "")])
-    lines += [*(f"- {_md(note)}" for note in table.notes), ""]
-    for block in words.blocks(table):
+    if table.verdict:
+        lines += [f"**{_md(table.verdict.text)}.** {_md(table.verdict.remark)}".rstrip(), ""]
+    for block in words.blocks(table.main):
         lines += _md_block(block, "##")
+    lines += [*(f"- {_md(note)}" for note in table.notes), ""]
+    if table.main is not table:
+        lines += [f"## {words.READINGS}", ""]
+        for block in words.blocks(table):
+            lines += _md_block(block, "###")
     if table.has_relative:
-        lines += [f"## Relative to {_md(str(table.relative_to))}", "", _md(words.relative_caption(table)), ""]
+        lines += [f"## Relative to {_md(table.reference)}", "", _md(words.relative_caption(table)), ""]
         for block in words.ratio_blocks(table):
             lines += _md_block(block, "###")
     if table.has_published:
@@ -136,7 +142,8 @@ def tex(table: Table | Listing) -> str:
     lines = [r"% needs \usepackage{booktabs,graphicx}"]
     if isinstance(table, Listing):
         return "\n".join([*lines, *_tex_blocks([words.listing_lines(table)], table.caption, table.name), ""])
-    lines += _tex_blocks(words.blocks(table), " ".join([table.caption, *table.notes]), table.name)
+    verdict = [f"{table.verdict.text}.", table.verdict.remark] if table.verdict else []
+    lines += _tex_blocks(words.blocks(table), " ".join([table.caption, *verdict, *table.notes]), table.name)
     if table.has_relative:
         ratios = words.ratio_blocks(table)
         lines += ["", *_tex_blocks(ratios, words.relative_caption(table), f"{table.name}-relative")]
@@ -251,7 +258,7 @@ def plain(table: Table, width: int) -> str:
     for block in table.blocks:
         names = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
         start = names + (13 if named else 1)
-        heads = [_two_lines(label) for label in table.columns]
+        heads = [_two_lines(table.called(label)) for label in table.columns]
         widths = [
             max(8, *map(len, head), *(len(row.cells[i].chosen) for row in block.rows)) for i, head in enumerate(heads)
         ]
@@ -267,7 +274,8 @@ def plain(table: Table, width: int) -> str:
                     )
                     first = ""
     # The first note explains the cells of the other formats.
-    text = "\n".join([*(line.rstrip() for line in lines), "", *table.notes[1:]])
+    verdict = [f"{table.verdict.text}."] if table.verdict else []
+    text = "\n".join([*(line.rstrip() for line in lines), "", *table.notes[1:], *verdict])
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,8 @@ class Grid:
     reference: str | None
     # The settings that were chosen.
     chosen: dict[Place, str]
+    # What people call a dataset.
+    title: Callable[[str], str]
 
     def blocks(self) -> list[Block]:
         """Return a block for each budget, or for each dataset where that shows the effect of the budget better."""
@@ -47,11 +50,15 @@ class Grid:
         titles = {b: b.title() or ("no budget" if len(budgets) > 1 else "") for b in budgets}
         if len(budgets) > 1 and (len(self.rows) == 1 or len(budgets) > MOST_BUDGET_BLOCKS):
             return [
-                Block(row, "budget", [self._row(titles[b], row, b, s) for b in budgets for s in settings[row, b]])
+                Block(
+                    self.title(row),
+                    "budget",
+                    [self._row(titles[b], row, b, s) for b in budgets for s in settings[row, b]],
+                )
                 for row in self.rows
             ]
         return [
-            Block(titles[b], "dataset", [self._row(row, row, b, s) for row in self.rows for s in settings[row, b]])
+            Block(titles[b], "dataset", [self._row(self.title(r), r, b, s) for r in self.rows for s in settings[r, b]])
             for b in budgets
         ]
 
@@ -110,7 +117,8 @@ class Grid:
         if place.budget == NO_BUDGET:
             place = place._replace(budget=at.budget)
         source = self.published.source(at.dataset, at.label)
-        return Cell(place, measured, number, source, relative, self.chosen.get(found, "") if found else "")
+        printed = self.published.find(at, any_setting=place.setting == NO_SETTING) is not None
+        return Cell(place, measured, number, source, relative, self.chosen.get(found, "") if found else "", printed)
 
     def _find(self, at: Place) -> Place | None:
         """Return whose runs a cell shows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,7 +46,8 @@ class Cell:
 
     ``measured`` and ``published`` (in the table's unit) are None where there is none. ``source`` is the dataset and
     the label that the number is published for; ``relative`` is measured / published, divided by the same ratio of the
-    table's reference column; ``chosen`` is the setting that was chosen for the cell.
+    table's reference column; ``chosen`` is the setting that was chosen for the cell. ``is_printed`` says
+    whether the number is published for its very budget; else a number without one is repeated in each block.
     """
 
     place: Place
@@ -55,6 +56,7 @@ class Cell:
     source: tuple[str, str]
     relative: float | None
     chosen: str = ""
+    is_printed: bool = False
 
     @property
     def has_budget(self) -> bool:
@@ -122,16 +124,62 @@ class Block(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """A cell outside the tolerance and the texts of the findings that explain it."""
+    """A cell outside the tolerance, what it is called, and the texts of the findings on it.
+
+    It is open where none of these explains it.
+    """
 
     cell: Cell
+    text: str
     findings: list[str]
+    is_open: bool
+
+    @property
+    def key(self) -> Place:
+        """What tells it from other cells."""
+        return self.key_of(self.cell)
+
+    @staticmethod
+    def key_of(cell: Cell) -> Place:
+        """Return what tells a cell from others: one without a budget is shown in every block, but is one."""
+        return cell.place if cell.has_budget else cell.place._replace(budget=NO_BUDGET)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How many published cells were reached: those within the tolerance, of the others the explained and the open.
+
+    ``missing`` counts the published cells that were not measured. ``first`` is the number within the tolerance if every
+    column and row has its first reading, None where no other reading fits better.
+    """
+
+    within: int
+    explained: int
+    open: int
+    missing: int
+    tolerance: Tolerance
+    first: int | None = None
 
     @property
     def text(self) -> str:
-        """Dataset and label, and setting and budget for an algorithm with them."""
-        place, budget = self.cell.place, self.cell.place.budget.title() if self.cell.has_budget else ""
-        return ", ".join(filter(None, (place.dataset, place.label, place.setting.text or self.cell.chosen, budget)))
+        """In words: ``58 of 75 published cells within 5%, 9 explained, 8 open``."""
+        n = self.within + self.explained + self.open
+        if not n:
+            return f"none of {self.missing} published cell{'' if self.missing == 1 else 's'} measured"
+        cells = f"published cell{'' if n == 1 else 's'}"
+        text = f"{self.within} of {n} {cells} within {self.tolerance.text.replace(' or ', ' and ')}"
+        others = {"explained": self.explained, "open": self.open, "not measured": self.missing}
+        return ", ".join([text, *(f"{count} {what}" for what, count in others.items() if count)])
+
+    @property
+    def remark(self) -> str:
+        """On the readings; empty where there is one of each."""
+        if self.first is None:
+            return ""
+        return (
+            "Where the paper can be read in several ways, this counts the reading that fits best; "
+            f"with the first reading of each, {self.first} are within."
+        )
 
 
 @dataclass(frozen=True)
@@ -141,6 +189,12 @@ class Captioned:
     name: str
     title: str
     remark: str
+    # What people call the labels in it.
+    titles: dict[str, str]
+
+    def called(self, label: str) -> str:
+        """Return what people call a dataset or an algorithm."""
+        return self.titles.get(label, label)
 
     @property
     def caption(self) -> str:
@@ -159,7 +213,24 @@ class Table(Captioned):
     relative_to: str | None
     outside: list[Outside]
     candidates: list[Candidate]
+    # Of several readings, the columns and the datasets that fit best.
+    best: tuple[list[str], list[str]]
+    # None without published numbers.
+    verdict: Verdict | None
     notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def main(self) -> Table:
+        """The table with the readings that fit best alone; itself where there are no others."""
+        columns, datasets = self.best
+        at = [i for i, column in enumerate(self.columns) if column in columns]
+        blocks = []
+        for block in self.blocks:
+            rows = [row for row in block.rows if row.cells[0].place.dataset in datasets]
+            if rows:
+                blocks.append(block._replace(rows=[row._replace(cells=[row.cells[i] for i in at]) for row in rows]))
+        main = replace(self, columns=columns, blocks=blocks)
+        return self if len(main.cells) == len(self.cells) else main
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -170,6 +241,11 @@ class Table(Captioned):
     def has_published(self) -> bool:
         """Whether any cell has a published number."""
         return any(cell.published for cell in self.cells)
+
+    @cached_property
+    def published_columns(self) -> set[str]:
+        """The columns with a published number."""
+        return {cell.place.label for cell in self.cells if cell.published}
 
     @cached_property
     def has_sds(self) -> bool:
@@ -186,6 +262,11 @@ class Table(Captioned):
         """Whether any cell shows a setting that was chosen."""
         return any(cell.chosen for cell in self.cells)
 
+    @property
+    def reference(self) -> str:
+        """What the reference column is called."""
+        return self.called(str(self.relative_to))
+
     @cached_property
     def has_relative(self) -> bool:
         """Whether any cell can be compared relative to the reference column."""
@@ -199,7 +280,7 @@ class Table(Captioned):
 
 @dataclass(frozen=True)
 class Listing(Captioned):
-    """A simple table: the first ``n_text`` columns are words, the others numbers (None for none)."""
+    """A simple table: the first ``n_text`` columns are labels or tuples of them, the others numbers or None."""
 
     header: list[str]
     rows: list[list[Any]]

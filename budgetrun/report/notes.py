@@ -14,7 +14,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     notes = [_of_cells(table), *of_choice]
     if divisor is not None:
         published = "; published seconds by its published seconds" if table.has_published else ""
-        notes.append(f"Seconds are divided by those of {divisor} on the same data{published}.")
+        notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
     # Earlier results do not say it.
     if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers:
         notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
@@ -28,12 +28,12 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     for cell in table.cells:
         for name, other in zip(cell.place[:2], cell.source, strict=True):
             if cell.published is not None and name != other:
-                notes.append(f"{name} is compared with the published numbers of {other}.")
+                notes.append(f"{results.title(name)} is compared with the published numbers of {results.title(other)}.")
     datasets = dict.fromkeys(cell.place.dataset for cell in table.cells)
     if table.quantity is GAP:
         notes.append("A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one.")
     if table.quantity in (OBJECTIVE, GAP):
-        notes += optimum.notes(results.brackets, datasets)
+        notes += optimum.notes(results.brackets, datasets, results.title)
     if results.of_solvers:
         notes += _unfinished(results, table)
     if any(cell.measured and cell.measured.n_failed for cell in table.cells):
@@ -93,9 +93,11 @@ def _by_dataset(results: Results, table: Table) -> list[str]:
         by_dataset = spec.by_dataset if spec else {}
         for name in sorted(by_dataset, key=lambda name: name != "budget"):
             values = {dataset: by_dataset[name].by_dataset.get(dataset, ()) for dataset in rows}
-            text = ", ".join(f"{dataset} {value_text(own[0])}" for dataset, own in values.items() if len(own) == 1)
+            text = ", ".join(
+                f"{results.title(dataset)} {value_text(own[0])}" for dataset, own in values.items() if len(own) == 1
+            )
             alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
-    return [f"{name} of {', '.join(labels)}: {text}." for (name, text), labels in alike.items() if text]
+    return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
 
 
 def _unfinished(results: Results, table: Table) -> list[str]:
@@ -103,7 +105,8 @@ def _unfinished(results: Results, table: Table) -> list[str]:
     shown = {cell.place[:2] for cell in table.cells}
     runs = results.runs[results.runs["error"] != ""]
     found = dict.fromkeys(zip(runs["dataset"], runs["label"], runs["error"], strict=True))
-    return [f"{dataset}, {label}: {why}." for dataset, label, why in found if (dataset, label) in shown]
+    title = results.title
+    return [f"{title(dataset)}, {title(label)}: {why}." for dataset, label, why in found if (dataset, label) in shown]
 
 
 def _reference(results: Results, columns: list[str]) -> str:
@@ -118,6 +121,6 @@ def _reference(results: Results, columns: list[str]) -> str:
         keeps_all = len(runs) and (runs["support_size"] == runs["mistakes"]).all()
         counted = "number of mistakes" if keeps_all else "final support size"
         swept = results.settings(source) not in ([], [NO_SETTING])
-        whose = f" (for {', '.join(labels)})" if len(followers) > 1 else ""
-        texts.append(f"the {counted} of {source}{' at the same setting' if swept else ''}{whose}")
+        whose = f" (for {results.titles(labels)})" if len(followers) > 1 else ""
+        texts.append(f"the {counted} of {results.title(source)}{' at the same setting' if swept else ''}{whose}")
     return " or ".join(texts) or "the final support size of another algorithm"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Template
 
 from budgetrun.files import write as write_file
 from budgetrun.report import formats
@@ -14,24 +17,34 @@ from budgetrun.report.layout import Listing, Table
 from budgetrun.report.notes import warnings
 from budgetrun.report.tables import other_findings
 from budgetrun.report.words import NONE
-from budgetrun.store.read import Results
+from budgetrun.store.manifest import NAME
+from budgetrun.store.read import Results, listed
 
 
 def write(results: Results, tables: list[Table], costs: list[Listing], figures: list[Drawn]) -> Path:
     """Write the page and return its path."""
-    environment = formats.environment()
-    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
-    text = environment.get_template("page.html.jinja").render(
-        title=results.manifest.get("source") or results.name,
+    findings, choices = other_findings(results, tables), results.report.choices
+    # A paper's table leads its page; otherwise figures do.
+    figures_first = not tables[0].title.startswith("Table")
+    contents = [(f"table-{table.name}", table.title) for table in tables]
+    contents[1:1] = [("findings", "Findings")] if findings else []
+    if figures:
+        contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
+    contents += [("choices", "Choices")] if choices else []
+    contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
+    text = template("page.html.jinja").render(
+        title=_title(results),
         manifest=results.manifest,
+        contents=contents,
+        figures_first=figures_first,
         tables=tables,
         costs=costs,
         figures=figures,
         datasets=_datasets(results),
         facts=_facts(results),
         provenance=_provenance(results),
-        choices=results.report.choices,
-        findings=other_findings(results, tables),
+        choices=choices,
+        findings=findings,
         failures=results.failures,
         n_runs=len(results.runs),
         warnings=warnings(results),
@@ -39,6 +52,39 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
     path = results.folder / "report.html"
     write_file(path, text)
     return path
+
+
+def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) -> Path:
+    """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path."""
+    pages = [
+        {
+            "name": results.folder.name,
+            "title": _title(results),
+            "description": results.manifest.get("description"),
+            "verdicts": [table for table in tables if table.verdict],
+            "n_runs": len(results.runs),
+            "end": results.manifest.get("end"),
+            "warnings": warnings(results),
+        }
+        for results, tables in reports
+    ]
+    # Those of other commands: they have no manifest.
+    others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
+    found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / NAME).exists())
+    path = folder / "index.html"
+    write_file(path, template("index.html.jinja").render(title="Results", pages=pages, others=found))
+    return path
+
+
+def template(name: str) -> Template:
+    """Return the template of a page, with the filters that all pages share."""
+    environment = formats.environment()
+    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
+    return environment.get_template(name)
+
+
+def _title(results: Results) -> str:
+    return results.manifest.get("source") or results.name
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
@@ -51,7 +97,7 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
         sizes = about.get("n_examples"), about.get("n_features")
         found.append(
             {
-                "label": label,
+                "label": results.title(label),
                 "counts": [*sizes, runs["task"].nunique(), runs["repetition"].nunique(), len(runs)],
                 "kernels": list(runs["kernel"].unique()),
                 "kind": about.get("kind") or None,
@@ -71,13 +117,13 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         tied = "a largest score that another class shares" if config.multiclass else "f(x) = 0"
         counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
         tie = f"{config.tie}: {counts[config.tie]}"
-    labels = []
+    names = []
     for label in results.labels:
         texts = [setting.text for setting in results.settings(label) if setting.items]
-        labels.append(f"{label} ({'; '.join(texts)})" if texts else label)
+        names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
     return _known(
         ("Profile", results.manifest.get("profile")),
-        ("Solvers" if results.of_solvers else "Learners", labels),
+        ("Solvers" if results.of_solvers else "Learners", listed(names)),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
         ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),

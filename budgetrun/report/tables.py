@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from budgetrun.config.quantities import (
     SECONDS_RATIO,
     Quantity,
 )
-from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.config.schema import FindingSpec, Published, TableSpec
 from budgetrun.files import make_folder
 from budgetrun.files import write as write_file
-from budgetrun.report import formats, published, words
-from budgetrun.report.aggregate import measure
+from budgetrun.report import formats, published, readings, words
+from budgetrun.report.aggregate import Place, measure
 from budgetrun.report.grid import Grid
-from budgetrun.report.layout import DEFAULT_TOLERANCE, Block, Cell, Listing, Outside, Table, Tolerance
+from budgetrun.report.layout import DEFAULT_TOLERANCE, Cell, Listing, Outside, Table, Tolerance
 from budgetrun.report.notes import notes
 from budgetrun.report.selection import choose
 from budgetrun.store.read import Results, items_of
@@ -45,7 +44,7 @@ def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]
         name = f"{table.name}_of_sweep" if isinstance(table, Listing) and table.name in names else table.name
         texts |= {folder / f"{name}.{suffix}": writer(table) for suffix, writer in formats.WRITERS.items()}
         if isinstance(table, Table) and table.candidates:
-            rows = words.candidate_rows(table, lambda number, _: number)
+            rows = words.candidate_rows(table, lambda number, _: number, str)
             # No table's name has a dot.
             texts[folder / f"{name}.candidates.csv"] = formats.csv_text(rows)
     for path, text in texts.items():
@@ -78,21 +77,31 @@ def _table(results: Results, spec: TableSpec) -> Table:
         shown = choice.results
     # Everything that ran has its seconds, so they decide the layout.
     measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
-    blocks = Grid(
-        rows, columns, measured, ran, published.shown(spec, divisor), reference, choice.texts if choice else {}
-    ).blocks()
+    numbers, texts = published.shown(spec, divisor), choice.texts if choice else {}
+    blocks = Grid(rows, columns, measured, ran, numbers, reference, texts, results.title).blocks()
+    cells = [cell for block in blocks for row in block.rows for cell in row.cells]
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     if tolerance == (None, None):
         tolerance = Tolerance(DEFAULT_TOLERANCE)
+    outside = _outside(results, cells, tolerance)
+    best = readings.best(columns, rows, cells, spec.aliases, tolerance)
+    # A ratio to itself is 1, which says nothing.
+    judged = [column for column in columns if column != divisor]
+    n_absent = len(_absent(results, spec, judged))
     table = Table(
         *(spec.name, *_title(results, spec, quantity)),
+        titles=results.report.titles,
         quantity=quantity,
         columns=columns,
         blocks=blocks,
         tolerance=tolerance,
         relative_to=reference,
-        outside=_outside(results.report.findings, blocks, tolerance),
+        outside=outside,
         candidates=choice.candidates if choice else [],
+        best=best,
+        verdict=readings.verdict(
+            [cell for cell in cells if cell.place.label in judged], best, outside, spec.aliases, n_absent, tolerance
+        ),
     )
     table.notes.extend(notes(results, table, choice.notes if choice else [], divisor))
     return table
@@ -106,19 +115,29 @@ def _title(results: Results, spec: TableSpec, quantity: Quantity) -> tuple[str, 
     return title, remark
 
 
-def _outside(findings: Iterable[FindingSpec], blocks: list[Block], tolerance: Tolerance) -> list[Outside]:
-    """Return the cells outside the tolerance, each once, with the findings that explain them."""
-    found: dict[tuple[Any, ...], Outside] = {}
-    for cell in (cell for block in blocks for row in block.rows for cell in row.cells):
+def _absent(results: Results, spec: TableSpec, columns: list[str]) -> list[Published]:
+    """Return the published numbers on datasets of the config that did not run, such as optional ones."""
+    wanted = {dataset.label for dataset in results.config.datasets}
+    absent = (wanted if spec.rows is None else wanted & set(spec.rows)) - set(results.datasets)
+    labels = {spec.aliases.get(column, column) for column in columns}
+    return [row for row in spec.published if row.dataset in absent and row.label in labels]
+
+
+def _outside(results: Results, cells: list[Cell], tolerance: Tolerance) -> list[Outside]:
+    """Return the cells outside the tolerance, each once, with the findings on them."""
+    found: dict[Place, Outside] = {}
+    for cell in cells:
         if cell.is_outside(tolerance):
+            findings = [one for one in results.report.findings if _is_on(one, cell)]
             dataset, label, budget, setting = cell.place
-            # An algorithm without a budget is shown in every block, but is one cell.
-            key = dataset, label, setting, budget if cell.has_budget else None
-            found.setdefault(key, Outside(cell, [one.text for one in findings if _explains(one, cell)]))
+            names = results.title(dataset), results.title(label), setting.text or cell.chosen
+            text = ", ".join(filter(None, (*names, budget.title() if cell.has_budget else "")))
+            item = Outside(cell, text, [one.text for one in findings], all(one.open for one in findings))
+            found.setdefault(item.key, item)
     return list(found.values())
 
 
-def _explains(finding: FindingSpec, cell: Cell) -> bool:
+def _is_on(finding: FindingSpec, cell: Cell) -> bool:
     """Whether a finding's selectors choose this cell; a budget chooses no cell of an algorithm without one."""
     dataset, label, budget, setting = cell.place
     items = {*setting.items, *items_of(cell.chosen)}
@@ -138,7 +157,7 @@ def _several(value: Any) -> tuple[Any, ...]:
 
 
 def other_findings(results: Results, tables: list[Table]) -> list[str]:
-    """Return the findings' texts that explain no cell outside a tolerance."""
+    """Return the texts of the findings that are on no cell outside a tolerance."""
     used = {text for table in tables for item in table.outside for text in item.findings}
     return [finding.text for finding in results.report.findings if finding.text not in used]
 
@@ -157,14 +176,15 @@ def costs(results: Results) -> list[Listing]:
     if results.of_solvers:
         compiling = results.runs["compile_seconds"].sum()
         remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
-    listings = [Listing("seconds", title, remark, ["dataset", *labels, "all"], rows, 1)]
+    titles = results.report.titles
+    listings = [Listing("seconds", title, remark, titles, ["dataset", *labels, "all"], rows, 1)]
     parts = results.manifest.get("parts") or []
     if parts:
         keys = ("runs", "wall_seconds", "cpu_seconds")
         rows = [
-            [str(part.get("dataset", "")), ", ".join(map(str, part.get("algorithms") or [])), *map(part.get, keys)]
+            [str(part.get("dataset", "")), tuple(map(str, part.get("algorithms") or [])), *map(part.get, keys)]
             for part in parts
         ]
         title = "Times of the sweep's jobs: the algorithms of a job read one stream together"
-        listings.append(Listing("parts", title, "", ["dataset", "algorithms", *keys], rows, 2))
+        listings.append(Listing("parts", title, "", titles, ["dataset", "algorithms", *keys], rows, 2))
     return listings

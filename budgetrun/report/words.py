@@ -13,6 +13,7 @@ from budgetrun.report.published import Number
 NONE = "—"
 NO_EXPLANATION = "no explanation recorded"
 EXPLANATIONS = "What was found"
+READINGS = "All readings side by side"
 
 
 class Lines(NamedTuple):
@@ -26,8 +27,13 @@ class Lines(NamedTuple):
 
 def listing_lines(listing: Listing) -> Lines:
     """Return a listing as text."""
-    rows = [[*row[: listing.n_text], *map(number, row[listing.n_text :])] for row in listing.rows]
-    return Lines("", listing.header, rows, listing.n_text)
+
+    def shown(row: list[Any]) -> list[str]:
+        labels = (value if isinstance(value, tuple) else (value,) for value in row[: listing.n_text])
+        return [*("; ".join(map(listing.called, one)) for one in labels), *map(number, row[listing.n_text :])]
+
+    header = [listing.called(name).replace("_seconds", " seconds") for name in listing.header]
+    return Lines("", header, list(map(shown, listing.rows)), listing.n_text)
 
 
 def blocks(table: Table) -> list[Lines]:
@@ -41,7 +47,7 @@ def ratio_blocks(table: Table) -> list[Lines]:
 
 
 def _blocks(table: Table, show: Callable[[Cell], str]) -> list[Lines]:
-    columns = table.columns
+    columns = [table.called(column) for column in table.columns]
     return [
         Lines(block.title, [block.corner, *columns], [[row.full_label, *map(show, row.cells)] for row in block.rows])
         for block in table.blocks
@@ -86,9 +92,30 @@ def cell_text(cell: Cell, table: Table) -> str:
     """
     text = mean_text(cell, table.quantity)
     beside = [cell.chosen] if cell.chosen else []
-    if table.has_published and (cell.measured or cell.published):
+    if cell.place.label in table.published_columns and (cell.measured or cell.published):
         beside.append(", ".join([published_text(cell.published, table.quantity), *differences(cell, table)]))
     return f"{text} ({'; '.join(beside)})" if beside else text
+
+
+def hover(cell: Cell, quantity: Quantity) -> str:
+    """Return what is behind a cell: the numbers of streams, seeds and runs, and the range of these."""
+    m = cell.measured
+    if m is None:
+        return ""
+    if m.n_runs == 1:
+        return "a single run"
+    low, high = quantity.write(m.minimum), quantity.write(m.maximum)
+    seeds = f", {m.n_seeds:,} seeds" if m.n_seeds > 1 else ""
+    return f"n = {m.n_streams:,} stream{'s' * (m.n_streams > 1)}{seeds}; {m.n_runs:,} runs from {low} to {high}"
+
+
+def are_best(cells: list[Cell], quantity: Quantity) -> list[bool]:
+    """Return which cells of a row show its smallest number; none where that is no merit, or where all are equal."""
+    means = [cell.measured.mean for cell in cells if cell.measured]
+    if not quantity.lower_is_better or len(set(map(quantity.write, means))) < 2:
+        return [False] * len(cells)
+    smallest = quantity.write(min(means))
+    return [cell.measured is not None and quantity.write(cell.measured.mean) == smallest for cell in cells]
 
 
 def ratio_text(cell: Cell) -> str:
@@ -98,7 +125,7 @@ def ratio_text(cell: Cell) -> str:
 
 def relative_caption(table: Table) -> str:
     """Return the words above the ratios."""
-    return f"Measured / published, divided by the same ratio of {table.relative_to} on the same dataset."
+    return f"Measured / published, divided by the same ratio of {table.reference} on the same dataset."
 
 
 def outside_title(table: Table) -> str:
@@ -107,7 +134,7 @@ def outside_title(table: Table) -> str:
 
 
 def outside(table: Table) -> list[tuple[str, str]]:
-    """Return place and numbers of each cell outside the tolerance, and ``See 1, 3.``, the explanations of it."""
+    """Return place and numbers of each cell outside the tolerance, and ``See 1, 3.``, the findings on it."""
     return [(_outside_text(item, table), _see(item, table)) for item in table.outside]
 
 
@@ -120,12 +147,12 @@ def _outside_text(item: Outside, table: Table) -> str:
         f"{published_text(cell.published, quantity)}, {quantity.difference(cell.difference)} "
         f"({', '.join(differences(cell, table))})"
     )
-    return text if cell.relative is None else f"{text}, relative to {table.relative_to} {cell.relative:.3f}"
+    return text if cell.relative is None else f"{text}, relative to {table.reference} {cell.relative:.3f}"
 
 
 def _see(item: Outside, table: Table) -> str:
     numbers = sorted(table.explanations.index(text) + 1 for text in item.findings)
-    return f"See {', '.join(map(str, numbers))}." if numbers else ""
+    return f"See {', '.join(map(str, numbers))}{'; it stays open' if item.is_open else ''}." if numbers else ""
 
 
 def number(value: Any) -> str:
@@ -138,8 +165,13 @@ def number(value: Any) -> str:
     return f"{value:,.{digits}f}"
 
 
-def candidate_rows(table: Table, show: Callable[[float, Quantity], Any]) -> list[list[Any]]:
-    """Return the header and a row for each setting that a table chooses from; ``show`` writes its numbers."""
+def candidate_rows(
+    table: Table, show: Callable[[float, Quantity], Any], called: Callable[[str], str]
+) -> list[list[Any]]:
+    """Return the header and a row for each setting that a table chooses from.
+
+    ``show`` writes its numbers, ``called`` returns what labels are called.
+    """
     by_budget = any(not candidate.place.budget.is_everywhere for candidate in table.candidates)
     published = any(candidate.published is not None for candidate in table.candidates)
     header = ["dataset", "algorithm", *(["budget"] if by_budget else []), "setting", "chosen", "streams that chose it"]
@@ -151,7 +183,7 @@ def candidate_rows(table: Table, show: Callable[[float, Quantity], Any]) -> list
         numbers = [measured.mean, measured.sd, *([candidate.published] if published else [])]
         rows.append(
             [
-                *(place.dataset, place.label, *budget, place.setting.text, chosen, candidate.n_streams),
+                *(called(place.dataset), called(place.label), *budget, place.setting.text, chosen, candidate.n_streams),
                 quantity.in_words,
                 *("" if n is None or math.isnan(n) else show(n, quantity) for n in numbers),
             ]

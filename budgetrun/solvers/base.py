@@ -113,6 +113,8 @@ class Solver(ABC):
     ----------
     name : str
         The name in configs, e.g. ``mpu``.
+    title : str
+        The name on pages and in figures, by default the one in configs, e.g. ``MPU``.
     added : dict of str to value
         As in `budgetrun.learners.base.Learner`.
     revision : int, >= 1
@@ -128,6 +130,7 @@ class Solver(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
     revision: ClassVar[int] = 1
     added: ClassVar[Mapping[str, Any]] = {}
     draws: ClassVar[bool] = False

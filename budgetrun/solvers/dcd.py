@@ -63,6 +63,7 @@ class DualCoordinateDescent(Solver):
     """
 
     name = "dcd"
+    title = "DCD"
     draws = True
     passes = 200
 

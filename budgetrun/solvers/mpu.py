@@ -90,6 +90,7 @@ class MarginPerceptronWithUnlearning(Solver):
     """
 
     name = "mpu"
+    title = "MPU"
     draws = True
     passes = 30
     kernels = tuple(registry())

@@ -63,6 +63,7 @@ class Pegasos(Solver):
     """
 
     name = "pegasos"
+    title = "Pegasos"
     draws = True
     passes = 30_000
     passes_grow_with_accuracy = True

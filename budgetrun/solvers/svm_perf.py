@@ -56,6 +56,7 @@ class SVMPerf(Solver):
     """
 
     name = "svm_perf"
+    title = "SVM-perf"
     passes = 500
 
     C: Positive = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +33,8 @@ class Bracket(NamedTuple):
     upper: float  # the smallest objective
     lower_label: str  # the algorithm that found the lower bound
     upper_label: str
-    # A clause for each label whose gap is above the accuracy that was asked of it, with the cause.
-    beyond: tuple[str, ...] = ()
+    # The labels whose gap is above the accuracy that was asked of them, each with a clause that says why.
+    beyond: tuple[tuple[str, str], ...] = ()
 
     @property
     def base(self) -> float:
@@ -46,21 +46,22 @@ class Bracket(NamedTuple):
         """How far the optimum may lie above the lower bound, relative to it; NaN without one."""
         return self.upper / self.lower - 1
 
-    def text(self) -> str:
+    def text(self, title: Callable[[str], str] = str) -> str:
         """Return in words where the optimum lies."""
+        lower_label, upper_label = title(self.lower_label), title(self.upper_label)
         if math.isnan(self.lower):
             return (
                 f"no lower bound is known, so gaps are relative to the smallest objective, {self.upper:.9g} "
-                f"({self.upper_label})"
+                f"({upper_label})"
             )
         if self.width < -ROUNDING:
             return (
-                f"the largest lower bound, {self.lower:.9g} ({self.lower_label}), is above the smallest objective, "
-                f"{self.upper:.9g} ({self.upper_label}): one of the two is wrong"
+                f"the largest lower bound, {self.lower:.9g} ({lower_label}), is above the smallest objective, "
+                f"{self.upper:.9g} ({upper_label}): one of the two is wrong"
             )
         return (
             f"the optimum lies in [{self.lower:.9g}, {self.upper:.9g}], {max(self.width, 0.0):.1e} wide (lower bound: "
-            f"{self.lower_label}; objective: {self.upper_label})"
+            f"{lower_label}; objective: {upper_label})"
         )
 
 
@@ -82,8 +83,11 @@ def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[Problem, Bracket]]
     return runs.assign(gap_to_best=gaps), brackets
 
 
-def notes(brackets: dict[Problem, Bracket], datasets: Iterable[str]) -> list[str]:
-    """Return sentences for each problem of some datasets, naming what tells several of a dataset apart."""
+def notes(brackets: dict[Problem, Bracket], datasets: Iterable[str], title: Callable[[str], str] = str) -> list[str]:
+    """Return sentences for each problem of some datasets, naming what tells several of a dataset apart.
+
+    ``title`` returns what people call a label.
+    """
     sentences = []
     for dataset in datasets:
         own = {problem: bracket for problem, bracket in brackets.items() if problem.dataset == dataset}
@@ -91,8 +95,9 @@ def notes(brackets: dict[Problem, Bracket], datasets: Iterable[str]) -> list[str
         words = ("", "task ", "repetition ", "", "")
         for problem, bracket in own.items():
             details = ", ".join(f"{words[i]}{problem[i]}" for i in varying)
-            where = f"{dataset} ({details})" if details else dataset
-            sentences += [f"{where}: {clause}." for clause in (bracket.text(), *bracket.beyond)]
+            where = f"{title(dataset)} ({details})" if details else title(dataset)
+            beyond = (f"{title(label)} {clause}" for label, clause in bracket.beyond)
+            sentences += [f"{where}: {clause}." for clause in (bracket.text(title), *beyond)]
     return sentences
 
 
@@ -114,8 +119,8 @@ def _bracket(runs: pd.DataFrame) -> Bracket:
         return Bracket(math.nan, float(best["objective"]), "", str(best["label"]))
     highest = bounded.iloc[int(bounded["lower_bound"].argmax())]
     lower = float(highest["lower_bound"])
-    clauses = (_beyond(run, run["objective"] / lower - 1) for _, run in runs.iterrows())
-    beyond = tuple(dict.fromkeys(clause for clause in clauses if clause))
+    clauses = ((str(run["label"]), _beyond(run, run["objective"] / lower - 1)) for _, run in runs.iterrows())
+    beyond = tuple(dict.fromkeys((label, clause) for label, clause in clauses if clause))
     return Bracket(lower, float(best["objective"]), str(highest["label"]), str(best["label"]), beyond)
 
 
@@ -132,4 +137,4 @@ def _beyond(run: pd.Series, gap: float) -> str:
         why = "it has no lower bound of its own to stop by"
     else:
         why = "its own lower bound let it stop"
-    return f"{run['label']} is known to be within {gap:.1e} of the optimum, not within {accuracy:g}; {why}"
+    return f"is known to be within {gap:.1e} of the optimum, not within {accuracy:g}; {why}"

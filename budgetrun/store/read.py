@@ -65,6 +65,12 @@ def in_order(settings: Iterable[Setting]) -> list[Setting]:
     return sorted(set(settings), key=lambda setting: (setting.rank, setting.items))
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return names separated by commas, or by semicolons where one of them has a comma."""
+    names = list(names)
+    return ("; " if any("," in name for name in names) else ", ").join(names)
+
+
 @dataclass(frozen=True)
 class Failure:
     """A run, or something else of the sweep, that failed: in words which one (may be empty), and its error."""
@@ -118,6 +124,14 @@ class Results:
     def algorithms(self) -> dict[str, AlgorithmSpec]:
         """The config's algorithms, by label."""
         return {spec.label: spec for spec in self.config.algorithms}
+
+    def title(self, label: str) -> str:
+        """Return what people call a dataset or an algorithm, given by its label."""
+        return self.report.titles.get(label, label)
+
+    def titles(self, labels: Iterable[str]) -> str:
+        """Return the titles of several, as `listed`."""
+        return listed(map(self.title, labels))
 
     @cached_property
     def failures(self) -> list[Failure]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from config.demo import GOOD, load, message, replaced
+from config.demo import GOOD, Drawing, load, message, replaced
 
 from budgetrun.config.schema import (
     Config,
@@ -94,6 +94,12 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
      ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
+    (16, "  titles: {mine: One, digits: One, nobody: Two}",
+     ["16: report.titles.digits: 'One' is already the title of 'mine'; choose another",
+      "16: report.titles.nobody: no algorithm or dataset has the label 'nobody'"
+      "  (allowed: perceptron, fading(slow), drawing, mine, digits)"]),
+    (16, "  titles: {mine: drawing}",
+     ["16: report.titles.mine: 'drawing' is already the title of 'drawing'; choose another"]),
     (16, "  choices: said", ["16: report.choices: must be a list, each text that is not empty, got 'said'"]),
     (18, "    - {dataset: x, label: [drawing, y], budget: 0}",
      ["18: report.findings[0].budget: must be an integer >= 1 or a list, each an integer >= 1, got 0",
@@ -106,6 +112,18 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
 def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
     assert message(replaced(number, line)) == messages
+
+
+def test_titles_of_the_classes_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Drawing, "title", "Drawing at Random")
+    given = {"drawing": "Drawing at Random"}
+    assert load(GOOD).report.titles == given
+    assert load(GOOD[: GOOD.index("report:")]).report.titles == given
+    found = load(replaced(16, '  titles: {drawing: "Lots", mine: "My Own"}'))
+    assert found.report.titles == {"drawing": "Lots", "mine": "My Own"}
+    assert Config.from_resolved(found.resolved()).report.titles == found.report.titles
+    own_label = GOOD[: GOOD.index("report:")].replace("{name: drawing,", "{name: drawing, label: other,")
+    assert load(own_label).report.titles == {}
 
 
 def test_a_table_can_choose_among_settings() -> None:

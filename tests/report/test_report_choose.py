@@ -187,7 +187,7 @@ def test_files_and_page(tmp_path):
     assert paths[:4] == ["t.csv", "t.md", "t.tex", "t.candidates.csv"]
     markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
     assert "11.00 ± 1.73 (epsilon=0.9; 10.00, +10.0%, +2.0 sd)" in markdown
-    assert "16.00 ± 0.00 (step=1; —)" in markdown
+    assert "16.00 ± 0.00 (step=1) " in markdown
     assert (
         "measured mean ± standard deviation (chosen setting; published, difference relative to the published "
         "value, in published standard deviations)" in markdown

@@ -73,9 +73,10 @@ def draw(results: Results) -> list[Drawn]:
 def _looks(results: Results, panels: list[Panel]) -> dict[str, Look]:
     """Hand out looks in the order in which the figures name the labels, to lines of single settings last."""
     names = [name for key in ("lines", "band", "point") for panel in panels for name in panel.names[key]]
-    circles = {panel.pointed[0]: CIRCLE for panel in panels if panel.pointed}
+    circles = {results.title(panel.pointed[0]): CIRCLE for panel in panels if panel.pointed}
     others = [name for name in names if name not in circles]
-    return hand_out(sorted(others, key=lambda name: name not in results.labels)) | circles
+    titles = set(map(results.title, results.labels))
+    return hand_out(sorted(others, key=lambda name: name not in titles)) | circles
 
 
 def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
@@ -162,7 +163,7 @@ def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
 
 def _add_title(axes: Axes, panel: Panel) -> None:
     title = textwrap.wrap(panel.title, 58) or [panel.title]
-    named = "" if panel.title.casefold() == panel.dataset.casefold() else f"{panel.dataset}, "
+    named = "" if panel.called.casefold() in panel.title.casefold() else f"{panel.called}, "
     about = textwrap.wrap(named + panel.counts(), 84)
     axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
     axes.annotate(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from budgetrun.plotting import BAND_ALPHA, NO_SPREAD
 from budgetrun.report.aggregate import NO_BUDGET, Place
 from budgetrun.report.figures.panel import Panel, Series, rounded, series_name
-from budgetrun.store.read import NO_SETTING, Setting
+from budgetrun.store.read import NO_SETTING, Setting, listed
 
 
 class BudgetPanel(Panel):
@@ -17,7 +18,7 @@ class BudgetPanel(Panel):
         self.whole_x = not self.is_share
         self.x_label = "budget B as a share of p" if self.is_share else "budget B"
         self.against = "the budget as a share of p" if self.is_share else "the budget"
-        self.names = {key: self._names(labels) for key, labels in self.names.items()}
+        self.names = {key: self._names(labels) for key, labels in self.labels.items()}
         own: dict[str, list[Place]] = {}
         for place in self.measured:
             own.setdefault(self._name(place.label, place.setting), []).append(place)
@@ -36,6 +37,9 @@ class BudgetPanel(Panel):
                 self.levels.append(Series(name, [m], [self.value(m.mean)], level=m.mean))
             else:
                 self.missing.append(name)
+        for one in self.lines:
+            # Many overlapping bands would darken what they share.
+            one.band_alpha = BAND_ALPHA if one.band_label else min(BAND_ALPHA, 0.5 / len(self.lines))
         for name in self.names["point"]:
             if name in without:
                 self.marks.append(self._mark(name, without[name]))
@@ -50,7 +54,7 @@ class BudgetPanel(Panel):
     def _name(self, label: str, setting: Setting) -> str:
         """Return the name of a line: where budgets follow another algorithm's settings, those are its points."""
         own = setting.text if self.is_share else self.results.own_text(self.dataset, label, setting)
-        return series_name(label, own)
+        return series_name(self.results.title(label), own)
 
     def _x(self, place: Place) -> float:
         return place.budget.value if self.is_share else self.measured[place].budget
@@ -69,6 +73,8 @@ class BudgetPanel(Panel):
             series.band_label = f"{name}, min to max over seeds"
             if name not in self.names["lines"]:
                 series.curves = []
+        elif len(xs) > 1 and all(m.n_streams > 1 for m in shown) and max(m.sd for m in shown) > NO_SPREAD:
+            series.band = xs, [m.mean - m.sd for m in shown], [m.mean + m.sd for m in shown]
         return series
 
     def _mark(self, name: str, place: Place) -> Series:
@@ -90,13 +96,16 @@ class BudgetPanel(Panel):
     def about(self) -> list[str]:
         sentences = []
         if self.marks:
-            names = ", ".join(one.name for one in self.marks)
+            names = listed(one.name for one in self.marks)
             sentences.append(f"Without a budget, at the mean size of the support set: {names}.")
         if self.levels:
-            sentences.append(f"Dotted, without a budget: {', '.join(one.name for one in self.levels)}.")
-        banded = [one for one in self.lines if one.band is not None]
+            sentences.append(f"Dotted, without a budget: {listed(one.name for one in self.levels)}.")
+        shaded = [m.n_streams for one in self.lines if one.band and not one.band_label for m in one.measured]
+        if shaded:
+            sentences.append(f"Shaded: one standard deviation over the {max(shaded):,} {self.stream}s.")
+        banded = [one for one in self.lines if one.band_label]
         if banded:
             seeds = max(m.n_seeds for one in banded for m in one.measured)
-            names = ", ".join(one.name for one in banded)
+            names = listed(one.name for one in banded)
             sentences.append(f"Band: minimum to maximum over {seeds} seeds of {names}.")
         return sentences

@@ -20,7 +20,7 @@ from budgetrun.report.aggregate import Measured, Place, measure
 from budgetrun.report.published import Published
 from budgetrun.report.tables import quantity_of
 from budgetrun.store.curves import Curves
-from budgetrun.store.read import Results
+from budgetrun.store.read import Results, Setting, listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +66,8 @@ class Series:
     published: list[tuple[float, float]] = field(default_factory=list)
     # Changes its look.
     style: dict[str, Any] = field(default_factory=dict)
+    # The settings that a curve goes through.
+    swept: list[Setting] = field(default_factory=list)
 
     def draw(self, axes: Axes, look: Look) -> None:
         """Draw it."""
@@ -101,13 +103,15 @@ class Panel(ABC):
 
     def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
         self.results, self.numbers, self.spec = numbers.results, numbers, spec
-        self.dataset, self.title = spec.dataset, spec.title or spec.dataset
+        self.dataset, self.called = spec.dataset, numbers.results.title(spec.dataset)
+        self.title = spec.title or self.called
         self.y = QUANTITIES[spec.y]
         if spec.log_x is not None:
             self.log_x = spec.log_x
         # Labels of algorithms, as the config gives them; then what needs a look.
         self.lined, self.banded, self.pointed = (list(dict.fromkeys(k)) for k in (spec.lines, spec.band, points))
-        self.names: dict[str, list[str]] = {"lines": self.lined, "band": self.banded, "point": self.pointed}
+        self.labels = {"lines": self.lined, "band": self.banded, "point": self.pointed}
+        self.names = {key: [self.results.title(label) for label in labels] for key, labels in self.labels.items()}
         self.measured = {p: m for p, m in numbers.measured(self.y).items() if p.dataset == self.dataset}
         # Names with nothing to show, and why the figure cannot be drawn.
         self.missing: list[str] = []
@@ -177,24 +181,24 @@ class Panel(ABC):
             parts += [f"{n_seeds:,} seeds per {self.stream}"] if n_seeds > 1 else []
             parts += [f"a curve per {self.stream}"] if len(one.curves) > 1 else []
             details.setdefault(", ".join(parts), []).append(one.name)
-        others = [f"{', '.join(names)}: {text}" for text, names in details.items() if text]
+        others = [f"{listed(names)}: {text}" for text, names in details.items() if text]
         return f"{first} ({'; '.join(others)})" if others else first
 
     def caption(self) -> str:
         """Return the text below the figure."""
-        sentences = [f"{self.noun} on {self.dataset} against {self.against}, {self.counts()}.", *self.about()]
+        sentences = [f"{self.noun} on {self.called} against {self.against}, {self.counts()}.", *self.about()]
         if self.has_published:
             sentences.append("Hollow markers: published numbers.")
-        ran = set(self.runs["label"])
-        absent = [label for label in self.missing if label not in ran]
-        without = [label for label in self.missing if label in ran]
-        sentences += [f"No finished run of {', '.join(absent)}."] if absent else []
-        sentences += [f"No {self.y.noun} of {', '.join(without)}."] if without else []
+        ran = {self.results.title(label) for label in self.runs["label"].unique()}
+        absent = listed(name for name in self.missing if name not in ran)
+        without = listed(name for name in self.missing if name in ran)
+        sentences += [f"No finished run of {absent}."] if absent else []
+        sentences += [f"No {self.y.noun} of {without}."] if without else []
         return " ".join(sentences)
 
     def alt(self) -> str:
         """Return in words what the figure shows."""
-        sentences = [f"{self.noun} against {self.against} on {self.dataset}{self.scale()}."]
+        sentences = [f"{self.noun} against {self.against} on {self.called}{self.scale()}."]
         return " ".join([*sentences, *(f"{one.name}: {' to '.join(dict.fromkeys(one.ends))}." for one in self.series)])
 
     def scale(self) -> str:

@@ -42,8 +42,11 @@ class RoundsPanel(Panel):
         for label in dict.fromkeys([*self.lined, *self.banded, *self.pointed]):
             places = self.places(label)
             several = len({place.budget for place in places}) > 1
-            lines |= {series_name(label, p.setting.text, p.budget.title() if several else ""): p for p in places}
-            self.missing += [] if places else [label]
+            lines |= {
+                series_name(self.results.title(label), p.setting.text, p.budget.title() if several else ""): p
+                for p in places
+            }
+            self.missing += [] if places else [self.results.title(label)]
         self.names = {"lines": list(lines), "band": [], "point": []}
         groups = {place_of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]

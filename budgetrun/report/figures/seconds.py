@@ -33,7 +33,8 @@ class SecondsPanel(Panel):
         ]
         self.width = float(np.nanmax([*widths, 0.0]))
         places = [place for label in self.lined for place in self.places(label)]
-        self.missing = [label for label in self.lined if label not in {place.label for place in places}]
+        ran = {place.label for place in places}
+        self.missing = [self.results.title(label) for label in self.lined if label not in ran]
         found = [self._series(place) for place in places]
         n_runs, n_drawn = sum(one.measured[0].n_runs for one in found), sum(len(one.curves) for one in found)
         if n_drawn < n_runs:
@@ -48,7 +49,7 @@ class SecondsPanel(Panel):
         m = self.measured[place]
         style = {"markevery": [-1], **({"linewidth": 1.0, "alpha": 0.6} if len(curves) > 1 else {})}
         end = f"{self.value(m.mean)} after {runs['seconds'].max():.3g} seconds"
-        return Series(series_name(place.label, place.setting.text), [m], [end], curves, style=style)
+        return Series(series_name(self.results.title(place.label), place.setting.text), [m], [end], curves, style=style)
 
     def _curve(self, run: Any) -> tuple[Points, Points] | None:
         trace = self.numbers.curves.trace(run["run_id"])

@@ -8,6 +8,7 @@ from budgetrun.config.quantities import SUPPORT_SIZE
 from budgetrun.plotting import NO_SPREAD
 from budgetrun.report.aggregate import NO_BUDGET, STREAM, Measured
 from budgetrun.report.figures.panel import Panel, Points, Series, rounded
+from budgetrun.store.read import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,14 +33,14 @@ class SupportPanel(Panel):
         for label in dict.fromkeys([*self.lined, *self.banded, *self.pointed]):
             series = self._series(label)
             if series is None:
-                self.missing.append(label)
+                self.missing.append(self.results.title(label))
             else:
                 found.append(series)
         # Lines before points, curves first.
         return sorted(found, key=lambda one: one.style["zorder"])
 
     def _series(self, label: str) -> Series | None:
-        supports = self.numbers.measured(SUPPORT_SIZE)
+        supports, name = self.numbers.measured(SUPPORT_SIZE), self.results.title(label)
         places = sorted(self.places(label), key=lambda place: supports[place].mean)
         if not places:
             return None
@@ -50,8 +51,8 @@ class SupportPanel(Panel):
             curves = self._by_stream(label)
             alpha = 0.85 if len(curves) <= MANY_CURVES else 0.25
             style = {"linestyle": "-", "linewidth": 1.0, "markersize": 3.2, "alpha": alpha, "zorder": 3}
-            return Series(label, shown, ends, curves, style=style)
-        series = Series(label, shown, ends, [(xs, [m.mean for m in shown])])
+            return Series(name, shown, ends, curves, style=style, swept=self.results.settings(label, self.dataset))
+        series = Series(name, shown, ends, [(xs, [m.mean for m in shown])])
         series.bars = {"yerr": _bars(shown)}
         series.style = {"zorder": 4}
         if not has_budget:
@@ -75,16 +76,15 @@ class SupportPanel(Panel):
     def about(self) -> list[str]:
         sentences = []
         for one in self.series:
-            if one.bars is None:
-                settings = self.results.settings(one.name, self.dataset)
-                n = len(one.curves)
+            if one.swept:
+                settings, n = one.swept, len(one.curves)
                 each = "a curve" if n == 1 else f"a curve for each of {n} {self.stream}s"
                 span = f"{settings[0].text} to {settings[-1].text}"
                 sentences.append(f"{one.name}: {each} through {len(settings)} settings, {span}.")
         for bars, spread in (({"yerr"}, f"the {self.y.noun}"), ({"yerr", "xerr"}, "both")):
             own = [one for one in self.series if one.bars and set(one.bars) == bars]
             if any(lengths for one in own for lengths in (one.bars or {}).values()):
-                names = ", ".join(one.name for one in own)
+                names = listed(one.name for one in own)
                 sentences.append(f"Bars of {names}: one standard deviation of {spread} over the {self.stream}s.")
         return sentences
 

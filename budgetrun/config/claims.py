@@ -1,0 +1,174 @@
+"""The claims of a paper: what it says, the numbers that decide it, and the verdict that they give."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from budgetrun.config.problems import ValueType, allowed_names, unknown_key, value_types
+from budgetrun.config.schema import FileName, Label, Text
+from budgetrun.config.values import Checker, Values
+from budgetrun.config.yaml import KeyPath, parse, read_text
+from budgetrun.errors import InputError
+from budgetrun.files import own_folder
+from budgetrun.params.expressions import Condition, Formula
+
+Cases = dict[str, Label | list[Label]]
+Verdict = Literal["confirmed", "refuted", "partly", "open"]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NumberSpec(_Spec):
+    """A number of a results folder, or a formula of other numbers.
+
+    It is an average over runs, as in a table; or a published number (``published``), a summary of the checks of a
+    theorem (``theorem``), or how often single runs err less than others (``errs_less_than``).
+    """
+
+    # How the page calls it; by default the label.
+    title: Text | None = None
+    # Follows a formula's value.
+    unit: str = ""
+    # The results folder; by default that of the claim. The other selectors come from the claim's cases by default.
+    results: FileName | None = None
+    dataset: Text | None = None
+    label: Text | None = None
+    budget: int | None = None
+    budget_fraction: float | None = None
+    setting: Text | None = None
+    # A table of the results folder that chooses a setting, or FOLDER/TABLE for one of another folder.
+    chosen_in: Text | None = None
+    # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
+    quantity: Text = "online_error"
+    # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
+    relative_to: Text | None = None
+    statistic: Literal[
+        "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "largest_ratio", "smallest_ratio"
+    ] = "mean"
+    # The table whose published number it is.
+    published: Text | None = None
+    # As in bounds.csv.
+    theorem: Text | None = None
+    # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
+    # run of this label.
+    errs_less_than: Text | None = None
+    # In the names of the numbers before it.
+    formula: Text | None = None
+
+
+class Claim(_Spec):
+    """What a paper says, and what decides it."""
+
+    # Unique in the paper.
+    name: FileName
+    # In one sentence, and where the paper says it.
+    claim: Text
+    where: Text
+    # Not in the paper, but found by these runs.
+    found: bool = False
+    verdict: Verdict
+    # Why no run decides it, for the verdict ``open``.
+    open: Text | None = None
+    results: FileName | None = None
+    # Selector -> value or values: the condition must hold in each combination. A number without a selector of its own
+    # uses that of the case. A list of such mappings gives the combinations of each.
+    cases: Cases | list[Cases] = {}
+    numbers: dict[str, NumberSpec] = {}
+    holds: Text | None = None
+    # The selector for one of whose values the condition must hold.
+    some: Text | None = None
+    # Of how many cases: every one (some alone make a claim partly true), or most of them.
+    needs: Literal["every", "most"] = "every"
+    # Files of the results folders: tables without their suffix, figures and pages.
+    see: tuple[Text, ...] = ()
+    conditions: Text | None = None
+
+    @property
+    def all_cases(self) -> list[dict[str, Label]]:
+        """The combinations of the cases' selectors; a single empty one without any."""
+        found: list[dict[str, Label]] = []
+        for cases in self.cases if isinstance(self.cases, list) else [self.cases]:
+            values = [value if isinstance(value, list) else [value] for value in cases.values()]
+            found += [dict(zip(cases, combination, strict=True)) for combination in itertools.product(*values)]
+        return found
+
+
+class Paper(_Spec):
+    """A paper and its claims."""
+
+    name: FileName
+    year: int
+    title: Text
+    source: Text
+    # Label or dataset -> what the page calls it.
+    names: dict[str, str] = {}
+    claims: tuple[Claim, ...]
+
+
+_LIST = ValueType(list[Any])
+_MAPPING = ValueType(dict[str, Any], required=False)
+_SELECTORS = {"dataset", "label", "budget", "budget_fraction", "setting", "chosen_in", "quantity", "theorem", "results"}
+
+
+def load_claims(folder: Path | None = None) -> list[Paper]:
+    """Read and check the claims of all papers, the oldest first.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Holds one YAML file per paper; by default ``configs/claims``.
+
+    Raises
+    ------
+    InputError
+        A file is wrong: one line per problem.
+    """
+    folder = folder or own_folder("configs") / "claims"
+    return sorted(map(_read, folder.glob("*.yaml")), key=lambda paper: (paper.year, paper.name))
+
+
+def _read(path: Path) -> Paper:
+    document = parse(read_text(path))
+    checker = Checker(document, path.parent)
+    given = {} if document.problems else checker.values(document.data, (), value_types(Paper) | {"claims": _LIST})
+    claims = [_claim(checker, entry, ("claims", i)) for i, entry in enumerate(given.get("claims", []))]
+    checker.unique([claim.get("name") for claim in claims], "claims", "name")
+    if checker.problems:
+        raise InputError("\n".join(f"{path}:{problem}" for problem in sorted(checker.problems)))
+    return Paper(**{**given, "claims": claims})
+
+
+def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
+    claim = checker.values(entry, path, value_types(Claim) | {"numbers": _MAPPING})
+    numbers = claim.get("numbers", {})
+    for i, (name, number) in enumerate(numbers.items()):
+        here = (*path, "numbers", name)
+        numbers[name] = checker.values(number, here, value_types(NumberSpec))
+        if text := numbers[name].get("formula"):
+            _check(checker, Formula, text, tuple(numbers)[:i], (*here, "formula"))
+    if claim.get("holds"):
+        _check(checker, Condition, claim["holds"], tuple(numbers), (*path, "holds"))
+    cases = claim.get("cases", {})
+    keys = set(itertools.chain.from_iterable(cases if isinstance(cases, list) else [cases]))
+    for key in sorted(keys - _SELECTORS):
+        checker.add((*path, "cases"), unknown_key(key, sorted(_SELECTORS)))
+    if claim.get("some") is not None and claim["some"] not in keys:
+        checker.add((*path, "some"), f"must be a selector of the cases{allowed_names(sorted(keys))}")
+    if claim and (claim.get("verdict") == "open") != (claim.get("open") is not None):
+        checker.add((*path, "verdict"), "is open exactly if the key open says why")
+    if claim and (claim.get("holds") is None) == (claim.get("open") is None):
+        checker.add((*path, "holds"), "exactly one of holds and open must be given")
+    return claim
+
+
+def _check(checker: Checker, kind: type[Formula], text: str, names: tuple[str, ...], path: KeyPath) -> None:
+    try:
+        kind(text, names)
+    except ValueError as error:
+        checker.add(path, str(error))

@@ -1,0 +1,39 @@
+"""Copy what configs say about their reports into the manifests of finished results, then: budgetrun report results.
+
+A sweep does the same, but reads all data. The runs stay as they are, so nothing else of a config may have changed.
+
+Usage: python scripts/refresh_manifests.py [results/forgetron_table81 ...]     (without folders: all of results/)
+"""
+
+import sys
+from pathlib import Path
+
+from budgetrun import config as configs
+from budgetrun.config.published import manifest_entries
+from budgetrun.config.schema import Config
+from budgetrun.store.write import Store
+
+TOP = Path(__file__).resolve().parent.parent
+SHOWN = ("source", "description", "report")
+
+
+def refresh(folder: Path) -> None:
+    """Write the manifest of a folder anew, from the config of the same name."""
+    store, config = Store(folder), configs.load(TOP / "configs" / f"{folder.name}.yaml")
+    manifest = store.manifest()
+    assert manifest is not None
+    old, new = Config.from_resolved(manifest["config"]).resolved(), config.resolved()
+    if differing := [key for key in new if key not in SHOWN and new[key] != old[key]]:
+        raise SystemExit(
+            f"{folder}: the config differs in {', '.join(differing)}; repeat: budgetrun sweep {folder.name}"
+        )
+    described = {"source": config.source, "description": config.description, "config": new, "config_text": config.text}
+    store.write_manifest(manifest | described | manifest_entries(config.report))
+
+
+if __name__ == "__main__":
+    folders = [Path(name) for name in sys.argv[1:]] or sorted(
+        p.parent for p in (TOP / "results").glob("*/manifest.json")
+    )
+    for one in folders:
+        refresh(one)

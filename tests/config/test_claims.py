@@ -1,0 +1,65 @@
+"""Claims of papers: mistakes in their files, each in a sentence, and the conditions that decide them."""
+
+import re
+
+import pytest
+
+from budgetrun.config.claims import load_claims
+from budgetrun.errors import InputError
+from budgetrun.params.expressions import Condition
+
+CLAIM = """\
+name: paper
+year: 2010
+title: "A paper"
+source: "Somebody (2010)"
+claims:
+  - name: one
+    claim: "It holds."
+    where: "section 1"
+    verdict: confirmed
+    results: a
+    cases: {dataset: [a, b]}
+    numbers:
+      x: {label: perceptron}
+      y: {formula: 2 * x}
+    holds: x < y
+"""
+
+
+def read(tmp_path, text):
+    (tmp_path / "paper.yaml").write_text(text)
+    return load_claims(tmp_path)
+
+
+def test_cases_are_combinations(tmp_path):
+    two = CLAIM.replace("{dataset: [a, b]}", "[{dataset: [a, b], budget: [1, 2]}, {dataset: c, budget: 3}]")
+    (paper,) = read(tmp_path, two)
+    cases = [tuple(case.values()) for case in paper.claims[0].all_cases]
+    assert cases == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 3)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("verdict: confirmed", "verdict: true", "9: claims[0].verdict: must be one of confirmed, refuted"),
+        ("holds: x < y", "holds: x < z", "15: claims[0].holds: 'x < z' may use only numbers"),
+        ("holds: x < y", "holds: x + y", "15: claims[0].holds: 'x + y' must compare formulas with < <= > >= =="),
+        ("2 * x", "2 * y", "14: claims[0].numbers.y.formula: '2 * y' may use only numbers"),
+        ("label: perceptron", "budgets: 3", "13: claims[0].numbers.x.budgets: unknown key; did you mean 'budget'?"),
+        ("{dataset: [a, b]}", "{data: [a, b]}", "11: claims[0].cases: unknown key; did you mean 'dataset'?"),
+        ("    holds: x < y\n", "", "6: claims[0].holds: exactly one of holds and open must be given"),
+        ("verdict: confirmed", "verdict: open", "9: claims[0].verdict: is open exactly if the key open says why"),
+        ("    holds", "    some: size\n    holds", "15: claims[0].some: must be a selector of the cases"),
+    ],
+)
+def test_mistakes_are_sentences(tmp_path, old, new, message):
+    with pytest.raises(InputError, match=f"^{re.escape(f'{tmp_path}/paper.yaml:{message}')}"):
+        read(tmp_path, CLAIM.replace(old, new))
+
+
+def test_conditions():
+    names = ("a", "b")
+    assert Condition("a < b < 3 and b == 2 or a > 9", names)(a=1, b=2)
+    assert not Condition("a < b and b > 2", names)(a=1, b=2)
+    assert Condition("a >= 1 and a <= 1", names)(a=1, b=2)
