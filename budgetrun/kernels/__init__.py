@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from budgetrun.compiling import Compilable
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.rows import held, squares
 from budgetrun.params import InRange, Positive
@@ -26,7 +27,7 @@ Offset = Annotated[
 ]
 
 
-class Kernel(ABC):
+class Kernel(Compilable, ABC):
     """A positive semidefinite kernel.
 
     Attributes
