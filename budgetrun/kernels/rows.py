@@ -163,10 +163,10 @@ class Bits(Kind):
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
-        integers, factors = _unscaled(X)
         words = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.uint64)
-        if not _pack(integers, words):
+        if not _pack(stored(X), words):
             return None
+        factors = X.factors if isinstance(X, IntegerRows) else np.ones(X.shape[0])
         ones = np.bitwise_count(words).sum(axis=1, dtype=np.float64)
         return Encoded(words, ones * (factors * factors), factors)
 
@@ -457,9 +457,12 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
     return dense, np.ones(X.shape[0])
 
 
-def _pack(X: np.ndarray, words: np.ndarray) -> bool:
+def _pack(X: Matrix, words: np.ndarray) -> bool:
     if compiling.on():
-        return bool(compiling.loop("pack")(X, words))
+        if isinstance(X, np.ndarray):
+            return bool(compiling.loop("pack")(X, words))
+        return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
+    X = X if isinstance(X, np.ndarray) else X.toarray()
     if not ((X == 0) | (X == 1)).all():
         return False
     packed = np.packbits(X.astype(bool), axis=1, bitorder="little")

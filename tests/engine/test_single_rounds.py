@@ -175,7 +175,7 @@ def test_rows_that_are_not_numbers_are_refused_and_change_nothing():
                 model.predict(np.asarray(row)[None])
     np.testing.assert_array_equal(model.decision_function(X), before)
     assert model.n_rounds_ == 101
-    with pytest.raises(OutOfRangeError, match=f"perceptron, round {T + 1}: "):
+    with pytest.raises(OutOfRangeError, match=f"rounds {T + 1} to {T + 1}: .* kernel overflows float64"):
         estimators.Perceptron(kernel="polynomial").fit(X, y).learn_one(huge, 1)
 
 
