@@ -217,6 +217,15 @@ def test_counts_that_would_not_fit_are_refused():
         MPU(delta=1e-16).solve(X * 100, y, Linear())
 
 
+def test_counts_must_fit_for_all_examples_together():
+    X, y = np.repeat([[1.0], [-1.0]], 50, axis=0), np.repeat([1, -1], 50)
+    # I = 6 / delta, a little more, for each of 100 examples, and 2^62 in all.
+    fits, too_small = 600 / 2**62 * 1.001, 600 / 2**62 * 0.999
+    assert MPU(delta=fits, max_epochs=1).solve(X, y, Linear()).steps > 0
+    with pytest.raises(InputError, match=r"too small for mpu to count with 64 bits: with R\^2 = 1, I would be 5e\+16"):
+        MPU(delta=too_small, max_epochs=1).solve(X, y, Linear())
+
+
 def test_more_examples_than_a_gram_matrix_takes_are_refused(monkeypatch):
     monkeypatch.setattr("budgetrun.solvers.mpu._MOST_IN_GRAM", 100)
     X, y = blobs()

@@ -9,7 +9,7 @@ from reference import mpu as reference
 from solvers.conftest import grid
 
 from budgetrun.kernels import Linear, Polynomial
-from budgetrun.solvers.loops.perceptron import updates
+from budgetrun.solvers.loops.perceptron import present, updates
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.solvers.mpu import _Run
 
@@ -129,6 +129,35 @@ def test_algorithm_1_itself_ends_where_the_fast_one_does():
     assert best.lower_bound <= slow <= 1.25 * best.objective
     assert best.lower_bound <= fast.objective <= 1.25 * best.objective
     assert float(reference.delta_aft(state, ys, thresholds)) >= slow / best.objective - 1
+
+
+@pytest.mark.parametrize(
+    ("score", "count", "learned", "unlearned", "near", "moved"),
+    [
+        (10.0, 0, 1, 0, True, True),  # b: eq. (8) has <=
+        (10.5, 0, 0, 0, True, False),
+        (10.0, 4, 0, 0, True, False),  # I
+        (12.0, 0, 0, 0, True, False),  # c_bar b: section 4 has <=
+        (12.5, 0, 0, 0, False, False),
+        (12.5, 1, 0, 0, True, False),
+        (19.5, 2, 0, 0, True, False),
+        (20.0, 2, 0, 1, True, True),  # b + delta_b: eq. (8) has >=
+        (20.0, 1, 0, 1, False, False),  # I_k = 0 afterwards
+        (20.0, 0, 0, 0, False, False),
+        (7.5, 1, 3, 0, True, True),  # multiple updates: 7.5, 8.5, 9.5; then I_k = I
+        (8.5, 0, 2, 0, True, True),
+        (22.5, 4, 0, 3, True, True),  # 22.5, 21.5, 20.5
+    ],
+)
+def test_thresholds_belong_to_what_they_bound(score, count, learned, unlearned, near, moved):
+    a, counts = np.array([score]), np.array([count])
+    lists = np.full((2, 1), 7, dtype=np.uint32)
+    order = np.zeros(1, dtype=np.uint32)
+    found = present(np.ones((1, 1)), np.ones(1), order, a, counts, 4, 10.0, 20.0, 12.0, *lists)
+    assert found == (learned, unlearned, near, moved)
+    assert counts[0] == count + learned - unlearned
+    assert a[0] == score + learned - unlearned
+    assert lists.ravel().tolist() == [0 if near else 7, 0 if moved else 7]
 
 
 def test_multiple_updates_are_all_due():

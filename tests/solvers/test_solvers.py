@@ -16,7 +16,7 @@ from budgetrun.config.problems import ValueType
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.solvers import find, parameters, registry
-from budgetrun.solvers.base import objective
+from budgetrun.solvers.base import checkpoints, objective
 from budgetrun.solvers.dcd import DualCoordinateDescent as DCD
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.solvers.pegasos import Pegasos
@@ -151,17 +151,34 @@ def test_dcd_lowers_its_tolerance_to_a_target():
     assert (out_of_reach.converged, out_of_reach.note) == (False, "stopped at its limit of 500 passes")
 
 
+def test_dcd_does_not_stop_because_a_lower_tolerance_made_no_more_passes(monkeypatch):
+    X, y = blobs()
+    runs = iter([(5, 0.1), (5, 0.05), (7, 0.025), (9, 0.0125)])
+
+    def run(self, X, y, tolerance, limit):
+        passes, wanted = next(runs)
+        assert tolerance == pytest.approx(wanted)
+        return np.full(X.shape[1], 0.1), passes, 0.0
+
+    monkeypatch.setattr(DCD, "_run", run)
+    found = DCD().solve(X, y, Linear())
+    assert (found.epochs, found.converged) == (7, True)
+
+
 def test_dcd_says_that_it_ran_out_of_passes():
     X, y = blobs()
     found = DCD(tolerance=1e-9, max_iterations=3).solve(X, y, Linear())
     assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
 
 
+@pytest.mark.parametrize("length", [1, 20, 1e5])
 @pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
-def test_pegasos_is_its_definition(form):
+def test_pegasos_is_its_definition(form, length):
+    """Long examples are projected; with very long ones the product of all factors would underflow."""
     X, y = blobs(T=40, d=3)
     if form == "binary":
         X = (X > 0).astype(float)
+    X = X * length
     k, C, steps = 4, 2.0, 60
     rate = 1 / (C * len(y))
     rng = np.random.default_rng(5)
@@ -186,6 +203,39 @@ class Draws(Pegasos):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("budgetrun.solvers.pegasos._AT_ONCE", 1)
             return super().solve(*given)
+
+
+def test_traces_have_three_points_per_octave():
+    assert checkpoints(1) == [1]
+    assert checkpoints(21) == [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 21]
+    X, y = blobs()
+    for name, given in [("dcd", {"tolerance": 1e-5}), ("pegasos", {"iterations": 21})]:
+        told = []
+        found = find(name)(**given).solve(X, y, Linear(), told.append)
+        wanted = checkpoints(found.epochs if name == "dcd" else 21)
+        assert len(wanted) > 5
+        assert [p.epochs if name == "dcd" else p.steps for p in told] == wanted
+        # The k examples of a step of Pegasos; 300 are a pass.
+        passes = wanted if name == "dcd" else [n * 30 // 300 for n in wanted]
+        assert [p.epochs for p in told] == passes
+        assert all(p.steps == p.epochs * 300 for p in told if name == "dcd")
+
+
+DEFAULTS = {
+    # Section 5 of the paper on MPU; the rest is what docs/solvers.md and the class say.
+    "mpu": {"delta": 1e-5, "delta_b": 3.0, "c_bar": 1.01, "first_level": 3, "second_level": 10}
+    | {"hard_margin": False, "rho": None, "max_epochs": 1000, "seed": 0},
+    "pegasos": {"k": 30, "target": None, "iterations": None, "seed": 0},
+    "dcd": {"tolerance": None, "target": None, "max_iterations": 10_000, "seed": 0},
+    "svm_perf": {"max_planes": 5000},
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_defaults(name):
+    """Configs leave most of these out."""
+    solver = find(name)()
+    assert vars(solver) == DEFAULTS[name] | {"C": 1.0, "accuracy": 1e-4}
 
 
 def test_pegasos_stops_at_its_target_or_says_that_it_did_not():
