@@ -85,6 +85,10 @@ def test_right_hand_sides_by_hand():
     perceptron = some_run("perceptron")
     assert value(forgetron.PerceptronTheorem1(), perceptron, norm, D) == pytest.approx(2.25 + 14)
     assert value(ahpatron.PerceptronTheorem2(), perceptron, norm, D) == pytest.approx(7 + 1.5 * math.sqrt(7) + 2.25)
+    oldest = some_run("remove_oldest", budget=10, facts={"damage": 5.0})
+    assert value(forgetron.RemoveOldestCorollary1(), oldest, norm, D) == pytest.approx(2.25 + 14 + 5)
+    shrunk = some_run("shrinking_perceptron", phi=0.9, facts={"shrinking": 0.5})
+    assert value(forgetron.ShrinkingPerceptronSection4(), shrunk, norm, D) == pytest.approx(2.25 * 1.5 + 14)
     own = some_run("forgetron", "self_tuned", budget=100, facts={"damage": 5.0, "shrinking": 0.5, "U": 1.0})
     assert value(forgetron.ForgetronLemma6(), own, norm, D) == pytest.approx(2.25 * 1.5 + 14 + 5)
     assert value(forgetron.ForgetronTheorem3(), own, norm, D) == pytest.approx(4.5 + 28)
@@ -207,6 +211,8 @@ VOID = [
     ("Dekel et al. (2008), Theorem 3", ("forgetron", "greedy", {"budget": 9}), {}, "B >= 83, but B is 9"),
     ("Dekel et al. (2008), Lemma 6", ("forgetron", "self_tuned", {"budget": 82}), {"facts": None}, MISSING_FACTS),
     ("Dekel et al. (2008), Lemma 6", ("forgetron", "self_tuned", {"budget": 82}), {"facts": {}}, MISSING_FACTS),
+    ("Dekel et al. (2008), Corollary 1", ("remove_oldest", None, {"budget": 5}), {"facts": {}}, MISSING_FACTS),
+    ("Dekel et al. (2008), section 4", ("shrinking_perceptron", None, {"phi": 0.9}), {"facts": {}}, MISSING_FACTS),
     ("Sutskever (2009), Theorem 2", ("forgetron", "simplified", {"budget": 499}), {}, "B >= 500, but B is 499"),
     (
         "Sutskever (2009), Theorem 2",
