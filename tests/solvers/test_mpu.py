@@ -13,6 +13,7 @@ from solvers.conftest import blobs, grid, separable
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear, Polynomial, squares
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
+from budgetrun.solvers.mpu import _Run
 
 
 def test_gap_bounds_the_true_gap_all_the_way(problem):
@@ -178,6 +179,15 @@ def test_a_tiny_margin_is_refused_in_bounded_time(margin):
     )
     assert margin <= float(found[1])
     assert float(found[2]) == pytest.approx(math.sqrt(squares(X).max()), rel=5e-3)
+
+
+def test_a_margin_of_zero_is_none():
+    run = _Run(MPU(hard_margin=True), np.array([[1.0], [1.0]]), np.array([1, -1]), Linear())
+    run.counts[:], run.total, run.n_epochs = 3, 6, 1
+    with pytest.raises(
+        InputError, match="no weights that separate the examples were found in 1 epochs; the margin, if "
+    ):
+        run.solution(False, 0.0, 0.0)
 
 
 SEPARATED = "the examples cannot be separated, or only with a margin below "

@@ -16,11 +16,11 @@ from budgetrun.config.problems import ValueType
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.solvers import find, parameters, registry
-from budgetrun.solvers.base import checkpoints, objective
+from budgetrun.solvers.base import checkpoints, objective, too_long
 from budgetrun.solvers.dcd import DualCoordinateDescent as DCD
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.solvers.pegasos import Pegasos
-from budgetrun.solvers.svm_perf import SVMPerf, _simplex_maximum
+from budgetrun.solvers.svm_perf import SVMPerf, _Planes, _simplex_maximum, _within
 
 # How far above the minimum each ends with an accuracy of 1e-3, relatively.
 EXPECTED = {"dcd": 2e-3, "mpu": 1e-3, "svm_perf": 1e-3, "pegasos": 5e-2}
@@ -45,6 +45,10 @@ def test_minimum_is_reached(name, problem):
     assert told[-1].objective == pytest.approx(found.objective, rel=1e-9)
     assert (told[-1].steps, told[-1].epochs) == (found.steps, found.epochs)
     assert found.seconds >= 0
+    assert name == "mpu" or found.unlearning_steps == 0
+    assert found.bias == 0
+    assert found.compile_seconds == 0 or name in ("mpu", "pegasos")
+    assert found.margin is None
     if not math.isnan(found.lower_bound):
         assert found.lower_bound <= best.objective
         assert found.gap == pytest.approx(found.objective / found.lower_bound - 1, abs=1e-15)
@@ -295,13 +299,14 @@ def test_svm_perf_says_that_it_ran_out_of_planes():
     assert (found.converged, found.note, found.steps) == (False, "stopped at its limit of 5 planes", 5)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-14])
 @pytest.mark.parametrize("rank", [2, 6, 40])
-def test_program_over_planes_is_solved(rank):
+def test_program_over_planes_is_solved(rank, size):
     rng = np.random.default_rng(rank)
     for n in (2, 5, 20):
         G = rng.normal(size=(n, rank)) * rng.choice([1, 100], n)[:, None]
         G[-1] = G[0]  # planes that depend on each other
-        H, b = G @ G.T, rng.random(n) * 100
+        H, b = G @ G.T * size, rng.random(n) * 100 * size
         start = np.zeros(n)
         start[0] = 3.0
         x = _simplex_maximum(H, b, 3.0, start)
@@ -311,6 +316,47 @@ def test_program_over_planes_is_solved(rank):
         gradient = b - H @ x
         scale = abs(b).max() + abs(H).max()
         assert gradient[x > 1e-9].min() == pytest.approx(gradient.max(), abs=1e-7 * scale)
+
+
+def test_program_over_some_planes_never_gets_worse():
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        n, rank = int(rng.integers(3, 15)), int(rng.integers(2, 10))
+        G = rng.normal(size=(n, rank))
+        H, b = G @ G.T, rng.random(n) * rng.choice([1, 10])
+        H, b = H / H.diagonal().max(), b / 10
+        x = rng.dirichlet(np.ones(n))
+        found, _ = _within(H, b, x, x > 0)
+        assert found.sum() == pytest.approx(1)
+        assert b @ found - found @ H @ found / 2 >= b @ x - x @ H @ x / 2 - 1e-12
+
+
+def test_idle_planes_are_dropped():
+    planes = _Planes(d=1, C=1.0)
+    for offset in range(1, 101):
+        # Each is above all before it.
+        planes.add(np.ones(1), offset)
+        weights, value = planes.minimum()
+        assert weights == pytest.approx(1.0)
+        assert value == pytest.approx(offset - 0.5)
+    # The plane 0, the last one, and those out of use for at most 50 rounds, which the next one drops.
+    assert planes.found == 100
+    assert planes.offsets.tolist() == [0, *range(50, 101)]
+    assert planes.idle.tolist()[1:] == [*range(50, -1, -1)]
+
+
+def test_dcd_compares_relative_changes(monkeypatch):
+    X, y = blobs()
+    for changed, epochs in [(100.0049, 2), (100.0051, 3)]:
+        runs, objectives = iter((1, 2, 3)), iter((100.0, changed, changed))
+        monkeypatch.setattr(DCD, "_run", lambda self, *given, runs=runs: (np.zeros(X.shape[1]), next(runs), 0.0))
+        monkeypatch.setattr("budgetrun.solvers.dcd.objective", lambda *given, left=objectives: next(left))
+        assert DCD(accuracy=1e-4).solve(X, y, Linear()).epochs == epochs
+
+
+def test_long_is_told_from_a_thousand_on():
+    assert too_long(999.0, 1.0) == too_long(9.99, 100.0) == ""
+    assert too_long(1000.0, 1.0).startswith("; examples of norms up to 31.6 are too long for C = 1: ")
 
 
 def test_objective_loses_no_small_terms():
