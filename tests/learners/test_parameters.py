@@ -1,0 +1,75 @@
+"""Parameters that learners choose themselves, and examples of all zeros."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from budgetrun.engine import run
+from budgetrun.kernels import Linear
+from budgetrun.learners import find, parameters, registry
+from budgetrun.learners.alma import length, lengths
+
+# By the learner's name and variant; learners without a default are left out.
+DEFAULTS = {
+    ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
+    ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
+    ("avp", None): {"U": None},
+    ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
+    ("cks", None): {"candidates": "old"},
+    ("fogd", None): {"seed": 0, "counting": "frequencies"},
+    ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
+    ("forgetron", "greedy"): {"test": "per_round"},
+    ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
+    ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
+    ("nogd", None): {"rank": None, "reading": "algorithm"},
+    ("passive_aggressive", None): {"C": 1.0},
+    ("pomdr", None): {"U": 25.0},
+    ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
+    ("projectron", None): {"threshold": "distance"},
+    ("projectron++", None): {"threshold": "distance"},
+    ("rbp", None): {"seed": 0},
+}
+
+
+@pytest.mark.parametrize(("name", "variant"), DEFAULTS)
+def test_defaults(name, variant):
+    """Configs leave most of these out, and runs are named by those that they give."""
+    known = parameters(find(name, variant)).values()
+    found = {p.name: p.default for p in known if p.default is not p.empty}
+    for added in set(found) - set(DEFAULTS[name, variant]):
+        # A parameter that came later has the default that finished runs were made with.
+        assert added in find(name, variant).added
+    assert {key: found[key] for key in DEFAULTS[name, variant]} == DEFAULTS[name, variant]
+
+
+def test_every_default_is_written_down():
+    learners = {(n, v): learner for n, variants in registry().items() for v, learner in variants.items()}
+    with_defaults = {
+        key for key, learner in learners.items() if any(p.default is not p.empty for p in parameters(learner).values())
+    }
+    assert with_defaults == set(DEFAULTS)
+
+
+def test_what_follows_from_other_parameters():
+    assert [find("nogd")(budget=B, step=0.1).rank for B in (1, 2, 12, 13, 100)] == [1, 1, 2, 3, 20]
+    assert find("alma")(alpha=0.5).B == 2
+    for alpha, B in [(0.0, 1.0), (0.5, 3.0), (0.9, 0.2)]:
+        C = find("projected_alma")(eta=0.1, alpha=alpha, B=B).C
+        assert C**2 + 2 * (1 - alpha) * B * C == pytest.approx(1)
+        assert find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C).C == C
+        message = f"with alpha={alpha:g} and B={B:g} leave C out, or use C={C:.9g}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C + 1e-5)
+
+
+def test_rows_of_zeros_are_divided_by_one():
+    assert lengths(np.array([0.0, 4.0])).tolist() == [length(0.0), length(4.0)] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy", "simplified"])
+def test_a_stream_of_zeros_is_only_mistakes(variant):
+    """Then ||f|| = 0, which nothing may be divided by."""
+    learner = find("forgetron", variant)(budget=10)
+    assert run(learner, Linear(), np.zeros((30, 2)), np.ones(30, dtype=int)).mistakes == 30
