@@ -92,6 +92,7 @@ class Mutant:
     start: int
     end: int
     text: str
+    on_import: bool
     before: str = ""
     after: str = ""
     occurrence: int = 0
@@ -114,6 +115,7 @@ class Finder(ast.NodeVisitor):
         self.starts = [0, *(match.end() for match in re.finditer(b"\n", source))]
         self.function: list[str] = []
         self.lines = range(0)
+        self.on_import = True
         self.found: list[Mutant] = []
         self.visit(ast.parse(source))
 
@@ -127,7 +129,7 @@ class Finder(ast.NodeVisitor):
 
     def add(self, start: int, end: int, text: str) -> None:
         """Add a mutant."""
-        self.found.append(Mutant(self.file, ".".join(self.function), self.lines, start, end, text))
+        self.found.append(Mutant(self.file, ".".join(self.function), self.lines, start, end, text, self.on_import))
 
     def between(self, left: Any, right: Any, old: str, *new: str) -> None:
         """Replace the operator between two operands."""
@@ -175,8 +177,10 @@ class Finder(ast.NodeVisitor):
         self.function.append(node.name)
         for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
             self.visit(default)
+        before, self.on_import = self.on_import, False
         for statement in node.body:
             self.visit(statement)
+        self.on_import = before
         self.function.pop()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -358,18 +362,16 @@ def measure(folder: Path, tests: list[str]) -> Coverage:
 def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float]:
     """Return the tests for a mutant, with their times.
 
-    Coverage does not see compiled functions, and lines that run on import belong to no test. For these it is all tests
-    that execute the file, and if there are none, those of the folder of the same name.
+    Coverage sees no compiled functions, and what runs on import may matter to any test. For these it is all tests that
+    execute the file, and all in the folder of the same name.
     """
     seconds, lines = covered
     of_file = lines.get(mutant.file, {})
-    of_lines = [test for line in mutant.lines for test in of_file.get(line, [])]
-    names = set(of_lines)
-    if thorough or not names - {""}:
-        names = {test for tests in of_file.values() for test in tests}
-    if not names - {""}:
+    everywhere = mutant.on_import or b"numba" in (TOP / mutant.file).read_bytes()
+    names = {test for line in (of_file if thorough or everywhere else mutant.lines) for test in of_file.get(line, [])}
+    if everywhere:
         folder = f"tests/{Path(mutant.file).parts[1]}/"
-        names = {test for test in seconds if test.startswith(folder)}
+        names |= {test for test in seconds if test.startswith(folder)}
     return {test: seconds[test] for test in names - {""}}
 
 
@@ -398,7 +400,8 @@ def outcomes(
     todo: list[Mutant], covered: Coverage, folders: list[Path], thorough: bool
 ) -> Iterator[tuple[Mutant, str]]:
     """Try mutants, one process for each; yield each with "killed" or "survived"."""
-    free, running = list(folders), {}
+    free = list(folders)
+    running: dict[int, tuple[Mutant, Path]] = {}
     waiting = list(reversed(todo))
     while waiting or running:
         if waiting and free:

@@ -65,7 +65,27 @@ def test_what_follows_from_other_parameters():
 
 
 def test_rows_of_zeros_are_divided_by_one():
-    assert lengths(np.array([0.0, 4.0])).tolist() == [length(0.0), length(4.0)] == [1.0, 2.0]
+    squares = [0.0, 0.25, 4.0]
+    assert lengths(np.array(squares)).tolist() == [*map(length, squares)] == [1.0, 0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("label_kernel", "costs", "message"),
+    [
+        (np.ones((2, 3)), None, "label_kernel must be a symmetric matrix, got one of shape (2, 3)"),
+        (np.ones(3), None, "label_kernel must be a symmetric matrix, got one of shape (3,)"),
+        ([[1, 2], [0, 1]], None, "label_kernel must be a symmetric matrix, got one of shape (2, 2)"),
+        ([[1, 2], [2, 1]], None, "label_kernel must be positive semidefinite: it has a negative eigenvalue"),
+        (np.eye(2), np.ones((3, 3)), "costs must be a matrix of shape (2, 2) with no negative entries"),
+        (np.eye(2), [[0, -1], [1, 0]], "costs must be a matrix of shape (2, 2) with no negative entries"),
+    ],
+)
+def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
+    made = find("projectron++", multiclass=True).of
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        made(label_kernel, costs, eta=0.1)
+    # Zeros are allowed in both.
+    assert made(np.ones((2, 2)), np.zeros((2, 2)), eta=0.1).costs.tolist() == [[0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy", "simplified"])
