@@ -524,7 +524,7 @@ def main() -> int:
     # Code that changed has other mutants.
     alive = {mutant.key for mutant in present}
     record = {key: outcome for key, outcome in record.items() if key in alive}
-    for key in sorted(set(equivalent) - alive):
+    for key in sorted(key for key in set(equivalent) - alive if key[0] in sources):
         print(f"equivalent.yaml names a mutant that is no more: {shown(key)}")
     todo = random.Random(given.seed).sample(every, min(given.sample or len(every), len(every)))
     if given.survivors:
@@ -552,9 +552,9 @@ def main() -> int:
                     print(f"  - {mutant.before}\n  + {mutant.after}", flush=True)
                 if i % 20 == 0:
                     print(f"{i} of {len(todo)}", flush=True)
+                    write_record(record, equivalent, total)
         finally:
-            rate = write_record(record, equivalent, total)
-    print(rate)
+            print(write_record(record, equivalent, total))
     survived = {key for key, outcome in record.items() if outcome == "survived"} - set(equivalent)
     return int(bool(survived & {mutant.key for mutant in todo}))
 

@@ -283,6 +283,37 @@ def test_void_with_the_reason(theorem, made, changes, reason):
     assert math.isnan(verdict.value)
 
 
+ROOT = math.sqrt(50)
+INSIDE = [
+    ("Dekel et al. (2008), Theorem 2", ("forgetron", "basic", {"budget": 83})),
+    ("Dekel et al. (2008), Theorem 3", ("forgetron", "self_tuned", {"budget": 83})),
+    ("Dekel et al. (2008), Theorem 3", ("forgetron", "greedy", {"budget": 83})),
+    ("Sutskever (2009), Theorem 2", ("forgetron", "simplified", {"budget": 500})),
+    ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.501})),
+    ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.999})),
+    # lambda_1 / 2 = 3 / sqrt(10) / 2 = 0.4743.
+    ("Liao et al. (2024), Corollary 2", ("avp", None, {"epsilon": 0.475, "U": 3.0})),
+    (
+        "Liao et al. (2024), Theorem 4",
+        ("ahpatron", None, SHRUNK | {"budget": 50, "U": ROOT / 4, "step": math.sqrt(2) / 4, "epsilon": 0.751}),
+    ),
+    # c = (1/4 + 9/2 zeta) U / sqrt(B) = (0.25 + 0.9) / 2, with zeta = 0.2.
+    (
+        "Liao et al. (2024), Theorem 6",
+        ("ahpatron", None, {"budget": 16, "epsilon": 0.576, "U": 2.0, "step": 0.25, "norm": "kept"}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("theorem", "made"), INSIDE, ids=[f"{t}: {m[2]}" for t, m in INSIDE])
+def test_applies_up_to_the_limits_of_its_conditions(theorem, made):
+    name, variant, given = made
+    facts = FORGETRON_FACTS | {"halvings": 2, "moved": 0.8, "zeta": 0.2, "margin_steps": 0.0}
+    run = some_run(name, variant, facts=facts, **given)
+    (bound,) = [b for b in theory.about(theory.registry(), run.learner) if b.name == theorem]
+    assert bound.why_void(run) == ""
+
+
 def test_long_examples_are_for_the_form_with_r_squared():
     facts = {"gain": 0.0}
     for name in ("projectron", "projectron++"):
@@ -448,6 +479,23 @@ def test_bounds_after_each_round(stream, on):
                 assert (counts <= values + 1e-6).all()
                 last = bound.check(run, found).value
                 assert last <= values[-1] * (1 + 1e-9) <= last * 1.1
+
+
+def test_a_bound_that_is_known_after_each_round_depends_on_parameters_only():
+    facts = {"damage", "shrinking", "gain", "lost", "margin_steps", "halvings", "moved", "zeta", "U"}
+    bounds, fixed = theory.registry(), {}
+    for learner in made_learners():
+        runs = [
+            theory.Run(learner, mistakes, updates, 1.0, dict.fromkeys(facts, fact))
+            for mistakes, updates, fact in [(50, 60, 0.01), (50, 90, 0.01), (50, 60, 0.02)]
+        ]
+        for bound in theory.about(bounds, learner):
+            if any(bound.why_void(run) for run in runs):
+                continue
+            values = {value(bound, run, 0.5, 20.0) for run in runs}
+            fixed[bound] = fixed.get(bound, True) and len(values) == 1
+    assert len(fixed) > 15
+    assert {bound.name: bound.anytime for bound in fixed} == {bound.name: same for bound, same in fixed.items()}
 
 
 REAL = [
