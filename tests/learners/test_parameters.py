@@ -10,6 +10,7 @@ from budgetrun.engine import run
 from budgetrun.kernels import Linear
 from budgetrun.learners import find, parameters, registry
 from budgetrun.learners.alma import length, lengths
+from budgetrun.learners.hierarchy import label_kernel
 
 # By the learner's name and variant; learners without a default are left out.
 DEFAULTS = {
@@ -86,6 +87,20 @@ def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
         made(label_kernel, costs, eta=0.1)
     # Zeros are allowed in both.
     assert made(np.ones((2, 2)), np.zeros((2, 2)), eta=0.1).costs.tolist() == [[0, 0], [0, 0]]
+
+
+def test_label_kernels_of_hierarchies():
+    assert label_kernel("0 2 1").tolist() == np.eye(3).tolist()
+    half = 1 / 2
+    # Paths of 2, 2 and 1 elements; labels in ascending order.
+    assert label_kernel("(b a) 3") == pytest.approx(np.array([[1, 0, 0], [0, 1, half], [0, half, 1]]))
+    # Paths of 3, 3, 2 and 1.
+    third, sixth = 2 / 3, 1 / math.sqrt(6)
+    wanted = [[1, third, sixth, 0], [third, 1, sixth, 0], [sixth, sixth, 1, 0], [0, 0, 0, 1]]
+    assert label_kernel("((0 1) 2) 10") == pytest.approx(np.array(wanted))
+    for text, message in [("(0", "unmatched '('"), ("0)", "unmatched ')'"), ("0 0", "has 0 twice"), ("(7)", "has 1")]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            label_kernel(text)
 
 
 @pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy", "simplified"])

@@ -175,10 +175,12 @@ def test_dcd_says_that_it_ran_out_of_passes():
     assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
 
 
+@pytest.mark.parametrize("at_once", [1, 4096])
 @pytest.mark.parametrize("length", [1, 20, 1e5])
 @pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
-def test_pegasos_is_its_definition(form, length):
+def test_pegasos_is_its_definition(form, length, at_once, monkeypatch):
     """Long examples are projected; with very long ones the product of all factors would underflow."""
+    monkeypatch.setattr("budgetrun.solvers.pegasos._AT_ONCE", at_once)
     X, y = blobs(T=40, d=3)
     if form == "binary":
         X = (X > 0).astype(float)
@@ -188,25 +190,17 @@ def test_pegasos_is_its_definition(form, length):
     rng = np.random.default_rng(5)
     w = np.zeros(X.shape[1])
     drawn = []
-    for end in [1, *range(2, steps + 1)]:
-        drawn.append(rng.integers(len(y), size=(1, k), dtype=np.uint32)[0])
-        batch = drawn[-1]
+    for point in checkpoints(steps):
+        while len(drawn) < point:
+            drawn += list(rng.integers(len(y), size=(min(point - len(drawn), at_once), k), dtype=np.uint32))
+    for end, batch in enumerate(drawn, 1):
         wrong = batch[y[batch] * (X[batch] @ w) < 1]
         w = (1 - 1 / end) * w + (y[wrong, None] * X[wrong]).sum(axis=0) / (rate * end * k)
         w *= min(1, 1 / math.sqrt(rate) / max(np.linalg.norm(w), 1e-300))
     examples = X if form == "dense" else sp.csr_array(X)
-    found = Draws(C=C, k=k, iterations=steps, seed=5).solve(examples, y, Linear())
+    found = Pegasos(C=C, k=k, iterations=steps, seed=5).solve(examples, y, Linear())
     assert found.steps == steps
     assert found.weights == pytest.approx(w, rel=1e-9)
-
-
-class Draws(Pegasos):
-    """Pegasos that draws for one step at a time, as the loop of the test does."""
-
-    def solve(self, *given):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("budgetrun.solvers.pegasos._AT_ONCE", 1)
-            return super().solve(*given)
 
 
 def test_traces_have_three_points_per_octave():

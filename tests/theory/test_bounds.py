@@ -114,6 +114,10 @@ def test_right_hand_sides_by_hand():
     not_halving = 0.9 * 0.2 * 7 + 2.25 / 0.4 + (s - 0.9) / (1 - s) * 20
     assert halving > not_halving
     assert value(ahpatron.AhpatronTheorem4(), run, norm, D) == pytest.approx(7 + halving)
+    # With a smaller loss the other case is the larger one.
+    not_halving = 0.9 * 0.2 * 1 + 2.25 / 0.4 + (s - 0.9) / (1 - s) * 20
+    assert not_halving > 12 * 0.2 * 1 - 0.3 / 0.4 * 20
+    assert value(ahpatron.AhpatronTheorem4(), run, norm, 1.0) == pytest.approx(1 + not_halving)
     facts = {"halvings": 4, "moved": 0.8, "zeta": 0.2}
     run = some_run("ahpatron", budget=100, epsilon=0.9, U=2.0, step=0.1, mistakes=10, updates=30, facts=facts)
     c = (0.25 + 4.5 * 0.1) * 0.2
@@ -169,6 +173,7 @@ def test_best_is_no_worse_than_any_norm():
         for bound in theory.about(theory.registry(), run.learner):
             verdict = bound.check(run, found)
             assert verdict.norm <= bound.largest_norm(run)
+            assert verdict.value == pytest.approx(value(bound, run, verdict.norm, verdict.loss, verdict.shift))
             for one in found.all if bound.shifting else found.fixed:
                 top = min(50.0, bound.largest_norm(run) * (1 - 1e-9)) if one.norm else 0.0
                 norms = np.random.default_rng(0).uniform(0, top, 300)
