@@ -111,7 +111,7 @@ def test_segments_have_functions_of_their_own():
     y = np.where(np.arange(400) < 200, y, -y)
     found = competitors(GAUSSIAN, X, y, shifting=True)
     assert {int(c.name.split()[0]) for c in found.shifting} == set(SEGMENTS)
-    assert competitors(GAUSSIAN, X, y).shifting == []
+    assert not competitors(GAUSSIAN, X, y).shifting
     two = next(c for c in found.shifting if c.name.startswith("2 segments, C = 1"))
     fixed = next(c for c in found.fixed if c.name == "C = 1")
     assert two.losses(np.array([two.norm]))[0] < 0.5 * fixed.losses(np.array([fixed.norm]))[0]
