@@ -140,6 +140,8 @@ def test_right_hand_sides_by_hand():
         rho, errs = (C * (gamma - lost)) ** -power, 7 * gamma / (gamma - lost)
         expected = errs + rho**2 / 2 + math.sqrt(rho**4 / 4 + rho**2 * errs + rho**2)
         assert value(bound, alma, norm, D) == pytest.approx(expected)
+        # gamma is 1 / ||g||: it must exist, and be above eta.
+        assert value(bound, alma, 0.0, D) == value(bound, alma, 1 / lost, D) == math.inf
 
     for given, reach in (({}, 0.1), ({"threshold": "squared_distance"}, math.sqrt(0.1))):
         run = some_run("projectron++", eta=0.1, facts={"gain": 3.0}, **given)
