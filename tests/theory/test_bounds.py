@@ -140,6 +140,7 @@ def test_right_hand_sides_by_hand():
         rho, errs = (C * (gamma - lost)) ** -power, 7 * gamma / (gamma - lost)
         expected = errs + rho**2 / 2 + math.sqrt(rho**4 / 4 + rho**2 * errs + rho**2)
         assert value(bound, alma, norm, D) == pytest.approx(expected)
+        assert bound.largest_norm(alma) == pytest.approx(1 / lost)
         # gamma is 1 / ||g||: it must exist, and be above eta.
         assert value(bound, alma, 0.0, D) == value(bound, alma, 1 / lost, D) == math.inf
 
@@ -273,6 +274,12 @@ VOID = [
         ("ahpatron", None, KEPT | {"epsilon": 0.1}),
         {},
         "(1/4 + 9/2 zeta) U / sqrt(B) < epsilon < 1, but zeta is 0.25 and epsilon 0.1",
+    ),
+    (
+        "Liao et al. (2024), Theorem 6",
+        ("ahpatron", None, KEPT | {"epsilon": 1.0}),
+        {},
+        "(1/4 + 9/2 zeta) U / sqrt(B) < epsilon < 1, but zeta is 0.25 and epsilon 1",
     ),
 ]
 
