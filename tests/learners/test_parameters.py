@@ -108,3 +108,12 @@ def test_a_stream_of_zeros_is_only_mistakes(variant):
     """Then ||f|| = 0, which nothing may be divided by."""
     learner = find("forgetron", variant)(budget=10)
     assert run(learner, Linear(), np.zeros((30, 2)), np.ones(30, dtype=int)).mistakes == 30
+
+
+@pytest.mark.parametrize("delta", ["hypothesis", "example"])
+def test_copies_are_projected_even_if_nothing_may_be_lost(delta):
+    X = np.tile(np.random.default_rng(0).normal(size=(3, 5)), (20, 1))
+    y = np.random.default_rng(1).choice([-1, 1], 60)
+    count = run(find("projected_alma")(eta=0.0, delta=delta), Linear(), X, y)
+    assert count.updates > 10
+    assert count.max_support == 3
