@@ -53,6 +53,14 @@ def test_every_default_is_written_down():
     assert with_defaults == set(DEFAULTS)
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(several):
+    for variants in registry(several).values():
+        assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
+        default = [variant for variant, learner in variants.items() if learner.default_variant]
+        assert default == (["self_tuned"] if len(variants) > 1 else [])
+
+
 def test_what_follows_from_other_parameters():
     assert [find("nogd")(budget=B, step=0.1).rank for B in (1, 2, 12, 13, 100)] == [1, 1, 2, 3, 20]
     assert find("alma")(alpha=0.5).B == 2
