@@ -486,9 +486,9 @@ def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Coun
         "# Mutation tests",
         f"{rate}, not counting those that change no outcome (`equivalent.yaml`).",
         f"Written by `scripts/mutate.py`, which explains it, on {datetime.date.today()} at commit {commit}. *mutants* "
-        "is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. Mutants that survived and "
-        "were killed by tests added since count as killed, so a fresh sample (another `--seed`) tells more about the "
-        "tests.",
+        "is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. Mutants that survived "
+        "and were killed by tests added since count as killed, so a fresh sample (another `--seed`) tells more about "
+        "the tests.",
         table(record, equivalent, total),
         *(["## Survivors", "\n".join(f"- {shown(key)}" for key in survivors)] if survivors else []),
     ]
