@@ -10,8 +10,23 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
+
+
+def without_new_facts(found: Any, known: Any) -> Any:
+    """Return an outcome without the facts that the recorded one does not have: no older run is wrong without them."""
+    if isinstance(found, list) and isinstance(known, list):
+        return [without_new_facts(*pair) for pair in zip(found, known, strict=False)] + found[len(known) :]
+    if isinstance(found, dict) and isinstance(known, dict):
+        return {
+            key: {name: fact for name, fact in value.items() if name in known[key]}
+            if key == "facts"
+            else without_new_facts(value, known.get(key))
+            for key, value in found.items()
+        }
+    return found
 
 
 def main() -> int:
@@ -28,8 +43,9 @@ def main() -> int:
             after[name] = {"revisions": revisions, "outcome": found}
             if known and known["revisions"] == revisions:
                 # Recorded digits stay where they are equal but for rounding, so that the file's history is readable.
-                after[name] = known
-                if not probes.same(known["outcome"], found):
+                if probes.same(known["outcome"], found):
+                    after[name] = known
+                elif not probes.same(known["outcome"], without_new_facts(found, known["outcome"])):
                     unraised.append(f"{name}: another outcome, but the revisions are still {', '.join(revisions)}")
     if unraised:
         print("\n".join(unraised), file=sys.stderr)

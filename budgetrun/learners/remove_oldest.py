@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.forgetron import damage, weight_and_margin
 from budgetrun.params import Budget
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
 
 
 class RemoveOldest(BinaryLearner):
@@ -15,9 +21,14 @@ class RemoveOldest(BinaryLearner):
     budget : int, >= 1
         B, the most support examples between rounds.
 
+    Attributes
+    ----------
+    damage : float
+        The sum of Psi(1, mu) over the removals, in Corollary 1.
+
     Notes
     -----
-    O(B d) per round. There is no mistake bound (Corollary 1 of the source depends on the run).
+    O(B d) per round. There is no mistake bound that is known before the run: Corollary 1 depends on ``damage``.
 
     References
     ----------
@@ -41,8 +52,16 @@ class RemoveOldest(BinaryLearner):
 
     def __init__(self, *, budget: Budget) -> None:
         self.budget = budget
+        self.damage = 0.0
+
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
+            self.damage += damage(*weight_and_margin(f, 0))
             f.evict(0)
+
+    def facts(self, f: Expansion) -> dict[str, float]:
+        return {"damage": self.damage}

@@ -38,10 +38,12 @@ class ShrinkingPerceptron(BinaryLearner):
     ----------
     budget : None
         Nothing is removed.
+    shrinking : float
+        The sum of log(1 / phi_t), in the bound of section 4.
 
     Notes
     -----
-    O(M_t d) per round. M <= ||g||^2 (1 - log prod Phi_t) + 2 sum of the hinge losses of g, for ||g|| <= U (section 4).
+    O(M_t d) per round.
 
     References
     ----------
@@ -64,6 +66,7 @@ class ShrinkingPerceptron(BinaryLearner):
 
     def __init__(self, *, phi: Phi) -> None:
         self.phi = phi
+        self.shrinking = 0.0
         self._formula = Formula(phi, _NAMES) if isinstance(phi, str) else None
 
     def start(self, pool: Pool) -> Expansion:
@@ -71,7 +74,12 @@ class ShrinkingPerceptron(BinaryLearner):
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
-        f.scale(self._coefficient(f))
+        phi = self._coefficient(f)
+        self.shrinking -= math.log(phi)
+        f.scale(phi)
+
+    def facts(self, f: Expansion) -> dict[str, float]:
+        return {"shrinking": self.shrinking}
 
     def _coefficient(self, f: Expansion) -> float:
         if self._formula is None:

@@ -20,6 +20,34 @@ class PerceptronTheorem1(Bound):
         return norm**2 + 2 * loss
 
 
+class RemoveOldestCorollary1(Bound):
+    """M <= ||g||^2 + 2 D + sum of Psi(1, mu_t) over the removals of the run, for k(x, x) <= 1."""
+
+    name = "Dekel et al. (2008), Corollary 1"
+    learners = (("remove_oldest", None),)
+    needs = ("damage",)
+    anytime = False
+
+    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
+        return norm**2 + 2 * loss + run.fact("damage")
+
+
+class ShrinkingPerceptronSection4(Bound):
+    """M <= ||g||^2 (1 + sum of log(1 / phi_t)) + 2 D, for k(x, x) <= 1.
+
+    The bound that follows from Corollary 2 for U = infinity, where Phi_t is phi_t: so it holds for any g. The sum is
+    the run's own.
+    """
+
+    name = "Dekel et al. (2008), section 4"
+    learners = (("shrinking_perceptron", None),)
+    needs = ("shrinking",)
+    anytime = False
+
+    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
+        return norm**2 * (1 + run.fact("shrinking")) + 2 * loss
+
+
 class ForgetronLemma6(Bound):
     """M <= ||g||^2 (1 + sum of log(1 / Phi_t)) + 2 D + sum of Psi_t, whatever the budget, for k(x, x) <= 1.
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cases import STREAMS, random_stream
-from reference import forgetron
+from reference import forgetron, remove_oldest, shrinking_perceptron
 from reference.kernel_expansion import gaussian
 
 from budgetrun import kernels
@@ -81,6 +81,22 @@ def test_what_lemma_6_needs_is_counted_as_the_paper_defines_it(stream, variant, 
         facts = learner.facts(None)
         assert facts["damage"] == pytest.approx(trace.Q[-1] if trace.Q else 0.0, abs=1e-7)
         assert facts["shrinking"] == pytest.approx(-sum(map(math.log, trace.Phi)), abs=1e-6)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_what_corollaries_1_and_2_need_is_counted_as_the_paper_defines_it(stream):
+    X, y = STREAMS[stream]()
+    X, y = X[:150], y[:150]
+    for budget in (1, 6, 20):
+        learner = find("remove_oldest")(budget=budget)
+        run(learner, KERNEL, X, y)
+        trace = remove_oldest.remove_oldest(X, y, gaussian(KERNEL.gamma), budget)
+        assert learner.facts(None) == {"damage": pytest.approx(sum(trace.Q), abs=1e-7)}
+    for _, given, reference in shrinking_perceptron.CASES:
+        learner = find("shrinking_perceptron")(**given)
+        run(learner, KERNEL, X, y)
+        phi = reference(X, y, gaussian(KERNEL.gamma)).phi
+        assert learner.facts(None) == {"shrinking": pytest.approx(-sum(map(math.log, phi)), abs=1e-7)}
 
 
 def test_gentlest_shrinking_is_the_largest_that_the_constraint_allows():

@@ -14,7 +14,10 @@ def remove_oldest(X, y, k, budget, tie="mistake"):
         if mistake:
             alpha[t] = y_t  # I'_t = I_t + {t}, eq. (7)
             if len(alpha) == budget + 1:  # |I'_t| = B + 1, eq. (9)
-                del alpha[min(alpha)]  # r_t = min I'_t
+                r = min(alpha)  # r_t = min I'_t
+                mu = alpha[r] * value(alpha, X, X[r], k)
+                trace.Q.append(3 - 2 * mu)  # Psi(1, mu), after Corollary 1
+                del alpha[r]
         record(trace, score, mistake, alpha)
     return trace
 

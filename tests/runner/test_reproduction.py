@@ -1,6 +1,7 @@
 """The engine against references on real streams, and committed runs against the current code."""
 
 import csv
+import math
 import os
 
 import numpy as np
@@ -16,7 +17,7 @@ from budgetrun.files import checkout
 from budgetrun.learners import find
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
-from budgetrun.runner.job import Settings
+from budgetrun.runner.job import Settings, row_of
 from budgetrun.runner.plan import Job, make_plan, sources, with_budgets
 from budgetrun.store.write import Store
 
@@ -107,6 +108,28 @@ def setting(row):
     return tuple(str(row[key]) for key in ("dataset", "task", "repetition", "seed", "label", "parameters", "kernel"))
 
 
+def rerun(config, spec, runs, folder):
+    """Return new rows of the runs of a plan on one dataset, in a first job those that budgets are fractions of."""
+    settings = Settings(config.seed, config.tie, config.dtype, None, folder, os.getpid())
+    first = tuple(sources(runs))
+    sizes = {}
+    if first:
+        rows = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
+        sizes = {row["run_id"]: row["support_size"] for row in rows}
+    digest = source_digest([run.spec for run in runs])
+    return run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows
+
+
+COUNTS = ("mistakes", "updates", "margin_updates", "support_size", "max_support_size", "budget")
+
+
+def assert_equal(row, kept, columns):
+    assert row["status"] == "done"
+    for column in columns:
+        now = "" if row[column] is None else str(row[column])
+        assert now == kept[column], (row["label"], column)
+
+
 @pytest.mark.parametrize(("name", "dataset"), SAMPLES)
 def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     kept = {setting(row): row for row in committed(name).values()}
@@ -117,16 +140,63 @@ def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     plan = make_plan(config.model_copy(update={"datasets": (spec,), "tasks": 1}))
     # PA-I holds so many examples that it would take longer than all others together.
     runs = [run for run in plan.runs if run.repetition == 0 and run.spec.name != "passive_aggressive"]
-    settings = Settings(config.seed, config.tie, config.dtype, None, tmp_path, os.getpid())
-    digest = source_digest([run.spec for run in runs])
-    first = tuple(sources(runs))
-    rows = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
-    sizes = {row["run_id"]: row["support_size"] for row in rows}
-    for row in run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows:
-        assert row["status"] == "done"
-        for column in ("mistakes", "updates", "support_size", "max_support_size", "budget"):
-            now = "" if row[column] is None else str(row[column])
-            assert now == kept[setting(row)][column], (row["label"], column)
+    for row in rerun(config, spec, runs, tmp_path):
+        assert_equal(row, kept[setting(row)], COUNTS)
+
+
+FOLDERS = sorted(path.parent.name for path in (TOP / "results").glob("*/manifest.json")) if TOP else []
+
+
+def fastest_here(config, rows):
+    """Return the dataset with the fastest run, of those on this machine, and the first runs planned on it."""
+    fastest = {}
+    for row in rows:
+        fastest[row["dataset"]] = min(float(row["seconds"]), fastest.get(row["dataset"], math.inf))
+    for label in sorted(fastest, key=fastest.__getitem__):
+        spec = next(d for d in config.datasets if d.label == label)
+        plan = make_plan(config.model_copy(update={"datasets": (spec,), "tasks": 1}), download=False)
+        if plan.runs:
+            return spec, [run for run in plan.runs if run.repetition == 0]
+    return pytest.skip(f"{', '.join(sorted(fastest))}: missing; set BUDGETRUN_DATA to the folder of the real data sets")
+
+
+def cheapest(runs, spec, kept):
+    """Return the fastest run, and on a short stream the one of the Forgetrons that drops the fewest examples.
+
+    The weights of the self-tuned and the greedy Forgetron amplify rounding, a little with every example they drop.
+    """
+    rows = {run.run_id: kept[setting(row_of(run, Job("", spec, 0, (), "")))] for run in runs}
+    steady = [run for run in runs if run.spec.name != "forgetron"]
+    dropping = [run for run in runs if run.spec.name == "forgetron" and dropped(rows[run.run_id]) > 0]
+
+    def seconds(run):
+        return sum(float(rows[each.run_id]["seconds"]) for each in (run, run.source) if each)
+
+    fastest = sorted(steady, key=seconds)[:1]
+    short = [run for run in dropping if int(rows[run.run_id]["n_examples"]) <= 10_000]
+    return fastest + sorted(short, key=lambda run: dropped(rows[run.run_id]))[:1]
+
+
+def dropped(row):
+    return int(row["updates"]) - int(row["support_size"])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_folder_holds_what_the_code_gives(name, tmp_path):
+    kept = {setting(row): row for row in committed(name).values()}
+    config = config_module.load(TOP / "configs" / f"{name}.yaml")
+    spec, runs = fastest_here(config, kept.values())
+    for row in rerun(config, spec, cheapest(runs, spec, kept), tmp_path):
+        before = kept[setting(row)]
+        if row["objective"] is None:
+            assert_equal(row, before, COUNTS)
+        else:
+            assert_equal(row, before, ("budget",))
+            # Sums over all examples, in an order that depends on the version of a library.
+            for column in ("objective", "lower_bound"):
+                assert (row[column] is None) == (before[column] == "")
+                if row[column] is not None:
+                    assert row[column] == pytest.approx(float(before[column]), rel=1e-6)
 
 
 def test_committed_perceptron_is_within_5_percent_of_the_published_value():

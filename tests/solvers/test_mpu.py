@@ -13,6 +13,7 @@ from solvers.conftest import blobs, grid, separable
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear, Polynomial, squares
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
+from budgetrun.solvers.mpu import _Run
 
 
 def test_gap_bounds_the_true_gap_all_the_way(problem):
@@ -180,6 +181,15 @@ def test_a_tiny_margin_is_refused_in_bounded_time(margin):
     assert float(found[2]) == pytest.approx(math.sqrt(squares(X).max()), rel=5e-3)
 
 
+def test_a_margin_of_zero_is_none():
+    run = _Run(MPU(hard_margin=True), np.array([[1.0], [1.0]]), np.array([1, -1]), Linear())
+    run.counts[:], run.total, run.n_epochs = 3, 6, 1
+    with pytest.raises(
+        InputError, match="no weights that separate the examples were found in 1 epochs; the margin, if "
+    ):
+        run.solution(False, 0.0, 0.0)
+
+
 SEPARATED = "the examples cannot be separated, or only with a margin below "
 
 
@@ -215,6 +225,15 @@ def test_counts_that_would_not_fit_are_refused():
     X, y = blobs()
     with pytest.raises(InputError, match="delta 1e-16 is too small for mpu to count with 64 bits: with R\\^2 = "):
         MPU(delta=1e-16).solve(X * 100, y, Linear())
+
+
+def test_counts_must_fit_for_all_examples_together():
+    X, y = np.repeat([[1.0], [-1.0]], 50, axis=0), np.repeat([1, -1], 50)
+    # I = 6 / delta, a little more, for each of 100 examples, and 2^62 in all.
+    fits, too_small = 600 / 2**62 * 1.001, 600 / 2**62 * 0.999
+    assert MPU(delta=fits, max_epochs=1).solve(X, y, Linear()).steps > 0
+    with pytest.raises(InputError, match=r"too small for mpu to count with 64 bits: with R\^2 = 1, I would be 5e\+16"):
+        MPU(delta=too_small, max_epochs=1).solve(X, y, Linear())
 
 
 def test_more_examples_than_a_gram_matrix_takes_are_refused(monkeypatch):

@@ -16,11 +16,11 @@ from budgetrun.config.problems import ValueType
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.solvers import find, parameters, registry
-from budgetrun.solvers.base import objective
+from budgetrun.solvers.base import checkpoints, objective, too_long
 from budgetrun.solvers.dcd import DualCoordinateDescent as DCD
 from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.solvers.pegasos import Pegasos
-from budgetrun.solvers.svm_perf import SVMPerf, _simplex_maximum
+from budgetrun.solvers.svm_perf import SVMPerf, _Planes, _simplex_maximum, _within
 
 # How far above the minimum each ends with an accuracy of 1e-3, relatively.
 EXPECTED = {"dcd": 2e-3, "mpu": 1e-3, "svm_perf": 1e-3, "pegasos": 5e-2}
@@ -45,6 +45,10 @@ def test_minimum_is_reached(name, problem):
     assert told[-1].objective == pytest.approx(found.objective, rel=1e-9)
     assert (told[-1].steps, told[-1].epochs) == (found.steps, found.epochs)
     assert found.seconds >= 0
+    assert name == "mpu" or found.unlearning_steps == 0
+    assert found.bias == 0
+    assert found.compile_seconds == 0 or name in ("mpu", "pegasos")
+    assert found.margin is None
     if not math.isnan(found.lower_bound):
         assert found.lower_bound <= best.objective
         assert found.gap == pytest.approx(found.objective / found.lower_bound - 1, abs=1e-15)
@@ -151,41 +155,85 @@ def test_dcd_lowers_its_tolerance_to_a_target():
     assert (out_of_reach.converged, out_of_reach.note) == (False, "stopped at its limit of 500 passes")
 
 
+def test_dcd_does_not_stop_because_a_lower_tolerance_made_no_more_passes(monkeypatch):
+    X, y = blobs()
+    runs = iter([(5, 0.1), (5, 0.05), (7, 0.025), (9, 0.0125)])
+
+    def run(self, X, y, tolerance, limit):
+        passes, wanted = next(runs)
+        assert tolerance == pytest.approx(wanted)
+        return np.full(X.shape[1], 0.1), passes, 0.0
+
+    monkeypatch.setattr(DCD, "_run", run)
+    found = DCD().solve(X, y, Linear())
+    assert (found.epochs, found.converged) == (7, True)
+
+
 def test_dcd_says_that_it_ran_out_of_passes():
     X, y = blobs()
     found = DCD(tolerance=1e-9, max_iterations=3).solve(X, y, Linear())
     assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
 
 
+@pytest.mark.parametrize("at_once", [1, 4096])
+@pytest.mark.parametrize("length", [1, 20, 1e5])
 @pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
-def test_pegasos_is_its_definition(form):
+def test_pegasos_is_its_definition(form, length, at_once, monkeypatch):
+    """Long examples are projected; with very long ones the product of all factors would underflow."""
+    monkeypatch.setattr("budgetrun.solvers.pegasos._AT_ONCE", at_once)
     X, y = blobs(T=40, d=3)
     if form == "binary":
         X = (X > 0).astype(float)
-    k, C, steps = 4, 2.0, 60
+    X = X * length
+    k, C, steps = 4, 2.0, 400 if length == 1e5 else 60
     rate = 1 / (C * len(y))
     rng = np.random.default_rng(5)
     w = np.zeros(X.shape[1])
     drawn = []
-    for end in [1, *range(2, steps + 1)]:
-        drawn.append(rng.integers(len(y), size=(1, k), dtype=np.uint32)[0])
-        batch = drawn[-1]
+    for point in checkpoints(steps):
+        while len(drawn) < point:
+            drawn += list(rng.integers(len(y), size=(min(point - len(drawn), at_once), k), dtype=np.uint32))
+    for end, batch in enumerate(drawn, 1):
         wrong = batch[y[batch] * (X[batch] @ w) < 1]
         w = (1 - 1 / end) * w + (y[wrong, None] * X[wrong]).sum(axis=0) / (rate * end * k)
         w *= min(1, 1 / math.sqrt(rate) / max(np.linalg.norm(w), 1e-300))
     examples = X if form == "dense" else sp.csr_array(X)
-    found = Draws(C=C, k=k, iterations=steps, seed=5).solve(examples, y, Linear())
+    found = Pegasos(C=C, k=k, iterations=steps, seed=5).solve(examples, y, Linear())
     assert found.steps == steps
     assert found.weights == pytest.approx(w, rel=1e-9)
 
 
-class Draws(Pegasos):
-    """Pegasos that draws for one step at a time, as the loop of the test does."""
+def test_traces_have_three_points_per_octave():
+    assert checkpoints(1) == [1]
+    assert checkpoints(21) == [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 21]
+    X, y = blobs()
+    for name, given in [("dcd", {"tolerance": 1e-5}), ("pegasos", {"iterations": 21})]:
+        told = []
+        found = find(name)(**given).solve(X, y, Linear(), told.append)
+        wanted = checkpoints(found.epochs if name == "dcd" else 21)
+        assert len(wanted) > 5
+        assert [p.epochs if name == "dcd" else p.steps for p in told] == wanted
+        # The k examples of a step of Pegasos; 300 are a pass.
+        passes = wanted if name == "dcd" else [n * 30 // 300 for n in wanted]
+        assert [p.epochs for p in told] == passes
+        assert all(p.steps == p.epochs * 300 for p in told if name == "dcd")
 
-    def solve(self, *given):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("budgetrun.solvers.pegasos._AT_ONCE", 1)
-            return super().solve(*given)
+
+DEFAULTS = {
+    # Section 5 of the paper on MPU; the rest is what docs/solvers.md and the class say.
+    "mpu": {"delta": 1e-5, "delta_b": 3.0, "c_bar": 1.01, "first_level": 3, "second_level": 10}
+    | {"hard_margin": False, "rho": None, "max_epochs": 1000, "seed": 0},
+    "pegasos": {"k": 30, "target": None, "iterations": None, "seed": 0},
+    "dcd": {"tolerance": None, "target": None, "max_iterations": 10_000, "seed": 0},
+    "svm_perf": {"max_planes": 5000},
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_defaults(name):
+    """Configs leave most of these out."""
+    solver = find(name)()
+    assert vars(solver) == DEFAULTS[name] | {"C": 1.0, "accuracy": 1e-4}
 
 
 def test_pegasos_stops_at_its_target_or_says_that_it_did_not():
@@ -245,13 +293,14 @@ def test_svm_perf_says_that_it_ran_out_of_planes():
     assert (found.converged, found.note, found.steps) == (False, "stopped at its limit of 5 planes", 5)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-14])
 @pytest.mark.parametrize("rank", [2, 6, 40])
-def test_program_over_planes_is_solved(rank):
+def test_program_over_planes_is_solved(rank, size):
     rng = np.random.default_rng(rank)
     for n in (2, 5, 20):
         G = rng.normal(size=(n, rank)) * rng.choice([1, 100], n)[:, None]
         G[-1] = G[0]  # planes that depend on each other
-        H, b = G @ G.T, rng.random(n) * 100
+        H, b = G @ G.T * size, rng.random(n) * 100 * size
         start = np.zeros(n)
         start[0] = 3.0
         x = _simplex_maximum(H, b, 3.0, start)
@@ -261,6 +310,47 @@ def test_program_over_planes_is_solved(rank):
         gradient = b - H @ x
         scale = abs(b).max() + abs(H).max()
         assert gradient[x > 1e-9].min() == pytest.approx(gradient.max(), abs=1e-7 * scale)
+
+
+def test_program_over_some_planes_never_gets_worse():
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        n, rank = int(rng.integers(3, 15)), int(rng.integers(2, 10))
+        G = rng.normal(size=(n, rank))
+        H, b = G @ G.T, rng.random(n) * rng.choice([1, 10])
+        H, b = H / H.diagonal().max(), b / 10
+        x = rng.dirichlet(np.ones(n))
+        found, _ = _within(H, b, x, x > 0)
+        assert found.sum() == pytest.approx(1)
+        assert b @ found - found @ H @ found / 2 >= b @ x - x @ H @ x / 2 - 1e-12
+
+
+def test_idle_planes_are_dropped():
+    planes = _Planes(d=1, C=1.0)
+    for offset in range(1, 101):
+        # Each is above all before it.
+        planes.add(np.ones(1), offset)
+        weights, value = planes.minimum()
+        assert weights == pytest.approx(1.0)
+        assert value == pytest.approx(offset - 0.5)
+    # The plane 0, the last one, and those out of use for at most 50 rounds, which the next one drops.
+    assert planes.found == 100
+    assert planes.offsets.tolist() == [0, *range(50, 101)]
+    assert planes.idle.tolist()[1:] == [*range(50, -1, -1)]
+
+
+def test_dcd_compares_relative_changes(monkeypatch):
+    X, y = blobs()
+    for changed, epochs in [(100.0049, 2), (100.0051, 3)]:
+        runs, objectives = iter((1, 2, 3)), iter((100.0, changed, changed))
+        monkeypatch.setattr(DCD, "_run", lambda self, *given, runs=runs: (np.zeros(X.shape[1]), next(runs), 0.0))
+        monkeypatch.setattr("budgetrun.solvers.dcd.objective", lambda *given, left=objectives: next(left))
+        assert DCD(accuracy=1e-4).solve(X, y, Linear()).epochs == epochs
+
+
+def test_long_is_told_from_a_thousand_on():
+    assert too_long(999.0, 1.0) == too_long(9.99, 100.0) == ""
+    assert too_long(1000.0, 1.0).startswith("; examples of norms up to 31.6 are too long for C = 1: ")
 
 
 def test_objective_loses_no_small_terms():

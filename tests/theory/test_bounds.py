@@ -85,6 +85,10 @@ def test_right_hand_sides_by_hand():
     perceptron = some_run("perceptron")
     assert value(forgetron.PerceptronTheorem1(), perceptron, norm, D) == pytest.approx(2.25 + 14)
     assert value(ahpatron.PerceptronTheorem2(), perceptron, norm, D) == pytest.approx(7 + 1.5 * math.sqrt(7) + 2.25)
+    oldest = some_run("remove_oldest", budget=10, facts={"damage": 5.0})
+    assert value(forgetron.RemoveOldestCorollary1(), oldest, norm, D) == pytest.approx(2.25 + 14 + 5)
+    shrunk = some_run("shrinking_perceptron", phi=0.9, facts={"shrinking": 0.5})
+    assert value(forgetron.ShrinkingPerceptronSection4(), shrunk, norm, D) == pytest.approx(2.25 * 1.5 + 14)
     own = some_run("forgetron", "self_tuned", budget=100, facts={"damage": 5.0, "shrinking": 0.5, "U": 1.0})
     assert value(forgetron.ForgetronLemma6(), own, norm, D) == pytest.approx(2.25 * 1.5 + 14 + 5)
     assert value(forgetron.ForgetronTheorem3(), own, norm, D) == pytest.approx(4.5 + 28)
@@ -110,6 +114,10 @@ def test_right_hand_sides_by_hand():
     not_halving = 0.9 * 0.2 * 7 + 2.25 / 0.4 + (s - 0.9) / (1 - s) * 20
     assert halving > not_halving
     assert value(ahpatron.AhpatronTheorem4(), run, norm, D) == pytest.approx(7 + halving)
+    # With a smaller loss the other case is the larger one.
+    not_halving = 0.9 * 0.2 * 1 + 2.25 / 0.4 + (s - 0.9) / (1 - s) * 20
+    assert not_halving > 12 * 0.2 * 1 - 0.3 / 0.4 * 20
+    assert value(ahpatron.AhpatronTheorem4(), run, norm, 1.0) == pytest.approx(1 + not_halving)
     facts = {"halvings": 4, "moved": 0.8, "zeta": 0.2}
     run = some_run("ahpatron", budget=100, epsilon=0.9, U=2.0, step=0.1, mistakes=10, updates=30, facts=facts)
     c = (0.25 + 4.5 * 0.1) * 0.2
@@ -132,6 +140,9 @@ def test_right_hand_sides_by_hand():
         rho, errs = (C * (gamma - lost)) ** -power, 7 * gamma / (gamma - lost)
         expected = errs + rho**2 / 2 + math.sqrt(rho**4 / 4 + rho**2 * errs + rho**2)
         assert value(bound, alma, norm, D) == pytest.approx(expected)
+        assert bound.largest_norm(alma) == pytest.approx(1 / lost)
+        # gamma is 1 / ||g||: it must exist, and be above eta.
+        assert value(bound, alma, 0.0, D) == value(bound, alma, 1 / lost, D) == math.inf
 
     for given, reach in (({}, 0.1), ({"threshold": "squared_distance"}, math.sqrt(0.1))):
         run = some_run("projectron++", eta=0.1, facts={"gain": 3.0}, **given)
@@ -165,6 +176,7 @@ def test_best_is_no_worse_than_any_norm():
         for bound in theory.about(theory.registry(), run.learner):
             verdict = bound.check(run, found)
             assert verdict.norm <= bound.largest_norm(run)
+            assert verdict.value == pytest.approx(value(bound, run, verdict.norm, verdict.loss, verdict.shift))
             for one in found.all if bound.shifting else found.fixed:
                 top = min(50.0, bound.largest_norm(run) * (1 - 1e-9)) if one.norm else 0.0
                 norms = np.random.default_rng(0).uniform(0, top, 300)
@@ -207,6 +219,8 @@ VOID = [
     ("Dekel et al. (2008), Theorem 3", ("forgetron", "greedy", {"budget": 9}), {}, "B >= 83, but B is 9"),
     ("Dekel et al. (2008), Lemma 6", ("forgetron", "self_tuned", {"budget": 82}), {"facts": None}, MISSING_FACTS),
     ("Dekel et al. (2008), Lemma 6", ("forgetron", "self_tuned", {"budget": 82}), {"facts": {}}, MISSING_FACTS),
+    ("Dekel et al. (2008), Corollary 1", ("remove_oldest", None, {"budget": 5}), {"facts": {}}, MISSING_FACTS),
+    ("Dekel et al. (2008), section 4", ("shrinking_perceptron", None, {"phi": 0.9}), {"facts": {}}, MISSING_FACTS),
     ("Sutskever (2009), Theorem 2", ("forgetron", "simplified", {"budget": 499}), {}, "B >= 500, but B is 499"),
     (
         "Sutskever (2009), Theorem 2",
@@ -261,6 +275,12 @@ VOID = [
         {},
         "(1/4 + 9/2 zeta) U / sqrt(B) < epsilon < 1, but zeta is 0.25 and epsilon 0.1",
     ),
+    (
+        "Liao et al. (2024), Theorem 6",
+        ("ahpatron", None, KEPT | {"epsilon": 1.0}),
+        {},
+        "(1/4 + 9/2 zeta) U / sqrt(B) < epsilon < 1, but zeta is 0.25 and epsilon 1",
+    ),
 ]
 
 
@@ -275,6 +295,37 @@ def test_void_with_the_reason(theorem, made, changes, reason):
     assert not verdict.applies
     assert not verdict.violated
     assert math.isnan(verdict.value)
+
+
+ROOT = math.sqrt(50)
+INSIDE = [
+    ("Dekel et al. (2008), Theorem 2", ("forgetron", "basic", {"budget": 83})),
+    ("Dekel et al. (2008), Theorem 3", ("forgetron", "self_tuned", {"budget": 83})),
+    ("Dekel et al. (2008), Theorem 3", ("forgetron", "greedy", {"budget": 83})),
+    ("Sutskever (2009), Theorem 2", ("forgetron", "simplified", {"budget": 500})),
+    ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.501})),
+    ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.999})),
+    # lambda_1 / 2 = 3 / sqrt(10) / 2 = 0.4743.
+    ("Liao et al. (2024), Corollary 2", ("avp", None, {"epsilon": 0.475, "U": 3.0})),
+    (
+        "Liao et al. (2024), Theorem 4",
+        ("ahpatron", None, SHRUNK | {"budget": 50, "U": ROOT / 4, "step": math.sqrt(2) / 4, "epsilon": 0.751}),
+    ),
+    # c = (1/4 + 9/2 zeta) U / sqrt(B) = (0.25 + 0.9) / 2, with zeta = 0.2.
+    (
+        "Liao et al. (2024), Theorem 6",
+        ("ahpatron", None, {"budget": 16, "epsilon": 0.576, "U": 2.0, "step": 0.25, "norm": "kept"}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("theorem", "made"), INSIDE, ids=[f"{t}: {m[2]}" for t, m in INSIDE])
+def test_applies_up_to_the_limits_of_its_conditions(theorem, made):
+    name, variant, given = made
+    facts = FORGETRON_FACTS | {"halvings": 2, "moved": 0.8, "zeta": 0.2, "margin_steps": 0.0}
+    run = some_run(name, variant, facts=facts, **given)
+    (bound,) = [b for b in theory.about(theory.registry(), run.learner) if b.name == theorem]
+    assert bound.why_void(run) == ""
 
 
 def test_long_examples_are_for_the_form_with_r_squared():
@@ -442,6 +493,23 @@ def test_bounds_after_each_round(stream, on):
                 assert (counts <= values + 1e-6).all()
                 last = bound.check(run, found).value
                 assert last <= values[-1] * (1 + 1e-9) <= last * 1.1
+
+
+def test_a_bound_that_is_known_after_each_round_depends_on_parameters_only():
+    facts = {"damage", "shrinking", "gain", "lost", "margin_steps", "halvings", "moved", "zeta", "U"}
+    bounds, fixed = theory.registry(), {}
+    for learner in made_learners():
+        runs = [
+            theory.Run(learner, mistakes, updates, 1.0, dict.fromkeys(facts, fact))
+            for mistakes, updates, fact in [(50, 60, 0.01), (50, 90, 0.01), (50, 60, 0.02)]
+        ]
+        for bound in theory.about(bounds, learner):
+            if any(bound.why_void(run) for run in runs):
+                continue
+            values = {value(bound, run, 0.5, 20.0) for run in runs}
+            fixed[bound] = fixed.get(bound, True) and len(values) == 1
+    assert len(fixed) > 15
+    assert {bound.name: bound.anytime for bound in fixed} == {bound.name: same for bound, same in fixed.items()}
 
 
 REAL = [

@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 
 from budgetrun import kernels
 from budgetrun.theory.competitors import SEGMENTS, Competitor, machines
+from budgetrun.theory.descent import descend
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 
@@ -110,6 +111,7 @@ def test_segments_have_functions_of_their_own():
     y = np.where(np.arange(400) < 200, y, -y)
     found = competitors(GAUSSIAN, X, y, shifting=True)
     assert {int(c.name.split()[0]) for c in found.shifting} == set(SEGMENTS)
+    assert not competitors(GAUSSIAN, X, y).shifting
     two = next(c for c in found.shifting if c.name.startswith("2 segments, C = 1"))
     fixed = next(c for c in found.fixed if c.name == "C = 1")
     assert two.losses(np.array([two.norm]))[0] < 0.5 * fixed.losses(np.array([fixed.norm]))[0]
@@ -133,3 +135,17 @@ def test_same_stream_same_competitors():
     for a, b in zip(one.all, other.all, strict=True):
         assert (a.name, a.norm, a.shift) == (b.name, b.norm, b.shift)
         np.testing.assert_array_equal(a.margins, b.margins)
+
+
+def test_a_pass_sets_each_dual_variable_to_its_optimum():
+    K = np.array([[1.0, 0.5, 0.0], [0.5, 4.0, 0.0], [0.0, 0.0, 0.0]])
+    signs, alpha, values = np.array([1.0, -1.0, 1.0]), np.zeros(3), np.zeros(3)
+    order = np.array([0, 1, 2])
+    # 1 up to C = 0.75; then (1 + 0.5 * 0.75) / 4; a row of zeros counts in full.
+    assert descend(K, signs, 0.75, order, alpha, values) == pytest.approx(0.75)
+    assert alpha == pytest.approx([0.75, 0.34375, 0.75])
+    assert values == pytest.approx(K @ (alpha * signs))
+    # Nothing changes any more: the first stays at C, as its optimum is 1 + 0.5 * 0.34375.
+    before = alpha.tolist()
+    assert descend(K, signs, 0.75, order, alpha, values) == 0
+    assert alpha.tolist() == before

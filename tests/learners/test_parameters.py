@@ -1,0 +1,127 @@
+"""Parameters that learners choose themselves, and examples of all zeros."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from budgetrun.engine import run
+from budgetrun.kernels import Linear
+from budgetrun.learners import find, parameters, registry
+from budgetrun.learners.alma import length, lengths
+from budgetrun.learners.hierarchy import label_kernel
+
+# By the learner's name and variant; learners without a default are left out.
+DEFAULTS = {
+    ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
+    ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
+    ("avp", None): {"U": None},
+    ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
+    ("cks", None): {"candidates": "old"},
+    ("fogd", None): {"seed": 0, "counting": "frequencies"},
+    ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
+    ("forgetron", "greedy"): {"test": "per_round"},
+    ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
+    ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
+    ("nogd", None): {"rank": None, "reading": "algorithm"},
+    ("passive_aggressive", None): {"C": 1.0},
+    ("pomdr", None): {"U": 25.0},
+    ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
+    ("projectron", None): {"threshold": "distance"},
+    ("projectron++", None): {"threshold": "distance"},
+    ("rbp", None): {"seed": 0},
+}
+
+
+@pytest.mark.parametrize(("name", "variant"), DEFAULTS)
+def test_defaults(name, variant):
+    """Configs leave most of these out, and runs are named by those that they give."""
+    known = parameters(find(name, variant)).values()
+    found = {p.name: p.default for p in known if p.default is not p.empty}
+    for added in set(found) - set(DEFAULTS[name, variant]):
+        # A parameter that came later has the default that finished runs were made with.
+        assert added in find(name, variant).added
+    assert {key: found[key] for key in DEFAULTS[name, variant]} == DEFAULTS[name, variant]
+
+
+def test_every_default_is_written_down():
+    learners = {(n, v): learner for n, variants in registry().items() for v, learner in variants.items()}
+    with_defaults = {
+        key for key, learner in learners.items() if any(p.default is not p.empty for p in parameters(learner).values())
+    }
+    assert with_defaults == set(DEFAULTS)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(several):
+    for variants in registry(several).values():
+        assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
+        default = [variant for variant, learner in variants.items() if learner.default_variant]
+        assert default == (["self_tuned"] if len(variants) > 1 else [])
+
+
+def test_what_follows_from_other_parameters():
+    assert [find("nogd")(budget=B, step=0.1).rank for B in (1, 2, 12, 13, 100)] == [1, 1, 2, 3, 20]
+    assert find("alma")(alpha=0.5).B == 2
+    for alpha, B in [(0.0, 1.0), (0.5, 3.0), (0.9, 0.2)]:
+        C = find("projected_alma")(eta=0.1, alpha=alpha, B=B).C
+        assert C**2 + 2 * (1 - alpha) * B * C == pytest.approx(1)
+        assert find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C).C == C
+        message = f"with alpha={alpha:g} and B={B:g} leave C out, or use C={C:.9g}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C + 1e-5)
+
+
+def test_rows_of_zeros_are_divided_by_one():
+    squares = [0.0, 0.25, 4.0]
+    assert lengths(np.array(squares)).tolist() == [*map(length, squares)] == [1.0, 0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("label_kernel", "costs", "message"),
+    [
+        (np.ones((2, 3)), None, "label_kernel must be a symmetric matrix, got one of shape (2, 3)"),
+        (np.ones(3), None, "label_kernel must be a symmetric matrix, got one of shape (3,)"),
+        ([[1, 2], [0, 1]], None, "label_kernel must be a symmetric matrix, got one of shape (2, 2)"),
+        ([[1, 2], [2, 1]], None, "label_kernel must be positive semidefinite: it has a negative eigenvalue"),
+        (np.eye(2), np.ones((3, 3)), "costs must be a matrix of shape (2, 2) with no negative entries"),
+        (np.eye(2), [[0, -1], [1, 0]], "costs must be a matrix of shape (2, 2) with no negative entries"),
+    ],
+)
+def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
+    made = find("projectron++", multiclass=True).of
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        made(label_kernel, costs, eta=0.1)
+    # Zeros are allowed in both.
+    assert made(np.ones((2, 2)), np.zeros((2, 2)), eta=0.1).costs.tolist() == [[0, 0], [0, 0]]
+
+
+def test_label_kernels_of_hierarchies():
+    assert label_kernel("0 2 1").tolist() == np.eye(3).tolist()
+    half = 1 / 2
+    # Paths of 2, 2 and 1 elements; labels in ascending order.
+    assert label_kernel("(b a) 3") == pytest.approx(np.array([[1, 0, 0], [0, 1, half], [0, half, 1]]))
+    # Paths of 3, 3, 2 and 1.
+    third, sixth = 2 / 3, 1 / math.sqrt(6)
+    wanted = [[1, third, sixth, 0], [third, 1, sixth, 0], [sixth, sixth, 1, 0], [0, 0, 0, 1]]
+    assert label_kernel("((0 1) 2) 10") == pytest.approx(np.array(wanted))
+    for text, message in [("(0", "unmatched '('"), ("0)", "unmatched ')'"), ("0 0", "has 0 twice"), ("(7)", "has 1")]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            label_kernel(text)
+
+
+@pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy", "simplified"])
+def test_a_stream_of_zeros_is_only_mistakes(variant):
+    """Then ||f|| = 0, which nothing may be divided by."""
+    learner = find("forgetron", variant)(budget=10)
+    assert run(learner, Linear(), np.zeros((30, 2)), np.ones(30, dtype=int)).mistakes == 30
+
+
+@pytest.mark.parametrize("delta", ["hypothesis", "example"])
+def test_copies_are_projected_even_if_nothing_may_be_lost(delta):
+    X = np.tile(np.random.default_rng(0).normal(size=(3, 5)), (20, 1))
+    y = np.random.default_rng(1).choice([-1, 1], 60)
+    count = run(find("projected_alma")(eta=0.0, delta=delta), Linear(), X, y)
+    assert count.updates > 10
+    assert count.max_support == 3
