@@ -76,7 +76,7 @@ class Hypothesis(Compilable, ABC):
         self.mistaken = False
         self.updates = 0
         self.largest_size = 0
-        self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-4
+        self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-5
         self.scores = np.empty(0)
         self._pool = pool
         self._round = 0
