@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from budgetrun.engine.rules import BinaryRule
     from budgetrun.kernels import Rows
 
-# A sum that is at most this fraction of the sum of its absolute terms is 0 except for rounding.
+# A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
+# if it is at most the second fraction of the sum of its absolute terms, which may be far below that bound.
+UNSURE = 1e-13
 CANCELLED = 1e-9
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from budgetrun.compiling import interpreted
-from budgetrun.engine.hypotheses.base import CANCELLED, Options
+from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Options
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
 from budgetrun.engine.play import play, run
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
@@ -241,7 +241,7 @@ class Expansion(Summed):
 
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
-        if abs(score) <= CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
+        if abs(score) <= UNSURE * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
             values = taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
             weights = self._weights[self._head : self._tail]
             score = float(inner(weights, values))

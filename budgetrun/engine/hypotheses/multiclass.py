@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, Options
+from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Options
 from budgetrun.engine.hypotheses.summed import Summed
 from budgetrun.engine.play import play_classes, run
 from budgetrun.kernels.sums import add_multiple, add_up, inner
@@ -82,7 +82,7 @@ class MulticlassExpansion(Summed):
         The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
         several tie. Scores tie if they differ only by rounding.
         """
-        least = CANCELLED * self._mass * np.sqrt(self._squares[self._block_slots[t]])
+        least = UNSURE * self._mass * np.sqrt(self._squares[self._block_slots[t]])
         rival, lead, tied = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         if tied:
             least = self._sum_at(t)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from budgetrun.engine.hypotheses.base import CANCELLED, Options
+from budgetrun.engine.hypotheses.base import UNSURE, Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Optimistic(Expansion):
         assert self._hints is not None
         prediction = super().score_at(t) + self._hint_weight * self._hints.item(t)
         square = self._squares.item(self._block_slots.item(t))
-        if abs(prediction) <= CANCELLED * (self._mass + abs(self._hint_weight)) * math.sqrt(square):
+        if abs(prediction) <= UNSURE * (self._mass + abs(self._hint_weight)) * math.sqrt(square):
             terms = self.coef * self._pool.block[self.slots, t]
             first, last = self._span_of_hint(t)
             if first < last:
