@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import STREAMS, random_stream
 from reference import kernel_expansion
 from reference.modified_rbp import modified_rbp
@@ -20,6 +21,7 @@ from budgetrun.kernels import Gaussian, Linear
 from budgetrun.learners import find
 from budgetrun.learners.modified_rbp import ModifiedRBP
 from budgetrun.learners.simplified_forgetron import SimplifiedForgetron
+from budgetrun.rows import floats
 
 GAMMA = 0.5
 KERNEL = Gaussian(gamma=GAMMA)
@@ -31,7 +33,8 @@ real = [
 
 def real_stream(**given):
     stream = open_stream(DatasetSpec(scale="unit_norm", n_examples=250, **given), 0, 0)
-    X = stream.X.toarray() if hasattr(stream.X, "toarray") else stream.X
+    X = floats(stream.X)
+    X = X.toarray() if sp.issparse(X) else X
     return X.astype(np.float64), next(iter(stream.tasks.values())).astype(int)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import STREAMS, all_cases, random_stream
 from sklearn.svm import SVC
 
@@ -20,6 +21,7 @@ from budgetrun.engine.hypotheses import projected as projection
 from budgetrun.kernels import Kernel
 from budgetrun.learners import find
 from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus
+from budgetrun.rows import floats
 from budgetrun.theory.projectron import alma_bound, projectron_bound, reach_of
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
@@ -80,7 +82,8 @@ def coded(T=300, seed=6):
 
 def real_prefix(name, T=600, **given):
     stream = open_stream(DatasetSpec(name=name, scale="unit_norm", n_examples=T, **given), 0, 0)
-    X = stream.X.toarray() if hasattr(stream.X, "toarray") else stream.X
+    X = floats(stream.X)
+    X = X.toarray() if sp.issparse(X) else X
     return X.astype(np.float64), stream.tasks["-"].astype(int)
 
 

@@ -15,6 +15,7 @@ from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.files import checkout
 from budgetrun.learners import find
+from budgetrun.rows import floats
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings, row_of
@@ -49,7 +50,8 @@ def test_references_on_real_streams(dataset):
     given = dict(REAL[dataset])
     kernel = KernelSpec(name="gaussian", parameters={"gamma": given.pop("gamma")})
     stream = open_stream(DatasetSpec(**given, kernel=kernel, n_examples=150), seed=0, repetition=0)
-    dense = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
+    X = floats(stream.X)
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
     task, y = next(iter(stream.tasks.items()))
     assert task in ("-", "01234|56789")
     # Most of cod_rna's examples are so far apart that their NOGD features are mostly rounding error.
@@ -73,7 +75,8 @@ def test_multiclass_references_on_real_streams(dataset):
     need_data()
     spec = DatasetSpec(name=dataset, task="multiclass", scale="unit_norm", n_examples=150)
     stream = open_stream(spec, seed=0, repetition=0)
-    X = stream.X if isinstance(stream.X, np.ndarray) else stream.X.toarray()
+    X = floats(stream.X)
+    assert isinstance(X, np.ndarray)
     codes, m = stream.tasks["-"], len(stream.classes)
     kernel = KernelSpec(name="polynomial", parameters={"degree": 5, "coef0": 0.0}).build()
     learners = [find(name, variant, multiclass=True)(**given) for name, variant, given, _ in MULTICLASS_CASES.values()]
