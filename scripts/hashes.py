@@ -64,7 +64,7 @@ def integers(n: int = 1500, d: int = 35) -> Made:
 
 def scaled_integers(n: int = 1500) -> Made:
     """Return rows of small integers, scaled to unit norm."""
-    from budgetrun.kernels.rows import IntegerRows
+    from budgetrun.kernels.kinds import IntegerRows
 
     X, y, _ = integers(n)
     return IntegerRows(X, 1 / np.sqrt((X * X).sum(axis=1))), y, 1.0

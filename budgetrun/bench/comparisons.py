@@ -21,9 +21,9 @@ from budgetrun.bench.timing import Loop, Maker, Side, alternate, check_equal, en
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
+from budgetrun.kernels.rows import Rows, floats
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
-from budgetrun.rows import Rows, floats
 
 SEED = 0
 USPS_GAMMA = 0.78

@@ -10,7 +10,7 @@ import numpy as np
 from budgetrun.bench.timing import BLOCK_SIZE, Maker
 from budgetrun.engine import Group
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.rows import Kind
+from budgetrun.kernels.kinds import Kind
 from budgetrun.kernels.sums import add_up
 
 # The parts of a floor, and the units of their rates: kernel values, and terms of sums.

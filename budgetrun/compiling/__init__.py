@@ -30,19 +30,20 @@ def takes(learner: Any) -> bool:
 @cache
 def loop(name: str) -> Callable[..., Any]:
     """Return a compiled function of `budgetrun.kernels.loops`."""
-    from budgetrun.compiling import structures
-
     # By name, because these loops stand in for functions that call this one.
-    return structures.function(getattr(import_module("budgetrun.kernels.loops"), name))
+    return _structures().function(getattr(import_module("budgetrun.kernels.loops"), name))  # type: ignore[no-any-return]
 
 
 def prepared(thing: Any) -> Any:
     """Return an object that compiled code can take."""
     if "_numba_type_" not in vars(thing):
-        from budgetrun.compiling import structures
-
-        structures.prepare(thing)
+        _structures().prepare(thing)
     return thing
+
+
+def _structures() -> Any:
+    # It uses this module, and imports numba.
+    return import_module("budgetrun.compiling.structures")
 
 
 def interpreted(method: F) -> F:

@@ -19,7 +19,7 @@ from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
 from budgetrun.files import is_file
-from budgetrun.rows import IntegerRows, Rows, as_whole
+from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

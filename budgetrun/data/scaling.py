@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.errors import InputError
-from budgetrun.rows import IntegerRows, Matrix, Rows, floats, whole_squares
+from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -17,7 +17,7 @@ from budgetrun.data.dataset import Dataset, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
-from budgetrun.rows import IntegerRows, Rows, stored
+from budgetrun.kernels.rows import IntegerRows, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec

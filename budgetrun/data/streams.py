@@ -19,7 +19,7 @@ from budgetrun.data.sources import Facts, Source, sources_of
 from budgetrun.data.tasks import task_signs
 from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.errors import InputError
-from budgetrun.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
+from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -95,7 +95,7 @@ class StreamInfo:
     content_bytes : int
         The memory that reading them takes in addition; 0 if the files were not looked for.
     kind : str
-        How kernels hold the examples (`budgetrun.kernels.rows.KINDS`); empty in manifests of earlier versions.
+        How kernels hold the examples (`budgetrun.kernels.kinds.KINDS`); empty in manifests of earlier versions.
     """
 
     n_examples: int

@@ -12,7 +12,7 @@ from budgetrun.data.dataset import Dataset, canonical
 from budgetrun.data.sources import Facts
 from budgetrun.data.tasks import listed
 from budgetrun.errors import InputError
-from budgetrun.rows import IntegerRows, Matrix, Rows, stored
+from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, stored
 
 
 @dataclass(frozen=True)

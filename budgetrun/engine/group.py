@@ -24,7 +24,7 @@ from budgetrun.engine.play import NOT_FINITE
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.rules import BinaryRule, MulticlassRule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ def run(rounds: Callable[..., int], f: Any, learner: Any, y: np.ndarray, t: int,
     """Call `play` or `play_classes`, compiled if the learner's rule can be."""
     if not compiling.takes(learner):
         return rounds(f, learner, y, t, options, *costs)
-    from budgetrun.engine.loops import compiled_form
-
+    # By name, because it stands for functions of this file.
+    compiled_form = import_module("budgetrun.engine.loops").compiled_form
     if learner.interpreted_when_full:
         if f.size == learner.budget:
             return rounds(f, learner, y, t, options._replace(single=True), *costs)

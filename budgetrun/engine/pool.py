@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.rows import TILE, Kind, kind_of
+from budgetrun.kernels.kinds import TILE, Kind, kind_of
 
 
 class Pool:

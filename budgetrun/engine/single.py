@@ -11,8 +11,8 @@ from budgetrun.compiling import Compilable, prepared, structures
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.loops import compiled_form
 from budgetrun.engine.play import NOT_FINITE, play
+from budgetrun.kernels.kinds import TILE, Bits, Floats, Integers
 from budgetrun.kernels.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
-from budgetrun.kernels.rows import TILE, Bits, Floats, Integers
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses.expansion import Expansion

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from budgetrun.compiling import Compilable
 from budgetrun.kernels.arithmetic import exp
-from budgetrun.kernels.rows import held, squares
+from budgetrun.kernels.kinds import held, squares
+from budgetrun.kernels.rows import Rows
 from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
-from budgetrun.rows import Rows
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 

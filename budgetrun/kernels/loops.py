@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 from budgetrun.compiling import structures
 from budgetrun.kernels import arithmetic, sums
 from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
-from budgetrun.kernels.rows import TILE, scaled
+from budgetrun.kernels.kinds import TILE, scaled
 
 _HIGH, _LOW = LOG_2
 

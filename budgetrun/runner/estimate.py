@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_limits
 from budgetrun import compiling
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, sums
-from budgetrun.kernels.rows import TILE, held
+from budgetrun.kernels.kinds import TILE, held
+from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.registry import parameters
-from budgetrun.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.runner.identity import algorithm_of, build, kernel_of
 from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
@@ -87,7 +87,7 @@ def machine_rates(dtype: str) -> Rates:
 
 @cache
 def value_seconds(kind: str, n_features: int, nnz_per_row: float, dtype: str) -> float:
-    """Measure how long a kernel value takes for examples that are held so (`budgetrun.kernels.rows.KINDS`)."""
+    """Measure how long a kernel value takes for examples that are held so (`budgetrun.kernels.kinds.KINDS`)."""
     import scipy.sparse as sp
 
     # More features take proportionally longer.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel
-from budgetrun.rows import Matrix, Rows, floats
+from budgetrun.kernels.rows import Matrix, Rows, floats
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

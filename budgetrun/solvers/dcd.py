@@ -7,8 +7,8 @@ import warnings
 from dataclasses import dataclass
 
 from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels.rows import Matrix
 from budgetrun.params import Count, Positive, Seed
-from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Floats,

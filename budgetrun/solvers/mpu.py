@@ -13,8 +13,8 @@ from pydantic import Field
 
 from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel, Linear, registry, squares
+from budgetrun.kernels.rows import Matrix
 from budgetrun.params import AtLeastOne, Count, Countable, InRange, Positive, Seed
-from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Labels,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels.rows import Matrix
 from budgetrun.params import Count, Positive, Seed
-from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Labels,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.kernels import Kernel, squares
+from budgetrun.kernels.rows import Matrix
 from budgetrun.params import Count, Positive
-from budgetrun.rows import Matrix
 from budgetrun.solvers.base import (
     Clock,
     Floats,

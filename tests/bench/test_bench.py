@@ -32,7 +32,7 @@ from budgetrun.cli import main
 from budgetrun.data import Stream
 from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Gaussian
-from budgetrun.kernels.rows import held
+from budgetrun.kernels.kinds import held
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus

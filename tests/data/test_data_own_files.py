@@ -12,7 +12,7 @@ from made_files import npz
 
 from budgetrun.data.content import Stamp, content_sha256
 from budgetrun.data.dataset import load_own
-from budgetrun.rows import floats
+from budgetrun.kernels.rows import floats
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

@@ -12,7 +12,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.errors import DataMissingError, InputError
-from budgetrun.rows import floats, stored
+from budgetrun.kernels.rows import floats, stored
 
 
 def spec(name, **fields):

@@ -13,9 +13,9 @@ from budgetrun.data.formats import Content, Layout, zip_digits
 from budgetrun.data.scaling import scale_in_place, scaled
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Polynomial
-from budgetrun.kernels.rows import DENSE_FEATURES, held, squares
+from budgetrun.kernels.kinds import DENSE_FEATURES, held, squares
+from budgetrun.kernels.rows import IntegerRows, as_whole, floats, stored
 from budgetrun.learners.perceptron import Perceptron
-from budgetrun.rows import IntegerRows, as_whole, floats, stored
 
 DRAWN = np.random.default_rng(0).integers(-300, 300, (40, 70))
 BITS, COUNTS = (DRAWN > 150).astype(float), np.where(DRAWN > 0, DRAWN, 0).astype(float)

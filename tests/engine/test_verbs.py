@@ -17,7 +17,7 @@ from budgetrun.engine.hypotheses import (
 )
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
 
 SEQUENCES = 120
 BLOCKS = (5, 7)

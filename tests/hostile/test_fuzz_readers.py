@@ -18,7 +18,7 @@ from sentences import one_sentence
 from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
 from budgetrun.errors import InputError
-from budgetrun.rows import floats
+from budgetrun.kernels.rows import floats
 
 FORMATS = sorted(formats.all_formats())
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

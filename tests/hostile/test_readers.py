@@ -23,7 +23,7 @@ from budgetrun.data import content as content_module
 from budgetrun.data import dataset, limits, open_stream, stream_info, text
 from budgetrun.data.content import Stamp, read_content
 from budgetrun.errors import InputError
-from budgetrun.rows import floats
+from budgetrun.kernels.rows import floats
 
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

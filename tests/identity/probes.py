@@ -14,9 +14,9 @@ from cases import STREAMS, all_cases
 from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group
+from budgetrun.kernels.rows import floats
 from budgetrun.learners import find, registry
 from budgetrun.learners import parameters as parameters_of
-from budgetrun.rows import floats
 from budgetrun.runner import identity
 from budgetrun.runner.identity import EVALUATION_REVISION
 from budgetrun.runner.job import Settings

@@ -18,10 +18,10 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group, run
 from budgetrun.kernels import Gaussian, Linear
+from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
 from budgetrun.learners.modified_rbp import ModifiedRBP
 from budgetrun.learners.simplified_forgetron import SimplifiedForgetron
-from budgetrun.rows import floats
 
 GAMMA = 0.5
 KERNEL = Gaussian(gamma=GAMMA)

@@ -19,9 +19,9 @@ from budgetrun.data import open_stream
 from budgetrun.engine import Group, run
 from budgetrun.engine.hypotheses import projected as projection
 from budgetrun.kernels import Kernel
+from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
 from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus
-from budgetrun.rows import floats
 from budgetrun.theory.projectron import alma_bound, projectron_bound, reach_of
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)

@@ -14,8 +14,8 @@ from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.files import checkout
+from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
-from budgetrun.rows import floats
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings, row_of

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from budgetrun.data import limits
 from budgetrun.errors import InputError
+from budgetrun.kernels.rows import Matrix, Rows, stored
 from budgetrun.registry import modules
-from budgetrun.rows import Matrix, Rows, stored
 
 LabelColumn = Literal["first", "last"]
 

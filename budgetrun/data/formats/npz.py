@@ -15,7 +15,7 @@ from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.text import clipped
 from budgetrun.errors import InputError, printable
-from budgetrun.rows import Matrix
+from budgetrun.kernels.rows import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from budgetrun.compiling import Compilable, interpreted
 from budgetrun.engine.hypotheses.base import Hypothesis, Options
 from budgetrun.engine.play import play, run
 from budgetrun.errors import InputError
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
+from budgetrun.kernels.rows import floats
 from budgetrun.kernels.sums import add_multiple
-from budgetrun.rows import floats
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

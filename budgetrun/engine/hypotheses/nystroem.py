@@ -11,7 +11,7 @@ from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
 from budgetrun.engine.play import play, run
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.kernels.rows import TILE
+from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from budgetrun.rows import Matrix
+from budgetrun.kernels.rows import Matrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.uint32]

@@ -1,0 +1,494 @@
+"""Examples as kernels read them: bits, small integers, floats or sparse rows, and blocks of kernel values with them.
+
+Inner products of bits and integers are exact. Sums over floats are in the order of the features. So a kernel value
+depends on its two examples only, bit by bit: not on the size of a block, the machine or the library for linear algebra.
+Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very
+many features come from products of scipy.)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun import compiling
+from budgetrun.kernels.rows import (
+    DENSE_FEATURES,
+    MOST_SQUARES,
+    MOST_WHOLE,
+    IntegerRows,
+    Matrix,
+    Rows,
+    floats,
+    stored,
+    whole_squares,
+)
+
+# Rounds per tile: as many as registers and the first cache hold well.
+TILE = 64
+# The largest error of a kernel value that is accepted from products of sparse rows.
+_COARSEST = 1e-10
+
+
+class Formula(Protocol):
+    """What blocks need to know of a kernel; see `budgetrun.kernels.Kernel`."""
+
+    of_distance: ClassVar[bool]
+
+    @property
+    def numbers(self) -> tuple[float, ...]: ...
+
+    def formula(self, s: Any, *numbers: Any) -> Any: ...
+
+
+class Encoded(NamedTuple):
+    """Examples in the representation of a kind.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array, shape (n, ...)
+    squares : ndarray of float64, shape (n,)
+        ||x||^2.
+    factors : ndarray of float64, shape (n,)
+    """
+
+    rows: Any
+    squares: np.ndarray
+    factors: np.ndarray
+
+
+class Kind(ABC):
+    """Storage for examples of one kind, by slot.
+
+    Parameters
+    ----------
+    n_features : int, >= 0
+
+    Attributes
+    ----------
+    name : str
+    scaled : ndarray of float64, shape (2, capacity)
+        The squares of the stored examples, and their factors.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.scaled = np.ones((2, 0))
+
+    @abstractmethod
+    def encode(self, X: Rows) -> Encoded | None:
+        """Return examples, shape (n, d), in this representation; None if it cannot hold them exactly."""
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        """Store examples in slots."""
+        self.scaled[0, slots], self.scaled[1, slots] = examples.squares, examples.factors
+
+    def resize(self, capacity: int) -> None:
+        """Make room for examples in slots below ``capacity``."""
+        self.scaled = _resized(self.scaled, capacity)
+
+    @abstractmethod
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        """Compute the kernel values of examples with all slots.
+
+        Parameters
+        ----------
+        kernel : Formula
+        examples : Encoded, of tiles * rounds examples
+        out : ndarray, shape (tiles, slots, rounds)
+        """
+
+    @abstractmethod
+    def rows(self, slots: np.ndarray) -> Any:
+        """Return the rows of examples in slots, as in `Encoded`."""
+
+    @abstractmethod
+    def given(self, slots: np.ndarray) -> Rows:
+        """Return the examples in slots, shape (len(slots), n_features); whole numbers with their factors."""
+
+    def examples(self, slots: np.ndarray) -> Matrix:
+        """Return the examples in slots as floats, shape (len(slots), n_features)."""
+        return floats(self.given(slots))
+
+    def encoded(self, slots: np.ndarray) -> Encoded:
+        """Return examples in slots in this representation."""
+        return Encoded(self.rows(slots), *self.scaled[:, slots])
+
+    def taken(self, slots: np.ndarray) -> Kind:
+        """Return storage of the same kind with these examples alone, in this order."""
+        return _filled(type(self)(self.n_features), self.encoded(slots))
+
+    def widened(self, X: Rows) -> Kind:
+        """Return the stored examples as a kind that can hold others as well."""
+        stored = self.given(np.arange(self.scaled.shape[1]))
+        kind = kind_of(X, wider_than=type(self))
+        examples = kind.encode(stored)
+        return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
+
+    def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+        n, b = self.scaled.shape[1], len(examples.squares)
+        values = np.empty((n, b))
+        for start in range(0, b, TILE):
+            chunk = Encoded(*(part[start : start + TILE] for part in examples))
+            out = np.empty((1, n, len(chunk.squares)))
+            self.fill(kernel, chunk, out)
+            values[:, start : start + TILE] = out[0]
+        return values
+
+    def between(self, kernel: Formula, B: Rows) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+        examples = self.encode(B)
+        return self.widened(B).between(kernel, B) if examples is None else self.values(kernel, examples)
+
+
+class Bits(Kind):
+    """Rows of zeros and ones, packed into words of 64 bits, each row times a factor."""
+
+    name = "bits"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.stored = np.zeros((0, -(-n_features // 64)), dtype=np.uint64)
+        # The one factor and the one square that all rows have; None before the first row, nan for several.
+        self.factor: float | None = None
+        self._square: float | None = None
+        self._table: tuple[Any, np.ndarray] | None = None
+
+    def encode(self, X: Rows) -> Encoded | None:
+        if _is_wide(X):
+            return None
+        words = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.uint64)
+        if not _pack(stored(X), words):
+            return None
+        factors = X.factors if isinstance(X, IntegerRows) else np.ones(X.shape[0])
+        ones = np.bitwise_count(words).sum(axis=1, dtype=np.float64)
+        return Encoded(words, ones * (factors * factors), factors)
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self.stored[slots] = examples.rows
+        self.factor = _common(self.factor, examples.factors)
+        self._square = _common(self._square, examples.squares)
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self.stored = _resized(self.stored.T, capacity).T.copy()
+
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        words = np.ascontiguousarray(examples.rows.T)
+        factor = _common(self.factor, examples.factors)
+        square = _common(self._square, examples.squares)
+        assert factor is not None
+        assert square is not None
+        if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
+            table = self.by_count(kernel, factor, square)
+            if compiling.on():
+                compiling.loop("fill_by_table")(self.stored, words, table, kernel.of_distance, out)
+            else:
+                out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
+        elif compiling.on():
+            right = np.stack([examples.squares, examples.factors])
+            compiling.loop("fill_bits")(self.stored, words, compiling.prepared(kernel), self.scaled, right, out)
+        else:
+            products = self._counts(words, False, out.shape[1]).astype(np.float64)
+            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
+        """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
+        # Without factors, only the counts matter; nan differs from itself.
+        key = (kernel, factor, 0.0 if factor == 1 else square)
+        if self._table is None or self._table[0] != key:
+            counts = np.arange(64 * self.stored.shape[1] + 1, dtype=np.float64)
+            if kernel.of_distance:
+                # Rows of one factor and one square have the same number of ones.
+                n_ones = 0.0 if factor == 1 else round(square / factor**2)
+                s = counts if factor == 1 else scaled(True, n_ones - counts / 2, square, square, factor, factor)
+            else:
+                s = scaled(False, counts, square, square, factor, factor)
+            self._table = key, kernel.formula(s, *kernel.numbers)
+        return self._table[1]
+
+    def _counts(self, words: np.ndarray, differing: bool, used: int) -> np.ndarray:
+        operation = np.bitwise_xor if differing else np.bitwise_and
+        counts = np.zeros((used, words.shape[1]), dtype=np.intp)
+        for own, given in zip(self.stored[:used].T, words, strict=True):
+            counts += np.bitwise_count(operation.outer(own, given))
+        return counts
+
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self.stored[slots]
+
+    def given(self, slots: np.ndarray) -> IntegerRows:
+        bits = np.unpackbits(self.stored[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
+        return IntegerRows(bits, self.scaled[1, slots])
+
+
+class Integers(Kind):
+    """Rows of integers of 16 bits, each row times a factor."""
+
+    name = "integers"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.stored = np.zeros((0, n_features + n_features % 2), dtype=np.int16)
+
+    def encode(self, X: Rows) -> Encoded | None:
+        if _is_wide(X):
+            return None
+        given, factors = _unscaled(X)
+        integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
+        if not _take_whole(given, integers):
+            return None
+        squares = whole_squares(integers)
+        if squares.max(initial=0.0) >= MOST_SQUARES:
+            return None
+        return Encoded(integers, squares * (factors * factors), factors)
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self.stored[slots] = examples.rows
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self.stored = _resized(self.stored.T, capacity).T.copy()
+
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        rows = examples.rows
+        tiles, used, width = out.shape
+        if compiling.on():
+            paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
+            if width == TILE:
+                by_pair = rows.reshape(tiles, TILE, rows.shape[1] // 2, 2)
+                paired = np.ascontiguousarray(by_pair.transpose(0, 2, 1, 3))
+            right = np.stack([examples.squares, examples.factors])
+            fill = compiling.loop("fill_integers")
+            fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+        else:
+            # All partial sums are whole numbers below 2^53, so that their order does not matter.
+            products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
+            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self.stored[slots]
+
+    def given(self, slots: np.ndarray) -> IntegerRows:
+        return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])
+
+
+class Floats(Kind):
+    """Rows of float64, stored by feature."""
+
+    name = "floats"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.stored = np.zeros((n_features, 0))
+
+    def encode(self, X: Rows) -> Encoded | None:
+        if _is_wide(X):
+            return None
+        matrix = floats(X)
+        rows = np.ascontiguousarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
+        return Encoded(rows, squares(rows), np.ones(len(rows)))
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self.stored[:, slots] = examples.rows.T
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self.stored = _resized(self.stored, capacity)
+
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        columns = np.ascontiguousarray(examples.rows.T)
+        if compiling.on():
+            compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
+            return
+        used = out.shape[1]
+        sums = np.zeros((used, columns.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for stored, given in zip(self.stored, columns, strict=True):
+                if kernel.of_distance:
+                    sums += np.square(np.subtract.outer(stored[:used], given))
+                else:
+                    sums += np.multiply.outer(stored[:used], given)
+            out[...] = _tiles(kernel.formula(sums, *kernel.numbers), out)
+
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self.stored[:, slots].T.copy()
+
+    given = rows
+
+
+class Sparse(Kind):
+    """Sparse rows of float64 with very many features; their products are scipy's."""
+
+    name = "sparse"
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self._rows = sp.csr_array((0, n_features))
+
+    def encode(self, X: Rows) -> Encoded | None:
+        rows = sp.csr_array(floats(X), dtype=np.float64)
+        return Encoded(rows, squares(rows), np.ones(rows.shape[0]))
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        source = np.arange(self._rows.shape[0])
+        source[slots] = len(source) + np.arange(len(slots))
+        self._rows = sp.vstack([self._rows, examples.rows], format="csr")[source]
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
+        self._rows = sp.vstack([self._rows, more], format="csr")
+
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        used = out.shape[1]
+        products = (self._rows[:used] @ examples.rows.T.tocsr()).toarray()
+        largest = max(self.scaled[0, :used].max(initial=0.0), examples.squares.max(initial=0.0))
+        if kernel.of_distance:
+            apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
+            if not same - apart <= _COARSEST:
+                raise FloatingPointError(
+                    f"the values of these sparse examples (largest ||x||^2 {largest:.3g}) are too large for the "
+                    f"{kernel} kernel: scale the examples, or give them as a dense table"
+                )
+        out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+
+    def rows(self, slots: np.ndarray) -> sp.csr_array:
+        return self._rows[slots]
+
+    given = rows
+
+
+# From the tightest to the widest.
+KINDS: tuple[type[Kind], ...] = (Bits, Integers, Floats, Sparse)
+
+
+def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> Kind:
+    """Return empty storage of the tightest kind that holds these examples."""
+    for cls in KINDS if wider_than is None else KINDS[KINDS.index(wider_than) + 1 :]:
+        kind = cls(X.shape[1])
+        if kind.encode(X) is not None:
+            return kind
+    raise AssertionError("the widest kind holds any examples")
+
+
+def held(X: Rows) -> Kind:
+    """Return the tightest kind with these examples in its slots."""
+    kind = kind_of(X)
+    examples = kind.encode(X)
+    assert examples is not None
+    return _filled(kind, examples)
+
+
+def squares(X: Rows) -> np.ndarray:
+    """Return ||x||^2 for each row of ``X``, shape (n,), float64; summed in the order of the features."""
+    if isinstance(X, IntegerRows):
+        return whole_squares(X.integers) * (X.factors * X.factors)
+    with np.errstate(over="ignore"):
+        if isinstance(X, np.ndarray):
+            total = np.zeros(len(X))
+            for column in X.T:
+                total += np.square(column, dtype=np.float64)
+            return total
+        square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
+        return np.asarray(square @ np.ones(X.shape[1]))
+
+
+def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: Any, right_factor: Any) -> Any:
+    """Return ||a - b||^2 or <a, b> of two scaled rows, from the product of the unscaled ones. It is also compiled.
+
+    Parameters
+    ----------
+    of_distance : bool
+    product : float or ndarray
+        The inner product of the unscaled rows.
+    left, right : float or ndarray
+        The squares of the scaled rows.
+    left_factor, right_factor : float or ndarray
+    """
+    product = product * (left_factor * right_factor)
+    if of_distance:
+        return np.maximum((left + right) - 2.0 * product, 0.0)
+    return product
+
+
+def _filled(kind: Kind, examples: Encoded) -> Kind:
+    n = len(examples.squares)
+    kind.resize(n)
+    kind.put(np.arange(n), examples)
+    return kind
+
+
+def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
+    used = len(products)
+    (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
+    values: np.ndarray = kernel.formula(
+        scaled(kernel.of_distance, products, squares, given[0], factors, given[1]), *kernel.numbers
+    )
+    return values
+
+
+def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Cut values, shape (slots, tiles * rounds), into the tiles of ``out``."""
+    tiles, used, width = out.shape
+    return values.reshape(used, tiles, width).transpose(1, 0, 2)
+
+
+def _is_wide(X: Rows) -> bool:
+    return X.shape[1] > DENSE_FEATURES and not isinstance(stored(X), np.ndarray)
+
+
+def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return dense numbers, of float64 or int16, and the factors of the rows."""
+    matrix = stored(X)
+    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    if isinstance(X, IntegerRows):
+        return dense.astype(np.int16, copy=False), X.factors
+    return dense, np.ones(X.shape[0])
+
+
+def _pack(X: Matrix, words: np.ndarray) -> bool:
+    if compiling.on():
+        if isinstance(X, np.ndarray):
+            return bool(compiling.loop("pack")(X, words))
+        return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    if not ((X == 0) | (X == 1)).all():
+        return False
+    packed = np.packbits(X.astype(bool), axis=1, bitorder="little")
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    return True
+
+
+def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
+    if compiling.on():
+        return bool(compiling.loop("take_whole")(X, integers))
+    if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
+        return False
+    integers[:, : X.shape[1]] = X
+    return True
+
+
+def _common(known: float | None, more: np.ndarray) -> float | None:
+    """Return the one value of all numbers so far, nan if there are several."""
+    if not len(more) or (known is not None and known != known):
+        return known
+    value = float(more[0])
+    return value if known in (None, value) and (more == value).all() else float("nan")
+
+
+def _resized(array: np.ndarray, capacity: int) -> np.ndarray:
+    """Return an array with ``capacity`` columns, which begins with the old ones; new ones are 0."""
+    new = np.zeros((array.shape[0], capacity), dtype=array.dtype)
+    new[:, : array.shape[1]] = array
+    return new
