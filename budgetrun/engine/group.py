@@ -63,15 +63,15 @@ class Count:
 
     @property
     def mistakes(self) -> int:
-        return int(self._member.hypothesis.mistakes)
+        return int(getattr(self._member.hypothesis, "mistakes", 0))
 
     @property
     def updates(self) -> int:
-        return int(self._member.hypothesis.updates)
+        return int(getattr(self._member.hypothesis, "updates", 0))
 
     @property
     def max_support(self) -> int:
-        return int(self._member.hypothesis.largest_size)
+        return int(getattr(self._member.hypothesis, "largest_size", 0))
 
     @property
     def seconds(self) -> float:

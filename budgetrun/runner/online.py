@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun import compiling
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
-from budgetrun.kernels import Rows
+from budgetrun.kernels import Kernel, Rows
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
@@ -88,13 +90,18 @@ def _play_built(
     def limited(member: Member) -> AbstractContextManager[None]:
         return limit.of(built[member.index][0].run_id, member.count.seconds)
 
+    given: dict[str, Any] = {
+        "n_classes": len(stream.classes) if job.dataset.task == "multiclass" else None,
+        "tie": settings.tie,
+        "dtype": settings.dtype,
+    }
+    kernel, learners = identity.kernel_of(job.dataset), [learner for *_, learner in built]
+    _compile(kernel, learners, given, stream.X, Y)
     group = Group(
-        identity.kernel_of(job.dataset),
-        [learner for *_, learner in built],
+        kernel,
+        learners,
         [tasks.index(run.task) for run, *_ in built],
-        n_classes=len(stream.classes) if job.dataset.task == "multiclass" else None,
-        tie=settings.tie,
-        dtype=settings.dtype,
+        **given,
         isolate=errors_of_runs(settings),
         guard=limited if settings.timeout_seconds else None,
     )
@@ -125,6 +132,13 @@ def _play_built(
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:
             one.error = error
+
+
+def _compile(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any], X: Rows, Y: np.ndarray) -> None:
+    """Let copies of the learners play a few rounds: compiling is part of no run's time, nor limited."""
+    for learner in {type(learner): learner for learner in learners if compiling.takes(learner)}.values():
+        with suppress(Exception):
+            Group(kernel, [copy.deepcopy(learner)], **given).feed(X[:64], Y[:1, :64])
 
 
 def _counts(member: Member, n_rounds: int) -> dict[str, Any]:

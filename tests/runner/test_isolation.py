@@ -16,6 +16,7 @@ from budgetrun.learners.perceptron import Perceptron
 class Hostile(Perceptron):
     name = "hostile"
     alike_until_full = None
+    compiled = False
 
     def __init__(self, *, how: Literal["dies", "interrupts", "hangs"]) -> None:
         self.how = how
