@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -49,6 +50,9 @@ _CALLABLE: set[FunctionType] = set()
 # Types by class and fields.
 _STRUCTURES: dict[Any, types.Type] = {}
 _MEMBER = "of_"
+# The classes of numba's types, by name, and what tells this process from others.
+_FOUND: dict[str, type[types.StructRef]] = {}
+_PROCESS = uuid.uuid4().hex
 _PARENT = "parent"
 
 
@@ -162,7 +166,11 @@ def _type_of(value: Any) -> types.Type | None:
 def _struct_class(cls: type) -> type[types.StructRef]:
     """Return the class of the numba types of ``cls``'s instances; its name lets a pickle find it again."""
     name = f"{cls.__module__}:{cls.__qualname__}".replace(".", "-")
+    if not cls.__module__.startswith("budgetrun."):
+        # Code for classes from elsewhere is of no use to other processes: their sources may have changed.
+        name += f"#{_PROCESS}"
     struct = type(name, (types.StructRef,), {"__module__": __name__})
+    _FOUND[name] = struct
     default_manager.register(struct, models.StructRefModel)
     _add_attributes(struct)
     unbox(struct)(_unbox)
@@ -185,11 +193,17 @@ def _struct_class(cls: type) -> type[types.StructRef]:
 
 
 def __getattr__(name: str) -> Any:
+    """Find the class of a type that was kept on disk."""
     module, _, qualname = name.partition(":")
     if not qualname:
         raise AttributeError(name)
-    __import__(module.replace("-", "."))
-    return _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))
+    if "#" in qualname and name not in _FOUND:
+        # Nothing in this process is of this type.
+        return type(name, (types.StructRef,), {"__module__": __name__})
+    if name not in _FOUND:
+        __import__(module.replace("-", "."))
+        _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))
+    return _FOUND[name]
 
 
 def _add_attributes(struct: type[types.StructRef]) -> None:
