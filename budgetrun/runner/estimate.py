@@ -54,7 +54,7 @@ _SOME_BUDGET = 1000
 _CALLS = 3
 # The most features for which the time of a kernel value is measured.
 _MEASURED_FEATURES = 512
-# The memory of the interpreter, its libraries, compiling and other small objects of a worker, in bytes. and of compiled loops.
+# The memory of a worker apart from runs, in bytes: the interpreter, its libraries, compiling, small objects.
 _BASE = 170e6
 _COMPILED = 120e6
 
