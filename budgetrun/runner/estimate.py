@@ -55,7 +55,7 @@ _CALLS = 3
 # The most features for which the time of a kernel value is measured.
 _MEASURED_FEATURES = 512
 # The memory of a worker apart from runs, in bytes: the interpreter, its libraries, compiling, small objects.
-_BASE = 170e6
+_BASE = 300e6
 _COMPILED = 120e6
 
 
