@@ -1,6 +1,6 @@
 """The forms of hypotheses, one file per form."""
 
-from budgetrun.engine.hypotheses.base import BlockHypothesis, Hypothesis
+from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import ExplicitFeatures, RandomFeatures, random_features
@@ -11,7 +11,6 @@ from budgetrun.engine.hypotheses.optimistic import Optimistic
 from budgetrun.engine.hypotheses.projected import Projected
 
 __all__ = [
-    "BlockHypothesis",
     "Decaying",
     "Expansion",
     "ExplicitFeatures",

@@ -11,7 +11,6 @@ from budgetrun.compiling import Compilable
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-    from budgetrun.engine.rules import BinaryRule
     from budgetrun.kernels import Rows
 
 # A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
@@ -210,50 +209,3 @@ class Hypothesis(Compilable, ABC):
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
         return self._pool.values(self.slots, X)
-
-
-class BlockHypothesis(Hypothesis):
-    """One function f, whose sign predicts; verbs correct the scores of the rest of the block."""
-
-    # The change of f(x_t) by verbs since the prediction.
-    _moved = 0.0
-
-    @property
-    def current(self) -> float:
-        return self.scores.item(self._round) + self._moved
-
-    def at(self, t: int, mistaken: bool) -> None:
-        super().at(t, mistaken)
-        self._moved = 0.0
-
-    def play(self, learner: BinaryRule, y: np.ndarray, t: int, options: Options) -> int:
-        scores, b, doubt = self.scores, len(y), self.doubt()
-        while t < b:
-            margins = learner.margins(self, t)
-            hits = y[t:] * scores[t:] <= margins + doubt
-            k = int(hits.argmax())
-            if not hits[k]:
-                return b
-            t += k
-            threshold = margins if isinstance(margins, float) else margins.item(k)
-            label, score = int(y[t]), scores.item(t)
-            if abs(label * score - threshold) <= doubt or abs(score) <= doubt:
-                scores[t] = score = self.settled(t)
-            margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or not options.positive))
-            t += 1
-            if mistake or margin < threshold:
-                self.at(t - 1, mistake)
-                learner.update(self, label, score)
-                self.largest_size = max(self.largest_size, self.size)
-                if options.single:
-                    return t
-        return b
-
-    @abstractmethod
-    def doubt(self) -> float:
-        """Return the possible rounding error of a score."""
-
-    @abstractmethod
-    def settled(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""

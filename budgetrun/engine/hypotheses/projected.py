@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import BlockHypothesis
+from budgetrun.engine.hypotheses.base import Hypothesis, Options
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
+    from budgetrun.engine.rules import BinaryRule
     from budgetrun.kernels import Rows
 
 
-class Projected(BlockHypothesis):
+class Projected(Hypothesis):
     """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
 
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
@@ -52,6 +53,8 @@ class Projected(BlockHypothesis):
         self._slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
+        # The change of f(x_t) by verbs since the prediction.
+        self._moved = 0.0
         # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
@@ -78,6 +81,10 @@ class Projected(BlockHypothesis):
     @property
     def coef(self) -> np.ndarray:
         return self._coef(None)
+
+    @property
+    def current(self) -> float:
+        return self.scores.item(self._round) + self._moved
 
     def residuals(self, t: int) -> np.ndarray:
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
@@ -125,6 +132,10 @@ class Projected(BlockHypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
+    def at(self, t: int, mistaken: bool) -> None:
+        super().at(t, mistaken)
+        self._moved = 0.0
+
     def begin_block(self) -> None:
         pool = self._pool
         values = pool.block[self._slots[~self._beside]]
@@ -133,6 +144,28 @@ class Projected(BlockHypothesis):
         self._residuals = self.squares_from(0) - projected
         refuse_impossible(pool)
         self._settle(0)
+
+    def play(self, learner: BinaryRule, y: np.ndarray, t: int, options: Options) -> int:
+        scores, b = self.scores, len(y)
+        while t < b:
+            margins = learner.margins(self, t)
+            hits = y[t:] * scores[t:] <= margins + self.rounding
+            k = int(hits.argmax())
+            if not hits[k]:
+                return b
+            t += k
+            threshold = margins if isinstance(margins, float) else margins.item(k)
+            label, score = int(y[t]), self._settled(t)
+            margin = label * score
+            mistake = margin < 0 or (margin == 0 and (label < 0 or not options.positive))
+            t += 1
+            if mistake or margin < threshold:
+                self.at(t - 1, mistake)
+                learner.update(self, label, score)
+                self.largest_size = max(self.largest_size, self.size)
+                if options.single:
+                    return t
+        return b
 
     def end_block(self) -> None:
         self._f.end_block()
@@ -144,23 +177,22 @@ class Projected(BlockHypothesis):
     def solving(self, size: int) -> float:
         return float(size) ** 2
 
-    def doubt(self) -> float:
-        return self.rounding
-
-    def settled(self, t: int) -> float:
-        score = self.scores.item(t)
-        if abs(score) > self.rounding:
-            return score
-        terms = self._f.products(t)
-        if self._weights.size:
-            terms = np.append(terms, self._weights[0] * self._pool.block[self._slots[self._beside], t])
-        return 0.0 if abs(score) <= negligible(terms, self.rounding) else score
-
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
         scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
         return scores
+
+    def _settled(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
+        score = self.scores.item(t)
+        if abs(score) <= self.rounding:
+            terms = self._f.products(t)
+            if self._weights.size:
+                terms = np.append(terms, self._weights[0] * self._pool.block[self._slots[self._beside], t])
+            if abs(score) <= negligible(terms, self.rounding):
+                self.scores[t] = score = 0.0
+        return score
 
     def _coef(self, n_rounds: int | None) -> np.ndarray:
         """Return the weights of f, or of its mean over ``n_rounds`` rounds, shape (size,)."""
