@@ -1,8 +1,7 @@
 """Many learners over one stream, one block of rounds at a time.
 
-One matrix product gives the scores of a whole block. A learner changes only on the rounds on which it acts, so only
-those are visited, and each update corrects the scores of the rest of the block. The result is exactly that of the
-online algorithm, round by round.
+The kernel values of a block serve all learners. Each learner then plays its rounds, and each of its updates corrects
+the scores of the rounds that follow. The result is exactly that of the online algorithm, round by round.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class Group:
     tie : {"mistake", "positive"}
         f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is a mistake.
     dtype : {"float64", "float32"}
-        Type of kernel values and scores. Weights, and scores too close to a threshold, are always float64.
+        Type of kernel values, and of the scores that `feed` returns. Weights and sums are always float64.
     isolate : tuple of exception types
         If a learner raises one of these, record its ``error`` and continue with the others; any other error passes.
         Learners that share a hypothesis when one of them raises have the same ``error``. Arithmetic that overflows, or
@@ -135,9 +134,8 @@ class Group:
 
     Notes
     -----
-    A score that is within rounding of the learner's threshold is computed again from exact sums before it decides. So
-    equal examples with opposite labels tie, and results do not depend on block sizes, unless the learner itself
-    amplifies rounding errors, as the self-tuned Forgetron does on some long streams (docs/engine.md).
+    The sums of kernel expansions have a stated order, so that results are the same bits however a stream is divided; a
+    score whose terms cancel except for rounding is 0 (docs/engine.md).
     """
 
     def __init__(
@@ -493,7 +491,7 @@ def run(
     n_classes : int, >= 2, or None
         The number of classes, for a multiclass learner.
     block_size : int, >= 1
-        Rounds per block. It affects the running time, and scores only by rounding.
+        Rounds per call of `Group.feed`; only the running time depends on it, where sums have a stated order.
     tie : {"mistake", "positive"}
         f(x) = 0 is a mistake, or predicts +1.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from numba.core import types
 from numba.extending import overload
 
@@ -19,4 +17,4 @@ def _of_round(margins, k):
     return lambda margins, k: margins
 
 
-compiled_form = cache(structures.function)
+compiled_form = structures.function

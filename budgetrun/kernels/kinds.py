@@ -128,7 +128,8 @@ class Kind(ABC):
         stored = self.given(np.arange(self.scaled.shape[1]))
         kind = kind_of(X, wider_than=type(self))
         examples = kind.encode(stored)
-        return kind_of(stored, wider_than=type(kind)) if examples is None else _filled(kind, examples)
+        assert examples is not None
+        return _filled(kind, examples)
 
     def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""

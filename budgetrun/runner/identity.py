@@ -34,7 +34,7 @@ EVALUATION_REVISION = 1
 _RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.batch"
 _FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
 # The modules, of those that these and an algorithm import, whose code can change an outcome.
-_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "registry", "rows", "store.write")
+_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "compiling", "registry", "store.write")
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
