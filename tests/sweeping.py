@@ -4,7 +4,6 @@ import csv
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -106,8 +105,7 @@ def kill_started():
     """Kill what `start` started and a failed test left behind."""
     while _started:
         process = _started.pop()
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
         if process.stdout is not None and not process.stdout.closed:
             process.communicate()
 
@@ -117,8 +115,15 @@ def ended(process, seconds=120):
     try:
         out, err = process.communicate(timeout=seconds)
     finally:
-        process.kill()
+        _kill(process)
     return process.returncode, out.decode(), err.decode()
+
+
+def _kill(process):
+    """Kill a process and all that it started: a worker that is stopped would keep its pipes open for ever."""
+    if process.poll() is None:
+        for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+            one.kill()
 
 
 def wait_for(what, seconds=120):

@@ -197,9 +197,9 @@ def __getattr__(name: str) -> Any:
     module, _, qualname = name.partition(":")
     if not qualname:
         raise AttributeError(name)
-    if "#" in qualname and name not in _FOUND:
-        # Nothing in this process is of this type.
-        return type(name, (types.StructRef,), {"__module__": __name__})
+    if "#" in qualname:
+        # Nothing in this process is of this type. numba pickles it again with the rest of its index.
+        return _FOUND.setdefault(name, type(name, (types.StructRef,), {"__module__": __name__}))
     if name not in _FOUND:
         __import__(module.replace("-", "."))
         _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))

@@ -137,13 +137,9 @@ class Pool:
 
     def _store(self, X: Rows) -> tuple[Any, np.ndarray]:
         """Store examples in free slots; return them as they are stored, and the slots."""
-        if self.kind is None:
-            self.kind = kind_of(X)
-        examples = self.kind.encode(X)
-        if examples is None:
-            self.kind = self.kind.widened(X)
-            examples = self.kind.encode(X)
-            assert examples is not None
+        examples = None if self.kind is None else self.kind.encode(X)
+        if self.kind is None or examples is None:
+            self.kind, examples = kind_of(X) if self.kind is None else self.kind.widened(X)
         slots = self._take(X.shape[0])
         self.kind.put(slots, examples)
         if self._same is not None:

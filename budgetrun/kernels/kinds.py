@@ -123,13 +123,12 @@ class Kind(ABC):
         """Return storage of the same kind with these examples alone, in this order."""
         return _filled(type(self)(self.n_features), self.encoded(slots))
 
-    def widened(self, X: Rows) -> Kind:
-        """Return the stored examples as a kind that can hold others as well."""
-        stored = self.given(np.arange(self.scaled.shape[1]))
-        kind = kind_of(X, wider_than=type(self))
-        examples = kind.encode(stored)
-        assert examples is not None
-        return _filled(kind, examples)
+    def widened(self, X: Rows) -> tuple[Kind, Encoded]:
+        """Return the stored examples as a kind that can hold others as well, and these in its representation."""
+        kind, examples = kind_of(X, wider_than=type(self))
+        own = kind.encode(self.given(np.arange(self.scaled.shape[1])))
+        assert own is not None
+        return _filled(kind, own), examples
 
     def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
@@ -145,7 +144,10 @@ class Kind(ABC):
     def between(self, kernel: Formula, B: Rows) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         examples = self.encode(B)
-        return self.widened(B).between(kernel, B) if examples is None else self.values(kernel, examples)
+        if examples is not None:
+            return self.values(kernel, examples)
+        wider, examples = self.widened(B)
+        return wider.values(kernel, examples)
 
 
 class Bits(Kind):
@@ -374,21 +376,19 @@ class Sparse(Kind):
 KINDS: tuple[type[Kind], ...] = (Bits, Integers, Floats, Sparse)
 
 
-def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> Kind:
-    """Return empty storage of the tightest kind that holds these examples."""
+def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> tuple[Kind, Encoded]:
+    """Return empty storage of the tightest kind that holds these examples, and these in its representation."""
     for cls in KINDS if wider_than is None else KINDS[KINDS.index(wider_than) + 1 :]:
         kind = cls(X.shape[1])
-        if kind.encode(X) is not None:
-            return kind
+        examples = kind.encode(X)
+        if examples is not None:
+            return kind, examples
     raise AssertionError("the widest kind holds any examples")
 
 
 def held(X: Rows) -> Kind:
     """Return the tightest kind with these examples in its slots."""
-    kind = kind_of(X)
-    examples = kind.encode(X)
-    assert examples is not None
-    return _filled(kind, examples)
+    return _filled(*kind_of(X))
 
 
 def squares(X: Rows) -> np.ndarray:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import pkgutil
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+import budgetrun
 from budgetrun import engine, loaded_code, registry
 from budgetrun.data import STREAM_REVISION
 from budgetrun.learners import Learner, find
@@ -148,13 +151,32 @@ def _with_imports(names: set[str]) -> set[str]:
 
 
 def _imports(code: CodeType) -> set[str]:
-    """Return the modules of the package that code imports, functions and classes included."""
-    packages = [name for name in code.co_names if name.split(".")[0] == "budgetrun"]
-    for package in packages:
-        importlib.import_module(package)
-    named = {*packages, *(f"{package}.{name}" for package in packages for name in code.co_names)}
+    """Return the modules of the package that code imports or names, functions and classes included."""
+    packages = [name for name in code.co_names if name.startswith("budgetrun.")]
+    texts = [const for const in code.co_consts if isinstance(const, str) and const.startswith("budgetrun.")]
+    members = [f"{package}.{name}" for package in packages for name in code.co_names]
     inner = (_imports(const) for const in code.co_consts if isinstance(const, CodeType))
-    return (named & loaded_code.keys()).union(*inner)
+    return {module for text in (*packages, *texts, *members) for module in _modules(text)}.union(*inner)
+
+
+@cache
+def _modules(text: str) -> list[str]:
+    """Return the module of this name, or those of the package before a final dot; none if there are none.
+
+    They are read if they are not imported yet: some import numba, and only compiled code needs them.
+    """
+    package, _, name = text.rpartition(".")
+    folder = str(Path(*budgetrun.__path__, *package.split(".")[1:]))
+    if not name:
+        return [module for found in pkgutil.iter_modules([folder]) for module in _modules(text + found.name)]
+    finder: Any = pkgutil.get_importer(folder)
+    spec = finder.find_spec(text)
+    if spec is None or spec.loader is None:
+        return []
+    if text not in loaded_code:
+        # The loader records the code.
+        spec.loader.get_code(text)
+    return [text]
 
 
 def _stable(value: Any) -> Any:

@@ -102,7 +102,7 @@ def test_an_interrupt_while_a_worker_is_stopped(tmp_path):
     begun = wait_for(lambda: workers(process))
     begun[0].send_signal(signal.SIGSTOP)
     process.send_signal(signal.SIGHUP)
-    code, _, err = ended(process, 20)
+    code, _, err = ended(process, 60)
     assert code == 130, err
     assert err.splitlines()[1:] == [
         "interrupted; every finished run is kept in results/slow; to run the remaining ones: "

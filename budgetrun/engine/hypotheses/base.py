@@ -139,6 +139,10 @@ class Hypothesis(Compilable, ABC):
         self._round, self.mistaken = t, mistaken
         self.updates += 1
         self.mistakes += mistaken
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        """Forget the changes of f(x_t) that the verbs of an earlier round made."""
 
     @property
     def held(self) -> np.ndarray:

@@ -80,12 +80,9 @@ class Decaying(Expansion):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def at(self, t: int, mistaken: bool) -> None:
-        self._round, self.mistaken = t, mistaken
-        self.updates += 1
-        self.mistakes += mistaken
-        self._moved = (self._powers[1] - 1) * self.scores[t]
-        factor = self._pass(self._before + t + 1)
+    def _begin_round(self) -> None:
+        self._moved = (self._powers[1] - 1) * self.scores[self._round]
+        factor = self._pass(self.now)
         self._change_scores(SCALED, factor)
 
     def begin_tile(self) -> None:

@@ -206,10 +206,8 @@ class Expansion(Summed):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def at(self, t: int, mistaken: bool) -> None:
-        self._round, self.mistaken, self._moved = t, mistaken, 0.0
-        self.updates += 1
-        self.mistakes += mistaken
+    def _begin_round(self) -> None:
+        self._moved = 0.0
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
         """Copy another expansion in the middle of a block, and compute what this one tracks in addition.

@@ -97,6 +97,13 @@ class ExplicitFunction(Compilable):
         self._steps[:] = 0
 
 
+def play_tile(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+    """Play the rounds of the tile of round ``t``: compiled code cannot begin a tile of features."""
+    if t == f.tile_end:
+        f.begin_tile()
+    return run(play, f, learner, y[: f.tile_end], t, options)
+
+
 class RandomFeatures:
     """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 
@@ -223,15 +230,10 @@ class ExplicitFeatures(Hypothesis):
         self.tile_end = end
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        # Compiled code cannot begin a tile.
-        if t == self.tile_end:
-            self.begin_tile()
-        return run(play, self, learner, y[: self.tile_end], t, options)
+        return play_tile(self, learner, y, t, options)
 
-    def at(self, t: int, mistaken: bool) -> None:
-        self._round, self.mistaken, self._moved = t, mistaken, 0.0
-        self.updates += 1
-        self.mistakes += mistaken
+    def _begin_round(self) -> None:
+        self._moved = 0.0
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if it is 0 except for rounding."""

@@ -67,11 +67,8 @@ class MulticlassExpansion(Summed):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def at(self, t: int, mistaken: bool) -> None:
-        self._round, self.mistaken = t, mistaken
+    def _begin_round(self) -> None:
         self._moved[:] = 0.0
-        self.updates += 1
-        self.mistakes += mistaken
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         return run(play_classes, self, learner, y, t, options, learner.costs)

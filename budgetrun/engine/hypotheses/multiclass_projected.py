@@ -150,8 +150,7 @@ class MulticlassProjected(Hypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def at(self, t: int, mistaken: bool) -> None:
-        super().at(t, mistaken)
+    def _begin_round(self) -> None:
         self._moved = np.zeros(self.n_classes)
 
     def play(self, learner: MulticlassRule, y: np.ndarray, t: int, options: Options) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import Options
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction
-from budgetrun.engine.play import play, run
+from budgetrun.engine.hypotheses.features import BlockFeatures, ExplicitFunction, play_tile
+from budgetrun.engine.play import play
 from budgetrun.kernels.kinds import TILE
 
 if TYPE_CHECKING:
@@ -100,10 +100,7 @@ class Nystroem(Expansion):
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         if self._map is None:
             return play(self, learner, y, t, options)
-        # Compiled code cannot begin a tile.
-        if t == self.tile_end:
-            self.begin_tile()
-        return run(play, self, learner, y[: self.tile_end], t, options)
+        return play_tile(self, learner, y, t, options)
 
     def score_at(self, t: int) -> float:
         if self._map is None:

@@ -147,8 +147,8 @@ class Optimistic(Expansion):
         self._predictions[t] = prediction
         return prediction
 
-    def at(self, t: int, mistaken: bool) -> None:
-        super().at(t, mistaken)
+    def _begin_round(self) -> None:
+        super()._begin_round()
         self._shares = None
 
     def end_block(self) -> None:

@@ -132,8 +132,7 @@ class Projected(Hypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def at(self, t: int, mistaken: bool) -> None:
-        super().at(t, mistaken)
+    def _begin_round(self) -> None:
         self._moved = 0.0
 
     def begin_block(self) -> None:
