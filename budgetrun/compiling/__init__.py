@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,6 +21,25 @@ ENVIRONMENT = "BUDGETRUN_COMPILED"
 def on() -> bool:
     """Return whether code is compiled: numba is installed, and $BUDGETRUN_COMPILED is not 0."""
     return os.environ.get(ENVIRONMENT) != "0" and find_spec("numba") is not None
+
+
+@cache
+def folder() -> Path:
+    """Return where compiled code is kept: a folder for each state of the sources, as numba checks only one file."""
+    import pooch
+
+    here = Path(__file__).parents[1]
+    digest = hashlib.sha256(version("numba").encode())
+    for room in ("compiling", "engine", "kernels", "learners"):
+        for source in sorted(here.joinpath(room).rglob("*.py")):
+            digest.update(source.read_bytes())
+    kept = os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled"
+    return Path(kept) / digest.hexdigest()[:16]
+
+
+def begins() -> bool:
+    """Return whether code is compiled, and none of it is kept yet."""
+    return on() and next(folder().glob("*/*.nbi"), None) is None
 
 
 def takes(learner: Any) -> bool:

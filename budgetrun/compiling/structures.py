@@ -7,14 +7,11 @@ at the end of the call their numbers are written back. Arrays are shared, so the
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import os
 import sys
 import uuid
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -59,7 +56,7 @@ _PARENT = "parent"
 @cache
 def function(source: FunctionType) -> Callable[..., Any]:
     """Compile a function, and what it calls; the result is kept on disk."""
-    _set_cache()
+    numba.config.CACHE_DIR = str(compiling.folder())
     _make_callable(source)
     return numba.njit(cache=True, **OPTIONS)(source)
 
@@ -316,20 +313,3 @@ def _write_back(kind: Any, value: Any, c: Any) -> None:
             c.pyapi.decref(boxed)
         elif isinstance(field, types.StructRef):
             c.pyapi.reflect_native_value(field, getattr(values, name), c.env_manager)
-
-
-# -- the cache on disk ------------------------------------------------------------------------------------------------
-
-
-@cache
-def _set_cache() -> None:
-    """Keep compiled code in a folder of its own for each state of the sources: numba only checks one file of many."""
-    import pooch
-
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled")
-    here = Path(__file__).parents[1]
-    digest = hashlib.sha256(numba.__version__.encode())
-    for room in ("compiling", "engine", "kernels", "learners"):
-        for source in sorted(here.joinpath(room).rglob("*.py")):
-            digest.update(source.read_bytes())
-    numba.config.CACHE_DIR = str(folder / digest.hexdigest()[:16])

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun import compiling
 from budgetrun.data import limits
 from budgetrun.errors import CannotWriteError, InputError, printable
 from budgetrun.files import CANNOT_WRITE
@@ -108,6 +109,8 @@ class _Sweep:
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
         how = one_by_one if config.timed and self.options.jobs is None else ""
+        if compiling.begins() and not all(run.spec.solver for run in remaining):
+            how += "; each learner is compiled once for this version, which takes some seconds"
         _say(f"{config.name}: {len(remaining):,} runs to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)

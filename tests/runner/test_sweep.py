@@ -34,6 +34,7 @@ from sweeping import (
     written,
 )
 
+from budgetrun import compiling
 from budgetrun import config as config_module
 from budgetrun.errors import InputError
 from budgetrun.learners.remove_oldest import RemoveOldest
@@ -75,6 +76,13 @@ def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep):
     assert run_sweep(path) == (0, f"small: 0 runs to do, 16 finished, in {tmp_path}/results/small\n")
     assert parts(folder) == before
     assert outcomes(folder) == [{k: row[k] for k in row if k not in ("seconds", "peak_memory_mb")} for row in found]
+
+
+def test_a_first_sweep_says_that_it_compiles(tmp_path, run_sweep, monkeypatch):
+    monkeypatch.setattr(compiling, "begins", lambda: True)
+    said = "; each learner is compiled once for this version, which takes some seconds"
+    first = f"small: 16 runs to do, 0 finished, in {tmp_path}/results/small{said}\n"
+    assert run_sweep(config(tmp_path)) == (0, f"{first}16/16 runs, _ s\n")
 
 
 def test_a_budget_is_at_least_1(tmp_path, run_sweep):
@@ -472,7 +480,9 @@ def test_a_killed_worker_costs_no_run(tmp_path):
     process = start(tmp_path, "sweep", path, "--jobs", 2)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
     before = parts(folder)
-    workers(process)[0].kill()
+    # One of them is in the middle of a run.
+    for worker in workers(process):
+        worker.kill()
     code, _, err = ended(process)
     assert code == 0, err
     assert "a worker process died (killed, or out of memory); the jobs that were running are retried" in err
