@@ -49,7 +49,18 @@ class NumberSpec(_Spec):
     # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
     relative_to: Text | None = None
     statistic: Literal[
-        "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "largest_ratio", "smallest_ratio"
+        "mean",
+        "sd",
+        "minimum",
+        "maximum",
+        "n_streams",
+        "held",
+        "violated",
+        "void",
+        "below_t",
+        "bound",
+        "largest_ratio",
+        "smallest_ratio",
     ] = "mean"
     # The table whose published number it is.
     published: Text | None = None
@@ -83,8 +94,9 @@ class Claim(_Spec):
     holds: Text | None = None
     # The selector for one of whose values the condition must hold.
     some: Text | None = None
-    # Of how many cases: every one (some alone make a claim partly true), or most of them.
-    needs: Literal["every", "most"] = "every"
+    # Of how many cases: every one (some alone make a claim partly true), most of them, or always (a theorem, which a
+    # single case refutes).
+    needs: Literal["every", "most", "always"] = "every"
     # Files of the results folders: tables without their suffix, figures and pages.
     see: tuple[Text, ...] = ()
     conditions: Text | None = None

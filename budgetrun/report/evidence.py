@@ -21,7 +21,7 @@ from budgetrun.report.selection import choose
 from budgetrun.store.read import NO_SETTING, Results, items_of, load
 
 _JSON = ("facts", "parameters")
-_OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies")
+_OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies", "n_examples", "setting")
 # Rounding of the numbers in bounds.csv.
 _ROUNDING = 1e-6
 
@@ -116,11 +116,8 @@ class Evidence:
             asked = Budget.asked(spec.budget_fraction, spec.budget)
             found = {p: m for p, m in found.items() if asked.kind == "none" or p.budget == asked}
         if any(place.setting.items for place in found):
-            text = spec.setting or ""
-            if spec.chosen_in is not None:
-                folder, _, table = spec.chosen_in.rpartition("/")
-                text = self._chosen(folder or spec.results, table).get((str(spec.dataset), str(spec.label)), "")
-            found = {p: m for p, m in found.items() if items_of(text) <= set(p.setting.items)}
+            items = items_of(self._setting(spec))
+            found = {p: m for p, m in found.items() if items <= set(p.setting.items)}
         if len(found) != 1:
             what = ", ".join(
                 f"{key} {value}"
@@ -130,6 +127,13 @@ class Evidence:
             several = f"{len(found)} averages in {self.folder / spec.results} have"
             raise InputError(f"{where}: {several if found else f'no run in {self.folder / spec.results} has'} {what}")
         return next(iter(found.items()))
+
+    def _setting(self, spec: NumberSpec) -> str:
+        """Return the setting that a number names, or that a table chooses for it; empty for any."""
+        if spec.chosen_in is None:
+            return spec.setting or ""
+        folder, _, table = spec.chosen_in.rpartition("/")
+        return self._chosen(folder or str(spec.results), table).get((str(spec.dataset), str(spec.label)), "")
 
     def _choose(self, name: str, table: str) -> dict[tuple[str, str], str]:
         """Return the setting that a table of results chooses for each dataset and label."""
@@ -184,7 +188,7 @@ class Evidence:
             raise InputError(f"{path}: not readable ({' '.join(str(error).split())}); {again}") from None
         if missing := [column for column in _OF_BOUNDS if column not in frame]:
             raise InputError(f"{path}: no column {', '.join(missing)}; {again}")
-        for column in ("mistakes", "lower", "bound", "ratio"):
+        for column in ("mistakes", "lower", "bound", "ratio", "n_examples"):
             frame[column] = pd.to_numeric(frame[column], errors="coerce")
         return frame
 
@@ -195,18 +199,25 @@ class Evidence:
         for key in ("theorem", "dataset", "label"):
             if (wanted := getattr(spec, key)) is not None:
                 frame = frame[frame[key] == wanted]
-        frame = frame[frame["applies"] == "yes"]
+        if text := self._setting(spec):
+            frame = frame[[items_of(text) <= items_of(own) for own in frame["setting"]]]
+        applies = frame["applies"] == "yes"
+        if spec.statistic == "bound" and len(frame):
+            value = float(frame["bound"].where(applies, frame["n_examples"]).mean())
+            return Number(value, f"{value:,.0f}")
+        if spec.statistic == "void" and len(frame):
+            return Number(int((~applies).sum()), f"{(~applies).sum():,}")
+        frame = frame[applies]
         if frame.empty:
             raise InputError(f"{where}: no run in {self.folder / spec.results} meets the conditions of {spec.theorem}")
         least = frame["lower"].fillna(frame["mistakes"])
         broken = least > frame["bound"] + _ROUNDING * (1 + frame["bound"].abs())
-        match spec.statistic:
-            case "largest_ratio" | "smallest_ratio":
-                value = float(frame["ratio"].max() if spec.statistic == "largest_ratio" else frame["ratio"].min())
-                return Number(value, figures(value, 2))
-            case "violated":
-                return Number(int(broken.sum()), f"{broken.sum():,}")
-        return Number(int((~broken).sum()), f"{(~broken).sum():,}")
+        if spec.statistic in ("largest_ratio", "smallest_ratio"):
+            value = float(frame["ratio"].max() if spec.statistic == "largest_ratio" else frame["ratio"].min())
+            return Number(value, figures(value, 2))
+        below_t = frame["bound"] < frame["n_examples"]
+        value = int({"violated": broken, "below_t": below_t}.get(spec.statistic, ~broken).sum())
+        return Number(value, f"{value:,}")
 
 
 def _quantity(name: str) -> Quantity:

@@ -221,6 +221,7 @@ def judged_by(tmp_path, verdict: str, holds: str, more: str = "") -> Verdicts:
         ("gap < 1e-9", "", "refuted"),
         ("gap < 5e-5", "", "partly"),
         ("gap < 5e-5", "    needs: most\n", "refuted"),
+        ("gap < 5e-5", "    needs: always\n", "refuted"),
         ("gap < 5e-5", "    some: dataset\n", "confirmed"),
         ("gap < 1e-9 or 0 < gap < 1", "", "confirmed"),
     ],
