@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,9 +12,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from budgetrun.config.claims import NumberSpec
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
-from budgetrun.config.schema import Label
+from budgetrun.config.report import IN_BRACES
+from budgetrun.config.schema import Label, NumberSpec
 from budgetrun.errors import InputError
 from budgetrun.params.expressions import Formula
 from budgetrun.report import published
@@ -41,17 +43,20 @@ class Evidence:
     ----------
     folder : Path
         Holds a results folder for each config.
+    own : Results or None
+        One of them, if it was read already.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, own: Results | None = None) -> None:
         self.folder = folder
+        self._own = own
         self.results = cache(self._load)
         self._measured = cache(self._measure)
         self._chosen = cache(self._choose)
         self._bounds = cache(self._read_bounds)
 
     def number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
-        """Return a number in one case of a claim.
+        """Return a number in one case of a claim, or for a text.
 
         Parameters
         ----------
@@ -68,6 +73,13 @@ class Evidence:
         InputError
             No results folder or no run is selected, or several averages are.
         """
+        number = self._number(spec, case, known, where)
+        if spec.digits is None:
+            return number
+        unit = re.sub(r"^[-+\d.,e]*", "", number.text)
+        return number._replace(text=figures(number.value, spec.digits) + unit)
+
+    def _number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
         if spec.formula is not None:
             values = {name: number.value for name, number in known.items()}
             try:
@@ -75,6 +87,8 @@ class Evidence:
             except (ArithmeticError, ValueError, TypeError):
                 raise InputError(f"{where}: {spec.formula!r} is not a real number for {values}") from None
             return Number(value, figures(value, 4) + spec.unit)
+        if spec.csv is not None:
+            return self._cell(spec, where)
         spec = spec.model_copy(update={key: value for key, value in case.items() if getattr(spec, key) is None})
         if spec.results is None:
             raise InputError(f"{where}: neither the claim, nor a case, nor the number names a results folder")
@@ -93,7 +107,7 @@ class Evidence:
         return Number(value, quantity.write(value) + quantity.unit, n)
 
     def _load(self, name: str) -> Results:
-        return load(self.folder / name)
+        return self._own if self._own is not None and name == self._own.folder.name else load(self.folder / name)
 
     def _measure(self, name: str, quantity: Quantity, relative_to: str | None) -> Measurements:
         results = self.results(name)
@@ -177,6 +191,19 @@ class Evidence:
         value = 100.0 * float((pairs["online_error_x"] < pairs["online_error_y"]).mean())
         return Number(value, f"{value:.0f}% of {len(pairs):,}")
 
+    def _cell(self, spec: NumberSpec, where: str) -> Number:
+        """Return a cell of a CSV file; it must be in one row."""
+        path = self.folder / str(spec.csv)
+        try:
+            frame = pd.read_csv(path)
+            for key, value in spec.where.items():
+                frame = frame[frame[key] == value]
+            value = float(frame[spec.column].item())
+        except (OSError, ValueError, KeyError) as error:
+            why = " ".join(str(error).split())
+            raise InputError(f"{where}: {path} has no single number {spec.column} of {spec.where} ({why})") from None
+        return Number(value, figures(value, 4) + spec.unit)
+
     def _read_bounds(self, name: str) -> pd.DataFrame:
         path = self.folder / name / "bounds.csv"
         if not path.parent.is_dir():
@@ -218,6 +245,25 @@ class Evidence:
         below_t = frame["bound"] < frame["n_examples"]
         value = int({"violated": broken, "below_t": below_t}.get(spec.statistic, ~broken).sum())
         return Number(value, f"{value:,}")
+
+
+def with_numbers(results: Results) -> Results:
+    """Return results whose choices and findings say the numbers that they name in braces."""
+    report, known = results.report, dict[str, Number]()
+    evidence = Evidence(results.folder.parent, results)
+    for name, spec in report.numbers.items():
+        # Runs of a part of the config may lack it.
+        with suppress(InputError):
+            known[name] = evidence.number(spec, {"results": results.folder.name}, known, f"report.numbers.{name}")
+
+    def filled(text: str) -> str:
+        return re.sub(IN_BRACES, lambda found: known[found[1]].text if found[1] in known else "(not measured)", text)
+
+    said = {
+        "choices": tuple(map(filled, report.choices)),
+        "findings": tuple(one.model_copy(update={"text": filled(one.text)}) for one in report.findings),
+    }
+    return replace(results, config=results.config.model_copy(update={"report": report.model_copy(update=said)}))
 
 
 def _quantity(name: str) -> Quantity:
