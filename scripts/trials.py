@@ -115,9 +115,7 @@ def run(name: str, config: dict[str, object], data: str | None) -> list[dict[str
             pairs = ours.merge(other, on=keys)
             # Not an average: how many of n runs make another number of mistakes.
             n_differing = int((pairs["mistakes_x"] != pairs["mistakes_y"]).sum())
-            return [
-                {"trial": name, "dataset": "all", "label": "rbp", "n": len(pairs), "mistakes": n_differing}
-            ]
+            return [{"trial": name, "dataset": "all", "label": "rbp", "n": len(pairs), "mistakes": n_differing}]
         rows: dict[object, dict[str, object]] = {}
         for quantity in QUANTITIES:
             column = quantity.removesuffix("_percent")

@@ -76,7 +76,7 @@ class Evidence:
         number = self._number(spec, case, known, where)
         if spec.digits is None:
             return number
-        unit = re.sub(r"^[-+\d.,e]*", "", number.text)
+        unit = spec.unit or re.sub(r"^[-+\d.,e]*", "", number.text)
         return number._replace(text=figures(number.value, spec.digits) + unit)
 
     def _number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
