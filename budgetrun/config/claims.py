@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from budgetrun.config.problems import ValueType, allowed_names, unknown_key, value_types
-from budgetrun.config.schema import FileName, Label, Text
+from budgetrun.config.schema import FileName, Label, NumberSpec, Text
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 from budgetrun.errors import InputError
@@ -22,44 +22,6 @@ Verdict = Literal["confirmed", "refuted", "partly", "open"]
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NumberSpec(_Spec):
-    """A number of a results folder, or a formula of other numbers.
-
-    It is an average over runs, as in a table; or a published number (``published``), a summary of the checks of a
-    theorem (``theorem``), or how often single runs err less than others (``errs_less_than``).
-    """
-
-    # How the page calls it; by default the label.
-    title: Text | None = None
-    # Follows a formula's value.
-    unit: str = ""
-    # The results folder; by default that of the claim. The other selectors come from the claim's cases by default.
-    results: FileName | None = None
-    dataset: Text | None = None
-    label: Text | None = None
-    budget: int | None = None
-    budget_fraction: float | None = None
-    setting: Text | None = None
-    # A table of the results folder that chooses a setting, or FOLDER/TABLE for one of another folder.
-    chosen_in: Text | None = None
-    # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
-    quantity: Text = "online_error"
-    # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
-    relative_to: Text | None = None
-    statistic: Literal[
-        "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "largest_ratio", "smallest_ratio"
-    ] = "mean"
-    # The table whose published number it is.
-    published: Text | None = None
-    # As in bounds.csv.
-    theorem: Text | None = None
-    # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
-    # run of this label.
-    errs_less_than: Text | None = None
-    # In the names of the numbers before it.
-    formula: Text | None = None
 
 
 class Claim(_Spec):
@@ -83,8 +45,9 @@ class Claim(_Spec):
     holds: Text | None = None
     # The selector for one of whose values the condition must hold.
     some: Text | None = None
-    # Of how many cases: every one (some alone make a claim partly true), or most of them.
-    needs: Literal["every", "most"] = "every"
+    # Of how many cases: every one (some alone make a claim partly true), most of them, or always (a theorem, which a
+    # single case refutes).
+    needs: Literal["every", "most", "always"] = "every"
     # Files of the results folders: tables without their suffix, figures and pages.
     see: tuple[Text, ...] = ()
     conditions: Text | None = None
@@ -146,12 +109,9 @@ def _read(path: Path) -> Paper:
 
 def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
     claim = checker.values(entry, path, value_types(Claim) | {"numbers": _MAPPING})
-    numbers = claim.get("numbers", {})
-    for i, (name, number) in enumerate(numbers.items()):
-        here = (*path, "numbers", name)
-        numbers[name] = checker.values(number, here, value_types(NumberSpec))
-        if text := numbers[name].get("formula"):
-            _check(checker, Formula, text, tuple(numbers)[:i], (*here, "formula"))
+    numbers = read_numbers(checker, claim.get("numbers", {}), (*path, "numbers"))
+    if numbers:
+        claim["numbers"] = numbers
     if claim.get("holds"):
         _check(checker, Condition, claim["holds"], tuple(numbers), (*path, "holds"))
     cases = claim.get("cases", {})
@@ -165,6 +125,16 @@ def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
     if claim and (claim.get("holds") is None) == (claim.get("open") is None):
         checker.add((*path, "holds"), "exactly one of holds and open must be given")
     return claim
+
+
+def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
+    """Return the good values of each number; a formula may use the numbers before it."""
+    numbers: Values = {}
+    for name, number in given.items():
+        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
+        if text := numbers[name].get("formula"):
+            _check(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
+    return numbers
 
 
 def _check(checker: Checker, kind: type[Formula], text: str, names: tuple[str, ...], path: KeyPath) -> None:

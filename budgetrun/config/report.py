@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from budgetrun.config.claims import read_numbers
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.schema import (
@@ -16,6 +18,7 @@ from budgetrun.config.schema import (
     FigureSpec,
     FindingSpec,
     FractionBudget,
+    NumberSpec,
     Published,
     ReportSpec,
     TableSpec,
@@ -24,7 +27,10 @@ from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 
 _LIST = ValueType(list[Any] | None, required=False)
-_CHOOSE = ValueType(dict[str, Any] | None, required=False)
+_MAPPING = ValueType(dict[str, Any] | None, required=False)
+
+# A number in a text.
+IN_BRACES = r"\{(\w+)\}"
 
 _OF_TESTS = ("test_error", "last_test_error")
 # What a table can show of learners (False) and of solvers (True); the first is the default.
@@ -63,7 +69,7 @@ class ReportReader:
         if data is None:
             return ReportSpec(titles=self.titles)
         path = ("report",)
-        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST}
+        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": _MAPPING}
         given = self.checker.values(data, path, types)
         readers = {"tables": self._table, "figures": self._figure, "findings": self._finding}
         found = {
@@ -72,6 +78,15 @@ class ReportReader:
         }
         for key in ("tables", "figures"):
             self.checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
+        numbers = read_numbers(self.checker, given.get("numbers") or {}, (*path, "numbers"))
+        texts: dict[KeyPath, str | None] = {
+            ("findings", i, "text"): values.get("text") for i, values in enumerate(found["findings"])
+        }
+        texts |= {("choices", i): text for i, text in enumerate(given.get("choices", ()))}
+        for here, text in texts.items():
+            for name in re.findall(IN_BRACES, text or ""):
+                if name not in numbers:
+                    self.checker.add((*path, *here), f"no number {name!r} in report.numbers{nearest(name, numbers)}")
         titles = self.titles | self._titles(given.get("titles") or {}, (*path, "titles"))
         if self.checker.problems:
             return ReportSpec()
@@ -80,6 +95,7 @@ class ReportReader:
             figures=tuple(FigureSpec(**values) for values in found["figures"]),
             choices=tuple(given.get("choices", ())),
             findings=tuple(FindingSpec(**values) for values in found["findings"]),
+            numbers={name: NumberSpec(**values) for name, values in numbers.items()},
             titles=titles,
         )
 
@@ -137,7 +153,7 @@ class ReportReader:
             self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _CHOOSE})
+        values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self.checker.labels_exist((*path, "columns"), values.get("columns"), self.labels)

@@ -373,6 +373,61 @@ class FigureSpec(_Spec):
     log_x: bool | None = None
 
 
+class NumberSpec(_Spec):
+    """A number of a results folder, or a formula of other numbers.
+
+    It is an average over runs, as in a table; or a published number (``published``), a summary of the checks of a
+    theorem (``theorem``), how often single runs err less than others (``errs_less_than``), or a cell of a ``csv``.
+    """
+
+    # How the page calls it; by default the label.
+    title: Text | None = None
+    # Follows a formula's value.
+    unit: str = ""
+    # The results folder; by default that of the claim. The other selectors come from the claim's cases by default.
+    results: FileName | None = None
+    dataset: Text | None = None
+    label: Text | None = None
+    budget: int | None = None
+    budget_fraction: float | None = None
+    setting: Text | None = None
+    # A table of the results folder that chooses a setting, or FOLDER/TABLE for one of another folder.
+    chosen_in: Text | None = None
+    # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
+    quantity: Text = "online_error"
+    # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
+    relative_to: Text | None = None
+    statistic: Literal[
+        "mean",
+        "sd",
+        "minimum",
+        "maximum",
+        "n_streams",
+        "held",
+        "violated",
+        "void",
+        "below_t",
+        "bound",
+        "largest_ratio",
+        "smallest_ratio",
+    ] = "mean"
+    # The table whose published number it is.
+    published: Text | None = None
+    # As in bounds.csv.
+    theorem: Text | None = None
+    # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
+    # run of this label.
+    errs_less_than: Text | None = None
+    # In the names of the numbers before it.
+    formula: Text | None = None
+    # A file in the folder with the results, and the column of the one row with the values ``where``.
+    csv: Text | None = None
+    where: dict[str, Label] = {}
+    column: Text | None = None
+    # Rounds to so many significant figures; by default as tables do.
+    digits: int | None = None
+
+
 class FindingSpec(_Spec):
     """An explanation of some cells; a selector that is None selects all."""
 
@@ -394,6 +449,8 @@ class ReportSpec(_Spec):
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()
     findings: tuple[FindingSpec, ...] = ()
+    # Numbers that choices and findings name in braces; pages show them as computed from the results.
+    numbers: dict[str, NumberSpec] = {}
     # Label of an algorithm or of a dataset -> what pages, figures and tables for people call it; a label without a
     # title is shown as it is. `load` fills in the titles of algorithms that have their default label.
     titles: dict[str, Name] = {}
@@ -496,6 +553,10 @@ class Config(_Spec):
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]
+        # What a number does not say is left out, and so are the numbers of a config without any.
+        data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
+        if not self.report.numbers:
+            del data["report"]["numbers"]
         return data
 
     @classmethod

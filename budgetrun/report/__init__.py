@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from budgetrun.report import figures, page, tables
+from budgetrun.report.evidence import with_numbers
 from budgetrun.report.formats import plain
 from budgetrun.report.layout import Table
 from budgetrun.store.read import load
@@ -30,7 +31,7 @@ class Report:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.results = load(Path(folder))
+        self.results = with_numbers(load(Path(folder)))
 
     @cached_property
     def tables(self) -> list[Table]:

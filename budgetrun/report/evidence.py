@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,9 +12,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from budgetrun.config.claims import NumberSpec
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
-from budgetrun.config.schema import Label
+from budgetrun.config.report import IN_BRACES
+from budgetrun.config.schema import Label, NumberSpec
 from budgetrun.errors import InputError
 from budgetrun.params.expressions import Formula
 from budgetrun.report import published
@@ -21,7 +23,7 @@ from budgetrun.report.selection import choose
 from budgetrun.store.read import NO_SETTING, Results, items_of, load
 
 _JSON = ("facts", "parameters")
-_OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies")
+_OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies", "n_examples", "setting")
 # Rounding of the numbers in bounds.csv.
 _ROUNDING = 1e-6
 
@@ -41,17 +43,20 @@ class Evidence:
     ----------
     folder : Path
         Holds a results folder for each config.
+    own : Results or None
+        One of them, if it was read already.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, own: Results | None = None) -> None:
         self.folder = folder
+        self._own = own
         self.results = cache(self._load)
         self._measured = cache(self._measure)
         self._chosen = cache(self._choose)
         self._bounds = cache(self._read_bounds)
 
     def number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
-        """Return a number in one case of a claim.
+        """Return a number in one case of a claim, or for a text.
 
         Parameters
         ----------
@@ -68,6 +73,13 @@ class Evidence:
         InputError
             No results folder or no run is selected, or several averages are.
         """
+        number = self._number(spec, case, known, where)
+        if spec.digits is None:
+            return number
+        unit = spec.unit or re.sub(r"^[-+\d.,e]*", "", number.text)
+        return number._replace(text=figures(number.value, spec.digits) + unit)
+
+    def _number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
         if spec.formula is not None:
             values = {name: number.value for name, number in known.items()}
             try:
@@ -75,6 +87,8 @@ class Evidence:
             except (ArithmeticError, ValueError, TypeError):
                 raise InputError(f"{where}: {spec.formula!r} is not a real number for {values}") from None
             return Number(value, figures(value, 4) + spec.unit)
+        if spec.csv is not None:
+            return self._cell(spec, where)
         spec = spec.model_copy(update={key: value for key, value in case.items() if getattr(spec, key) is None})
         if spec.results is None:
             raise InputError(f"{where}: neither the claim, nor a case, nor the number names a results folder")
@@ -93,7 +107,7 @@ class Evidence:
         return Number(value, quantity.write(value) + quantity.unit, n)
 
     def _load(self, name: str) -> Results:
-        return load(self.folder / name)
+        return self._own if self._own is not None and name == self._own.folder.name else load(self.folder / name)
 
     def _measure(self, name: str, quantity: Quantity, relative_to: str | None) -> Measurements:
         results = self.results(name)
@@ -116,11 +130,8 @@ class Evidence:
             asked = Budget.asked(spec.budget_fraction, spec.budget)
             found = {p: m for p, m in found.items() if asked.kind == "none" or p.budget == asked}
         if any(place.setting.items for place in found):
-            text = spec.setting or ""
-            if spec.chosen_in is not None:
-                folder, _, table = spec.chosen_in.rpartition("/")
-                text = self._chosen(folder or spec.results, table).get((str(spec.dataset), str(spec.label)), "")
-            found = {p: m for p, m in found.items() if items_of(text) <= set(p.setting.items)}
+            items = items_of(self._setting(spec))
+            found = {p: m for p, m in found.items() if items <= set(p.setting.items)}
         if len(found) != 1:
             what = ", ".join(
                 f"{key} {value}"
@@ -130,6 +141,13 @@ class Evidence:
             several = f"{len(found)} averages in {self.folder / spec.results} have"
             raise InputError(f"{where}: {several if found else f'no run in {self.folder / spec.results} has'} {what}")
         return next(iter(found.items()))
+
+    def _setting(self, spec: NumberSpec) -> str:
+        """Return the setting that a number names, or that a table chooses for it; empty for any."""
+        if spec.chosen_in is None:
+            return spec.setting or ""
+        folder, _, table = spec.chosen_in.rpartition("/")
+        return self._chosen(folder or str(spec.results), table).get((str(spec.dataset), str(spec.label)), "")
 
     def _choose(self, name: str, table: str) -> dict[tuple[str, str], str]:
         """Return the setting that a table of results chooses for each dataset and label."""
@@ -173,6 +191,19 @@ class Evidence:
         value = 100.0 * float((pairs["online_error_x"] < pairs["online_error_y"]).mean())
         return Number(value, f"{value:.0f}% of {len(pairs):,}")
 
+    def _cell(self, spec: NumberSpec, where: str) -> Number:
+        """Return a cell of a CSV file; it must be in one row."""
+        path = self.folder / str(spec.csv)
+        try:
+            frame = pd.read_csv(path)
+            for key, value in spec.where.items():
+                frame = frame[frame[key] == value]
+            value = float(frame[spec.column].item())
+        except (OSError, ValueError, KeyError) as error:
+            why = " ".join(str(error).split())
+            raise InputError(f"{where}: {path} has no single number {spec.column} of {spec.where} ({why})") from None
+        return Number(value, figures(value, 4) + spec.unit)
+
     def _read_bounds(self, name: str) -> pd.DataFrame:
         path = self.folder / name / "bounds.csv"
         if not path.parent.is_dir():
@@ -184,7 +215,7 @@ class Evidence:
             raise InputError(f"{path}: not readable ({' '.join(str(error).split())}); {again}") from None
         if missing := [column for column in _OF_BOUNDS if column not in frame]:
             raise InputError(f"{path}: no column {', '.join(missing)}; {again}")
-        for column in ("mistakes", "lower", "bound", "ratio"):
+        for column in ("mistakes", "lower", "bound", "ratio", "n_examples"):
             frame[column] = pd.to_numeric(frame[column], errors="coerce")
         return frame
 
@@ -195,18 +226,44 @@ class Evidence:
         for key in ("theorem", "dataset", "label"):
             if (wanted := getattr(spec, key)) is not None:
                 frame = frame[frame[key] == wanted]
-        frame = frame[frame["applies"] == "yes"]
+        if text := self._setting(spec):
+            frame = frame[[items_of(text) <= items_of(own) for own in frame["setting"]]]
+        applies = frame["applies"] == "yes"
+        if spec.statistic == "bound" and len(frame):
+            value = float(frame["bound"].where(applies, frame["n_examples"]).mean())
+            return Number(value, f"{value:,.0f}")
+        if spec.statistic == "void" and len(frame):
+            return Number(int((~applies).sum()), f"{(~applies).sum():,}")
+        frame = frame[applies]
         if frame.empty:
             raise InputError(f"{where}: no run in {self.folder / spec.results} meets the conditions of {spec.theorem}")
         least = frame["lower"].fillna(frame["mistakes"])
         broken = least > frame["bound"] + _ROUNDING * (1 + frame["bound"].abs())
-        match spec.statistic:
-            case "largest_ratio" | "smallest_ratio":
-                value = float(frame["ratio"].max() if spec.statistic == "largest_ratio" else frame["ratio"].min())
-                return Number(value, figures(value, 2))
-            case "violated":
-                return Number(int(broken.sum()), f"{broken.sum():,}")
-        return Number(int((~broken).sum()), f"{(~broken).sum():,}")
+        if spec.statistic in ("largest_ratio", "smallest_ratio"):
+            value = float(frame["ratio"].max() if spec.statistic == "largest_ratio" else frame["ratio"].min())
+            return Number(value, figures(value, 2))
+        below_t = frame["bound"] < frame["n_examples"]
+        value = int({"violated": broken, "below_t": below_t}.get(spec.statistic, ~broken).sum())
+        return Number(value, f"{value:,}")
+
+
+def with_numbers(results: Results) -> Results:
+    """Return results whose choices and findings say the numbers that they name in braces."""
+    report, known = results.report, dict[str, Number]()
+    evidence = Evidence(results.folder.parent, results)
+    for name, spec in report.numbers.items():
+        # Runs of a part of the config may lack it.
+        with suppress(InputError):
+            known[name] = evidence.number(spec, {"results": results.folder.name}, known, f"report.numbers.{name}")
+
+    def filled(text: str) -> str:
+        return re.sub(IN_BRACES, lambda found: known[found[1]].text if found[1] in known else "(not measured)", text)
+
+    said = {
+        "choices": tuple(map(filled, report.choices)),
+        "findings": tuple(one.model_copy(update={"text": filled(one.text)}) for one in report.findings),
+    }
+    return replace(results, config=results.config.model_copy(update={"report": report.model_copy(update=said)}))
 
 
 def _quantity(name: str) -> Quantity:

@@ -19,6 +19,9 @@ pytestmark = pytest.mark.usefixtures("demo_folder")
 MISTAKES: list[tuple[int, str, list[str]]] = [
     (13, "    - {name: t1, choose: online_error}",
      ["13: report.tables[0].choose: must be a mapping (key: value), got 'online_error'"]),
+    (16, "  choices: ['errs on {ours}']\n  numbers: {our: {label: a}, other: {formula: 2 * third}}",
+     ["16: report.choices[0]: no number 'ours' in report.numbers; did you mean 'our'?",
+      "17: report.numbers.other.formula: '2 * third' may use only numbers, + - * / **, sqrt log exp min max round and our"]),
     (13, "    - {name: t1, choose: {quantity: seconds}}",
      ["13: report.tables[0].choose.by: missing; must be one of online_error, prefix, printed",
       "13: report.tables[0].choose.quantity: must be one of margin_updates, support_size, got 'seconds'"]),

@@ -53,6 +53,26 @@ def test_a_finding_may_leave_a_difference_open(tmp_path):
     assert [see for _, see in words.outside(table)] == ["See 1.", "See 2; it stays open.", ""]
 
 
+def test_findings_and_choices_say_the_numbers_of_the_results(tmp_path):
+    rows = [run("one", "a", 12), run("one", "b", 9)]
+    report = {
+        "tables": [{"name": "t"}],
+        "choices": ["b errs on {ours}."],
+        "findings": [{"label": "a", "text": "{times} times {ours}; {absent}; {kept} of {{other}}."}],
+        "numbers": {
+            "theirs": {"dataset": "one", "label": "a"},
+            "ours": {"dataset": "one", "label": "b"},
+            "times": {"formula": "theirs / ours", "digits": 2},
+            "absent": {"dataset": "two", "label": "b"},
+            "kept": {"csv": "trials.csv", "where": {"trial": "x"}, "column": "n"},
+        },
+    }
+    (tmp_path / "trials.csv").write_text("trial,n\nx,7\ny,8\n")
+    found = Report(build(tmp_path / "r", rows, report=report)).results.report
+    assert found.choices == ("b errs on 9.00%.",)
+    assert found.findings[0].text == "1.3 times 9.00%; (not measured); 7.000 of {(not measured)}."
+
+
 def test_what_did_not_run_is_said(tmp_path):
     rows = [run("one", "rbp", 10, budget=5), run("two", "rbp", 10, budget=5)]
     folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})

@@ -1,0 +1,213 @@
+"""Write the numbers on README.md and docs/*.md again, computed from results/.
+
+A table stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is followed by its name,
+``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
+
+Usage: python scripts/write_numbers.py            (the tests fail if a page is not as this would write it)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from budgetrun import config as configs
+from budgetrun.config.schema import NumberSpec
+from budgetrun.report import tables
+from budgetrun.report.evidence import Evidence, Number
+from budgetrun.report.layout import Table
+from budgetrun.runner.plan import make_plan
+
+TOP = Path(__file__).resolve().parent.parent
+RESULTS = TOP / "results"
+PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+NUMBERS = TOP / "docs" / "numbers.yaml"
+# A number in a sentence, with the name that computes it.
+TRACED = re.compile(r"[-+]?\d[\d.,]*(?:e-?\d+)?%?(?=<!-- (\w+) -->)")
+BLOCK = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+_evidence = Evidence(RESULTS)
+
+
+def numbers() -> dict[str, str]:
+    """Return the text of every number in docs/numbers.yaml, by name."""
+    known: dict[str, Number] = {}
+    for name, spec in yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))["numbers"].items():
+        kind = next((kind for kind in KINDS if kind in spec), None)
+        known[name] = KINDS[kind](**spec) if kind else _number(known, name, **spec)
+    return {name: number.text for name, number in known.items()}
+
+
+def page(text: str, texts: dict[str, str]) -> str:
+    """Return a page with its tables and numbers as they are computed."""
+    text = BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+    return TRACED.sub(lambda found: texts[found[1]], text)
+
+
+def _from_verdict(verdict: str, count: str) -> Number:
+    """Return how many published cells of a table are ``within`` its tolerance, ``explained``, ``open``, or ``all``."""
+    folder, _, name = verdict.partition("/")
+    found = next(table.verdict for table in _tables(folder) if table.name == name)
+    assert found is not None
+    value = found.within + found.explained + found.open if count == "all" else getattr(found, count)
+    return Number(value, f"{value:,}")
+
+
+@cache
+def _tables(folder: str) -> list[Table]:
+    return tables.build(_evidence.results(folder))
+
+
+def _count_runs(runs: str) -> Number:
+    value = len(_evidence.results(runs).runs)
+    return Number(value, f"{value:,}")
+
+
+KINDS: dict[str | None, Callable[..., Number]] = {"verdict": _from_verdict, "runs": _count_runs}
+
+
+def _number(known: dict[str, Number], name: str, **spec: Any) -> Number:
+    return _evidence.number(NumberSpec(**spec), {}, known, name)
+
+
+def _text(**spec: Any) -> str:
+    """Return a number without its unit, which the heading of the table says."""
+    return _number({}, "a table", **spec).text.rstrip("% s")
+
+
+def _with_published(table: str, **spec: Any) -> str:
+    """Return our number and, in brackets, the published one."""
+    return f"{_text(**spec)} ({_text(**spec, published=table)})"
+
+
+def _markdown(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(heading)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _table81() -> str:
+    columns = ["perceptron", "forgetron(self_tuned)", "forgetron(greedy)", "forgetron(basic)", "cks"]
+    results = _evidence.results("forgetron_table81")
+    rows = []
+    for dataset in ("mnist", "usps", "census_income", "synthetic_5", "synthetic_10"):
+        cells = []
+        for label in columns:
+            spec = {"results": results.folder.name, "dataset": dataset, "label": label, "budget_fraction": 0.25}
+            ours = _number({}, label, **spec).value
+            published = _number({}, label, **spec, published="table81").value
+            # Adding 0 removes the sign of a zero.
+            difference = round(100 * (ours / published - 1), 1) + 0.0
+            cells.append(f"{ours:.2f} ({published:.2f}, {difference:+.1f}%)")
+        rows.append([results.title(dataset), *cells])
+    return _markdown(["online error, %", *map(results.title, columns)], rows)
+
+
+def _projectron() -> str:
+    columns = ["perceptron", "passive_aggressive", "projectron", "projectron++", "rbp", "forgetron(self_tuned)"]
+    streams = {"a9a, eta 0.1": ("projectron_fig6", "a9a"), "two Gaussians, eta 0.04": ("projectron_fig7", "synthetic")}
+    rows = []
+    for title, (folder, dataset) in streams.items():
+        specs = [{"results": folder, "dataset": dataset, "label": label} for label in columns]
+        sizes = [_number({}, "size", **spec, quantity="support_size").value for spec in specs]
+        rows.append([title, *(f"{_text(**spec)} ({size:,.0f})" for spec, size in zip(specs, sizes, strict=True))])
+    return _markdown(["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows)
+
+
+_SETS = ("phishing", "susy", "ijcnn1", "cod_rna", "w8a", "a9a")
+
+
+def _ahpatron() -> str:
+    columns = ["ahpatron", "projectron++(2024)", "projectron", "fogd", "bogd++", "nogd", "nogd(program)", "pomdr"]
+    results = _evidence.results("ahpatron_table2")
+    rows = []
+    for dataset in _SETS:
+        specs = [
+            {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
+            for label in columns
+        ]
+        errors = [_number({}, "error", **spec).value for spec in specs]
+        cells = [_with_published("table2", **spec) for spec in specs]
+        best = errors.index(min(errors))
+        cells[best] = f"**{cells[best]}**"
+        rows.append([results.title(dataset), *cells])
+    return _markdown(["online error, %", *map(results.title, columns)], rows)
+
+
+def _ahpatron_calibrated() -> str:
+    rows = []
+    for dataset in _SETS:
+        if dataset == "susy":
+            continue
+        spec = {"results": "ahpatron_table2", "dataset": dataset, "label": "ahpatron", "chosen_in": "table3"}
+        ours = _number({}, "updates", **spec, quantity="margin_updates").value
+        published = _number({}, "updates", **spec, quantity="margin_updates", published="table3").value
+        rows.append(
+            [
+                _evidence.results("ahpatron_table2").title(dataset),
+                f"{_number({}, 'epsilon', **spec, quantity='parameters.epsilon').value:g}",
+                _with_published("table2", **spec),
+                f"{ours:,.0f} ({published:,.0f})",
+            ]
+        )
+    return _markdown(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
+
+
+def _mpu() -> str:
+    results, rows = _evidence.results("mpu_table1"), []
+    for dataset, title in {"a9a": "adult (a9a)", "web": "web (w8a)"}.items():
+        spec = {"results": "mpu_table1", "dataset": dataset, "label": "mpu"}
+        ours = _number({}, "mpu", **spec, quantity="objective").value
+        published = _text(**spec, quantity="objective", published="table1")
+        bracket = next(bracket for problem, bracket in results.brackets.items() if problem.dataset == dataset)
+        # The interval is rounded outward.
+        lower, upper = math.floor(1000 * bracket.lower) / 1000, math.ceil(1000 * bracket.upper) / 1000
+        race = _number({}, "race", csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio").value
+        rows.append([title, published, f"{ours:,.2f}", f"[{lower:,.3f}, {upper:,.3f}]", f"{race:.2f}"])
+    head = [
+        "Table 1, accuracy 1e-4",
+        "MPU: published",
+        "ours",
+        "optimum in",
+        "seconds, MPU / LIBLINEAR, same objective",
+    ]
+    return _markdown(head, rows)
+
+
+def _configs() -> str:
+    rows = []
+    for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path)):
+        config = configs.load(path)
+        place = re.search(r"((Figure|Table)s? [\d.]+.*)$", config.source)
+        what = f"{place[1]}: " if place else ""
+        description = re.split(r"(?<=[^.])\. ", config.description)[0].rstrip(".")
+        if (RESULTS / path.stem).is_dir():
+            results = _evidence.results(path.stem)
+            n_runs, seconds = len(results.runs), results.runs["seconds"].sum()
+            time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        else:
+            n_runs, time = len(make_plan(config).runs), "not recorded"
+        rows.append([f"`{path.stem}`", what + description, f"{n_runs:,}", time])
+    return _markdown(["config", "what it reproduces", "runs", "core time of the runs"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "table81": _table81,
+    "projectron": _projectron,
+    "ahpatron": _ahpatron,
+    "ahpatron_calibrated": _ahpatron_calibrated,
+    "mpu": _mpu,
+    "configs": _configs,
+}
+
+
+if __name__ == "__main__":
+    texts = numbers()
+    for path in PAGES:
+        path.write_text(page(path.read_text(encoding="utf-8"), texts), encoding="utf-8")
