@@ -135,6 +135,8 @@ def _beyond(run: pd.Series, gap: float) -> str:
         why = "it stopped early, see below"
     elif math.isnan(run["lower_bound"]):
         why = "it has no lower bound of its own to stop by"
+    elif run["gap"] > accuracy:
+        why = "it ran until nothing changed"
     else:
         why = "its own lower bound let it stop"
     return f"is known to be within {gap:.1e} of the optimum, not within {accuracy:g}; {why}"

@@ -326,6 +326,23 @@ def test_rotating_gaussians_turn():
     np.testing.assert_allclose(centres[1], [-1, -1], atol=0.1)
 
 
+def test_unit_vectors_come_in_turn():
+    spec = DatasetSpec(name="unit_vectors", order="file", options={"n_examples": 50})
+    stream = open_stream(spec, seed=0, repetition=0)
+    X, y = floats(stream.X), stream.tasks["-"]
+    assert stream_info(spec).n_examples == len(X) == 50
+    np.testing.assert_array_equal(X, np.eye(21)[np.arange(50) % 21])
+    np.testing.assert_array_equal(y[:22], [1, -1] * 10 + [1, 1])
+    # Every vector keeps its label, so their sum, each with its own, is right by 1.
+    np.testing.assert_array_equal(y * (X @ np.resize([1, -1], 21)), 1)
+
+
+@pytest.mark.parametrize("options", [{"n_examples": 1}, {"n_examples": 4.5}, {"n_vectors": 4}])
+def test_unit_vectors_refuse(options):
+    with pytest.raises(InputError, match="unit_vectors"):
+        stream_info(DatasetSpec(name="unit_vectors", options=options))
+
+
 @pytest.mark.parametrize("options", [{"n_examples": 3}, {"turns": -1}, {"deviation": 0}, {"speed": 1}])
 def test_rotating_gaussians_refuse(options):
     with pytest.raises(InputError, match="rotating_gaussians"):

@@ -189,6 +189,7 @@ def _data_probes(folder):
     generated = {
         "noisy_gaussians": {"options": {"n_per_class": 30}, "noise": 0.1},
         "rotating_gaussians": {"options": {"n_examples": 60}},
+        "unit_vectors": {"options": {"n_examples": 50}},
     }
     for name, keys in generated.items():
         spec = config.DatasetSpec(name=name, **keys)

@@ -234,6 +234,7 @@ def test_gaps_above_the_accuracy_are_told_with_their_cause(tmp_path):
         solved("one", "dcd", 10.0011, **asked),
         solved("one", "pegasos", 10.1, **asked, error="stopped at its limit of 5 steps"),
         solved("one", "exact", 10.0004, **asked),
+        solved("one", "unchanged", 10.002, 9.99, **asked),
         solved("one", "aimed", 11.0, parameters='{"C": 1.0, "accuracy": 0.0001, "target": 11}'),
         solved("two", "dcd", 10.0, **asked),
     ]
@@ -242,6 +243,7 @@ def test_gaps_above_the_accuracy_are_told_with_their_cause(tmp_path):
         "one: dcd is known to be within 1.6e-04 of the optimum, not within 0.0001; it has no lower bound of its own to "
         "stop by.",
         "one: pegasos is known to be within 1.0e-02 of the optimum, not within 0.0001; it stopped early, see below.",
+        "one: unchanged is known to be within 2.5e-04 of the optimum, not within 0.0001; it ran until nothing changed.",
     ]
 
 
