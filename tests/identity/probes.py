@@ -255,6 +255,11 @@ def _default_probes():
                     _parts([learner], gaussian),
                     lambda args=(learner, given, "random", multiclass): play(*args),
                 )
+    learner = find("nogd")
+    parts = _parts([learner], gaussian, f"nogd reading=program {learner.revised['reading', 'program']}")
+    given = {"budget": 30, "step": 0.4, "reading": "program"}
+    for stream in ("random", "tied"):
+        yield f"nogd, program, {stream}", parts, lambda stream=stream: play(learner, given, stream)
     learner = find("projectron++", multiclass=True)
     given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
     yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)
