@@ -30,9 +30,9 @@ class NOGD(BinaryLearner):
     Notes
     -----
     O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
-    left out. The program's reading depends on the signs of the eigenvectors, and with equal eigenvalues on the choice of
-    eigenvectors: here they are those of a pivoted Cholesky factor of the projection on each eigenspace, whose largest
-    component is positive. Departures from the source: none by default.
+    left out. The program's reading depends on the signs of the eigenvectors, and with equal eigenvalues on which
+    are chosen: here they are the columns of a pivoted Cholesky factor of the projection on each eigenspace, whose
+    largest component is positive. In float32 its result is not determined. Departures from the source: none by default.
 
     References
     ----------

@@ -72,9 +72,10 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
     np.testing.assert_allclose(mean, weights, atol=1e-15)
 
 
+@pytest.mark.parametrize("stream", ["random", "duplicated", "tied"])
 @pytest.mark.parametrize("block_size", [1, 7, 256])
-def test_nogd_as_the_program_of_2024_reads_it(block_size):
-    X, y = random_stream(T=300)
+def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
+    X, y = STREAMS[stream](T=300)
     learner = find("nogd")(budget=40, step=0.4, reading="program")
     group = Group(KERNEL, [learner])
     scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size])[0] for s in range(0, len(y), block_size)]

@@ -230,7 +230,16 @@ def _stream(spec):
 
 
 # What the configs need not give has defaults, which outcomes depend on; this is the rest.
-REQUIRED = {"budget": 6, "eta": 0.3, "epsilon": 0.5, "phi": 0.8, "step": 0.4, "features": 10, "first_budget": 4}
+REQUIRED = {
+    "budget": 6,
+    "eta": 0.3,
+    "epsilon": 0.5,
+    "phi": 0.8,
+    "step": 0.4,
+    "features": 10,
+    "first_budget": 4,
+    "beta": 0.4,
+}
 
 
 def _parts(learners, *others):

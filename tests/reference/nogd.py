@@ -34,10 +34,8 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
                 top = [i for i in range(rank) if L[i] > TOLERANCE * L[0]]
                 L_r, V_r = L[top], V[:, top]
                 weights = np.array(list(alpha.values()))
-                if reading == "algorithm":
-                    w = np.sqrt(L_r) * (V_r.T @ weights)  # w = L_r^{1/2} V_r^T alpha
-                else:  # V in the place of V^T
-                    w = np.sqrt(L_r) * (V @ weights)[top]
+                # w = L_r^{1/2} V_r^T alpha; the program has V in the place of V^T
+                w = np.sqrt(L_r) * (V_r.T @ weights if reading == "algorithm" else (V @ weights)[top])
         elif update:  # on y w.z < 1: w += eta y z
             w = w + step * y_t * z_t
         if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
@@ -69,6 +67,5 @@ CASES = [
         {"budget": 20, "step": 0.3},
         {"budget": 40, "step": 0.7, "rank": 5},
         {"budget": 1000, "step": 0.5},
-        {"budget": 40, "step": 0.4, "reading": "program"},
     )
 ]
