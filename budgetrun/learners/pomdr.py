@@ -50,8 +50,8 @@ class POMDR(BinaryLearner):
     O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j, .) over
     the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h, with the
     step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables of 2024,
-    which both orders of halving fit equally well. An example that is added after a halving has the first step of the new
-    A.
+    which both orders of halving fit equally well. An example that is added after a halving has the first step of the
+    new A.
 
     References
     ----------
