@@ -37,6 +37,8 @@ class Learner(Compilable, ABC):
     added : dict of str to value
         Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
         With that value they are not part of run ids.
+    revised : dict of (str, value) to int
+        Values of parameters with a revision of their own, which is part of the run ids of runs with these values.
     form : type
         The form of the hypothesis.
     multiclass : bool
@@ -68,6 +70,7 @@ class Learner(Compilable, ABC):
     default_variant: ClassVar[bool] = False
     revision: ClassVar[int] = 1
     added: ClassVar[Mapping[str, Any]] = {}
+    revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
     form: ClassVar[type[Hypothesis]]
     multiclass: ClassVar[bool]
     margin: ClassVar[float] = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.learners.base import BinaryLearner
@@ -30,9 +30,9 @@ class NOGD(BinaryLearner):
     Notes
     -----
     O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
-    left out; among eigenvectors of equal eigenvalues, LAPACK chooses. The program's reading depends on the signs of the
-    eigenvectors; here their largest component is positive. With equal eigenvalues, or in float32, its result is not
-    determined. Departures from the source: none by default.
+    left out. The program's reading depends on the signs of the eigenvectors, and with equal eigenvalues on which
+    are chosen: here they are the columns of a pivoted Cholesky factor of the projection on each eigenspace, whose
+    largest component is positive. In float32 its result is not determined. Departures from the source: none by default.
 
     References
     ----------
@@ -54,6 +54,8 @@ class NOGD(BinaryLearner):
     name = "nogd"
     title = "NOGD"
     form = Nystroem
+    # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
+    revised: ClassVar = {("reading", "program"): 2}
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class POMDR(BinaryLearner):
         The largest distance ||delta|| of a projected example from the span. The authors used T^(-1/2).
     U : float, > 0
         The bound on ||f||.
+    halving : {"before", "after"}
+        Whether a full support set is halved before the next example is added (default), or, as in the authors' program,
+        as soon as B examples are held, the new one among them; then at most B - 1 are held between rounds.
 
     Attributes
     ----------
@@ -46,8 +49,9 @@ class POMDR(BinaryLearner):
     -----
     O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j, .) over
     the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h, with the
-    step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables of 2024:
-    halving happens before the new example is added, with the first step of the new A.
+    step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables of 2024,
+    which both orders of halving fit equally well. An example that is added after a halving has the first step of the
+    new A.
 
     References
     ----------
@@ -69,14 +73,24 @@ class POMDR(BinaryLearner):
     title = "POMDR"
     compiled = False
     form = Optimistic
+    added: ClassVar = {"halving": "before"}
 
-    def __init__(self, *, budget: EvenBudget, first_budget: Count, eta: Positive, U: Positive = 25.0) -> None:
+    def __init__(
+        self,
+        *,
+        budget: EvenBudget,
+        first_budget: Count,
+        eta: Positive,
+        U: Positive = 25.0,
+        halving: Literal["before", "after"] = "before",
+    ) -> None:
         if first_budget > budget:
             raise ValueError(f"first_budget must be at most budget, {budget}, got {first_budget}")
         self.budget = budget
         self.first_budget = first_budget
         self.eta = eta
         self.U = U
+        self.halving = halving
         self.A = 0.0
         self.halved = False
 
@@ -104,6 +118,8 @@ class POMDR(BinaryLearner):
             f.add(weight)
         self.A += max(0.0, gain)
         into_ball(f, self.U)
+        if self.halving == "after" and f.size == self.budget:
+            self.halve(f)
         f.set_hint_weight(self.step)
 
     def halve(self, f: Optimistic) -> None:

@@ -71,6 +71,8 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.solver:
         parts += [f"engine {engine.REVISION}", f"{algorithm.form.form} {algorithm.form.revision}"]
+        revised = algorithm.revised.items()
+        parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if spec.parameters.get(key) == value]
         if dataset.has_test:
             parts.append(f"evaluation {EVALUATION_REVISION}")
     return [*parts, f"job {JOB_REVISION}", f"stream {STREAM_REVISION}", *info.readers]

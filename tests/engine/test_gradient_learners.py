@@ -1,11 +1,15 @@
 """Properties of the gradient learners and POMDR that their references do not cover."""
 
+import os
 import pickle
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import random_stream
+from cases import STREAMS, random_stream
 from reference import nogd
 from reference.kernel_expansion import gaussian
 
@@ -68,10 +72,10 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
     np.testing.assert_allclose(mean, weights, atol=1e-15)
 
 
+@pytest.mark.parametrize("stream", ["random", "duplicated", "tied"])
 @pytest.mark.parametrize("block_size", [1, 7, 256])
-def test_nogd_as_the_program_of_2024_reads_it(block_size):
-    """No two eigenvalues are equal on this stream; otherwise the eigenvectors would not be determined."""
-    X, y = random_stream(T=300)
+def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
+    X, y = STREAMS[stream](T=300)
     learner = find("nogd")(budget=40, step=0.4, reading="program")
     group = Group(KERNEL, [learner])
     scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size])[0] for s in range(0, len(y), block_size)]
@@ -79,6 +83,48 @@ def test_nogd_as_the_program_of_2024_reads_it(block_size):
     np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)
     right = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4)
     assert np.abs(np.subtract(trace.scores, right.scores)).max() > 0.1
+
+
+def played_by_the_program_of_2024(stream):
+    """Return the scores on a stream of the tests; with equal eigenvalues, unless it is random."""
+    X, y = STREAMS[stream]()
+    return Group(KERNEL, [find("nogd")(budget=40, step=0.4, reading="program")]).feed(X, y[None])[0]
+
+
+@pytest.mark.parametrize("stream", ["random", "duplicated", "tied"])
+def test_the_program_of_2024_does_not_depend_on_the_eigenvectors_of_lapack(stream, monkeypatch):
+    before, eigh, rng, equal = played_by_the_program_of_2024(stream), np.linalg.eigh, np.random.default_rng(0), []
+
+    def other(K):
+        """Flip signs, and turn the eigenvectors of equal eigenvalues among themselves."""
+        values, vectors = eigh(K)
+        groups = np.split(np.arange(len(K)), np.flatnonzero(np.diff(values) > 1e-9 * values[-1]) + 1)
+        equal.append(len(K) - len(groups))
+        for group in groups:
+            vectors[:, group] = vectors[:, group] @ np.linalg.qr(rng.normal(size=(len(group),) * 2))[0]
+        return values, vectors * rng.choice([-1, 1], len(K))
+
+    monkeypatch.setattr(np.linalg, "eigh", other)
+    for _ in range(5):
+        np.testing.assert_allclose(played_by_the_program_of_2024(stream), before, atol=1e-9)
+    assert len(equal) == 5
+    assert all(n > 9 if stream != "random" else n == 0 for n in equal)
+
+
+def test_the_program_of_2024_gives_the_same_on_every_processor():
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").is_file() else ""
+    cores = [core for core, flag in (("Haswell", "avx2"), ("SkylakeX", "avx512vl")) if flag in flags]
+    if len(cores) < 2:
+        pytest.skip("this processor has one kind of vector instructions")
+    call = "import test_gradient_learners as t; [print(*t.played_by_the_program_of_2024(s)) for s in t.STREAMS]"
+    found = []
+    for core in cores:
+        env = {**os.environ, "OPENBLAS_CORETYPE": core, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", call], env=env, capture_output=True, text=True, check=True)
+        found.append([np.array(line.split(), dtype=float) for line in done.stdout.splitlines()])
+    assert len(found[0]) == len(STREAMS)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_random_features_approximate_the_kernel():

@@ -231,7 +231,16 @@ def _stream(spec):
 
 
 # What the configs need not give has defaults, which outcomes depend on; this is the rest.
-REQUIRED = {"budget": 6, "eta": 0.3, "epsilon": 0.5, "phi": 0.8, "step": 0.4, "features": 10, "first_budget": 4}
+REQUIRED = {
+    "budget": 6,
+    "eta": 0.3,
+    "epsilon": 0.5,
+    "phi": 0.8,
+    "step": 0.4,
+    "features": 10,
+    "first_budget": 4,
+    "beta": 0.4,
+}
 
 
 def _parts(learners, *others):
@@ -256,6 +265,11 @@ def _default_probes():
                     _parts([learner], gaussian),
                     lambda args=(learner, given, "random", multiclass): play(*args),
                 )
+    learner = find("nogd")
+    parts = _parts([learner], gaussian, f"nogd reading=program {learner.revised['reading', 'program']}")
+    given = {"budget": 30, "step": 0.4, "reading": "program"}
+    for stream in ("random", "tied"):
+        yield f"nogd, program, {stream}", parts, lambda stream=stream: play(learner, given, stream)
     learner = find("projectron++", multiclass=True)
     given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
     yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)

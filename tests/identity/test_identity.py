@@ -72,6 +72,20 @@ def test_a_raised_revision_changes_the_ids_of_what_runs_it_alone(tmp_path, monke
     assert len(gone) == sum(name in changed for name in before.values())
 
 
+def test_a_raised_revision_of_a_value_changes_the_ids_of_runs_with_that_value_alone(tmp_path, monkeypatch):
+    readings = [{"name": "nogd", "budget": 5, "step": 0.1, "reading": r, "label": r} for r in ("algorithm", "program")]
+    loaded = config_module.load(config(tmp_path, algorithms=readings))
+
+    def labels():
+        return {run.run_id: run.spec.label for run in make_plan(loaded).runs}
+
+    before = labels()
+    monkeypatch.setattr(find("nogd"), "revised", {("reading", "program"): 99})
+    assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
+    monkeypatch.setattr(find("nogd"), "revised", {})
+    assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
+
+
 @pytest.mark.parametrize("constant", ["engine.REVISION", "JOB_REVISION", "STREAM_REVISION"])
 def test_what_every_run_goes_through_counts_for_all(tmp_path, monkeypatch, constant):
     path = config(tmp_path)

@@ -28,14 +28,14 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
                 S = list(alpha)
                 L, V = np.linalg.eigh(K[np.ix_(S, S)])  # K_S = V L V^T
                 # top r eigenpairs, without eigenvalues that are 0 except for rounding
-                top = [i for i in np.argsort(-L)[:rank] if L[i] > TOLERANCE * L.max()]
+                L, V = L[::-1], V[:, ::-1]
+                if reading == "program":
+                    V = settled_vectors(L, V)
+                top = [i for i in range(rank) if L[i] > TOLERANCE * L[0]]
                 L_r, V_r = L[top], V[:, top]
                 weights = np.array(list(alpha.values()))
-                if reading == "algorithm":
-                    w = np.sqrt(L_r) * (V_r.T @ weights)  # w = L_r^{1/2} V_r^T alpha
-                else:  # V in the place of V^T, each eigenvector's largest component positive
-                    V = V * np.sign(V[np.argmax(np.abs(V), axis=0), range(len(S))])
-                    w = np.sqrt(L_r) * (V[:, np.argsort(-L)] @ weights)[: len(top)]
+                # w = L_r^{1/2} V_r^T alpha; the program has V in the place of V^T
+                w = np.sqrt(L_r) * (V_r.T @ weights if reading == "algorithm" else (V @ weights)[top])
         elif update:  # on y w.z < 1: w += eta y z
             w = w + step * y_t * z_t
         if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
@@ -43,6 +43,22 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
         record(trace, score, is_mistake(y_t, score, tie), alpha)
         trace.updates.append(update)
     return trace
+
+
+def settled_vectors(L, V):
+    """Eigenvectors by the projections on eigenspaces alone, which do not depend on signs and bases."""
+    columns, same = [], []
+    for j in range(len(L)):
+        same.append(j)
+        if j + 1 < len(L) and L[j] - L[j + 1] <= TOLERANCE * L[0]:
+            continue  # equal eigenvalues
+        P = V[:, same] @ V[:, same].T
+        for _ in same:  # pivoted Cholesky: the largest pivot, the first if several are
+            i = min(i for i in range(len(L)) if P[i, i] >= P.diagonal().max() - TOLERANCE)
+            columns.append(P[:, i] / math.sqrt(P[i, i]))
+            P = P - np.outer(columns[-1], columns[-1])
+        same = []
+    return np.array(columns).T
 
 
 CASES = [

@@ -15,13 +15,25 @@ def rounded_sum(terms):
     return 0.0 if abs(total) <= 1e-9 * math.fsum(map(abs, terms)) else total
 
 
-def pomdr(X, y, k, budget, first_budget, eta, U=25.0, tie="mistake"):
+def pomdr(X, y, k, budget, first_budget, eta, U=25.0, halving="before", tie="mistake"):
     K = gram(X, k)
     trace = ExplicitTrace()
     alpha, A, factor, halved = {}, 0.0, 1.0, False
 
     def inner(a, b):
         return math.fsum(p * q * K[i, j] for i, p in a.items() for j, q in b.items())
+
+    def halve():
+        nonlocal alpha, A, factor, halved
+        # the older half stays, each leaving example's weight goes to the staying example nearest to it
+        older, younger = list(alpha)[: budget // 2], list(alpha)[budget // 2 :]
+        moved = {i: alpha[i] for i in older}
+        for j in younger:
+            largest = max(K[i, j] for i in older)
+            moved[next(i for i in older if K[i, j] >= largest - 1e-9)] += alpha[j]
+        size = norm(moved, K)
+        alpha = {i: a * U / size if size > 0 else a for i, a in moved.items()}  # to norm exactly U
+        A, factor, halved = 0.0, 0.1, True  # from now on lambda_t = 0.1 U / sqrt(3 + A)
 
     for t, _, y_t in stream(X, y):
         # h_t: mean over the last min(15, t - 1) rounds of y_j k(x_j, .)
@@ -34,15 +46,7 @@ def pomdr(X, y, k, budget, first_budget, eta, U=25.0, tie="mistake"):
         update = 1 - y_t * score > TOLERANCE
         if update:  # act when y times that is < 1
             if len(alpha) == budget:
-                # the older half stays, each leaving example's weight goes to the staying example nearest to it
-                older, younger = list(alpha)[: budget // 2], list(alpha)[budget // 2 :]
-                moved = {i: alpha[i] for i in older}
-                for j in younger:
-                    largest = max(K[i, j] for i in older)
-                    moved[next(i for i in older if K[i, j] >= largest - 1e-9)] += alpha[j]
-                size = norm(moved, K)
-                alpha = {i: a * U / size if size > 0 else a for i, a in moved.items()}  # to norm exactly U
-                A, factor, halved = 0.0, 0.1, True  # from now on lambda_t = 0.1 U / sqrt(3 + A)
+                halve()
                 step = factor * U / math.sqrt(3 + A)
             S, e_squared = list(alpha), K[t, t]
             if not halved and len(alpha) < first_budget:  # phase one
@@ -59,6 +63,8 @@ def pomdr(X, y, k, budget, first_budget, eta, U=25.0, tie="mistake"):
             size = norm(alpha, K)
             if size > U:  # f is scaled back to norm U if it exceeds U
                 alpha = {i: a * U / size for i, a in alpha.items()}
+            if halving == "after" and len(alpha) == budget:
+                halve()
         record(trace, score, is_mistake(y_t, score, tie), alpha)
         trace.updates.append(update)
 
@@ -75,5 +81,7 @@ CASES = [
         {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0},
         {"budget": 40, "first_budget": 40, "eta": 0.5},
         {"budget": 1000, "first_budget": 10, "eta": 0.5, "U": 5.0},
+        {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0, "halving": "after"},
+        {"budget": 20, "first_budget": 20, "eta": 0.3, "halving": "after"},
     )
 ]

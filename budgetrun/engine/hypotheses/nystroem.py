@@ -60,15 +60,11 @@ class Nystroem(Expansion):
         """
         K = self._pool.matrix(self.slots).astype(np.float64, copy=False)
         values, every = (array[..., ::-1] for array in np.linalg.eigh(K))
+        if transposed:
+            every = canonical(values, every, self.rounding)
         kept = np.flatnonzero(values[:rank] > self.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
-        if transposed:
-            # This depends on the eigenvectors' signs: make their largest component positive.
-            largest = np.abs(every).argmax(axis=0)
-            mapped = (every * np.sign(every[largest, np.arange(len(K))]))[kept]
-        else:
-            mapped = vectors.T
-        self._f = ExplicitFunction(roots * (mapped @ self.coef))
+        self._f = ExplicitFunction(roots * ((every[kept] if transposed else vectors.T) @ self.coef))
         self._map = vectors / roots
         self._f.begin_block(self._features())
         scores = self._f.begin_tile(self._round, self.tile_end)
@@ -119,3 +115,29 @@ class Nystroem(Expansion):
         assert self._map is not None
         self._lengths = np.sqrt(self.squares_from(0))
         return BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)
+
+
+def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float) -> np.ndarray:
+    """Return eigenvectors, as columns, that do not depend on the basis that LAPACK chose in each eigenspace.
+
+    They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
+    each is positive; if several are largest, the first of them.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), descending
+        Neighbors that differ by at most ``rounding`` times the first one count as equal.
+    vectors : ndarray, shape (n, n)
+        Orthonormal eigenvectors, as columns.
+    rounding : float
+    """
+    chosen = np.empty_like(vectors)
+    ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        space = vectors[:, first:end].copy()
+        for j in range(first, end):
+            squares = np.square(space).sum(axis=1)
+            i = (squares >= squares.max() - rounding).argmax()
+            chosen[:, j] = space @ space[i] / np.sqrt(squares[i])
+            space -= np.outer(chosen[:, j], chosen[:, j] @ space)
+    return chosen
