@@ -42,6 +42,11 @@ LEARNERS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
     ("forgetron", "greedy", {"budget": 100}),
     ("forgetron", "basic", {"budget": 100}),
 )
+MULTICLASS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
+    ("perceptron", None, {}),
+    ("rbp", None, {"budget": 100, "seed": 1}),
+)
+N_CLASSES = 4
 Made = tuple[Any, np.ndarray, float]
 
 
@@ -114,18 +119,27 @@ STREAMS = GENERATED | REAL
 
 def hashes(stream: str, size: int) -> dict[str, str]:
     """Return the hash of each learner on a stream, in calls of this size."""
+    X, y, gamma = STREAMS[stream]()
+    found = _played(X, y, gamma, size, LEARNERS, None)
+    # Four classes: by label, and every third round apart.
+    classes = (y > 0) + 2 * (np.arange(len(y)) % 3 == 0)
+    several = _played(X, classes, gamma, size, MULTICLASS, N_CLASSES)
+    return found | {f"{name}, multiclass": digest for name, digest in several.items()}
+
+
+def _played(X: Any, y: np.ndarray, gamma: float, size: int, learners: Any, n_classes: int | None) -> dict[str, str]:
     from budgetrun.engine import Group
     from budgetrun.kernels import Gaussian
     from budgetrun.learners import find
 
-    X, y, gamma = STREAMS[stream]()
-    group = Group(Gaussian(gamma=gamma), [find(name, variant)(**given) for name, variant, given in LEARNERS])
-    found = [hashlib.sha256() for _ in LEARNERS]
+    built = [find(name, variant, multiclass=n_classes is not None)(**given) for name, variant, given in learners]
+    group = Group(Gaussian(gamma=gamma), built, n_classes=n_classes)
+    found = [hashlib.sha256() for _ in learners]
     for part in _calls(len(y), size):
         for digest, scores in zip(found, group.feed(X[part], y[None, part]), strict=True):
             digest.update(scores.astype("<f8").tobytes())
     named = {}
-    for digest, member, (name, variant, _) in zip(found, group.members, LEARNERS, strict=True):
+    for digest, member, (name, variant, _) in zip(found, group.members, learners, strict=True):
         digest.update(member.hypothesis.coef.astype("<f8").tobytes())
         digest.update(member.hypothesis.rounds.astype("<i8").tobytes())
         named[name if variant is None else f"{name}({variant})"] = digest.hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.bench.growth import FORGETRON, PERCEPTRON, PROJECTRON, Point
+from budgetrun.bench.growth import FORGETRON, OTHERS, PERCEPTRON, PROJECTRON, Point
 from budgetrun.bench.solver_growth import AXES as SOLVER_AXES
 from budgetrun.bench.solver_growth import KNOWN, REACHED, SOLVERS, SolverPoint
 from budgetrun.plotting import STYLE, number_log_axis, save
@@ -23,12 +23,14 @@ AXES = {
     "support_size": "support examples at the end, by eta",
 }
 _SOLID: dict[str, Any] = {"linestyle": "-"}
+_DOTTED: dict[str, Any] = {"linestyle": ":"}
 _DASHED: dict[str, Any] = {"linestyle": "--", "markerfacecolor": "white"}
 # By learner, and by side.
 _LEARNERS = {
     FORGETRON: (("o", "s"), _SOLID),
     PERCEPTRON: (("o", "s"), _DASHED),
     PROJECTRON: (("D", "D"), _SOLID),
+    **{name: ((marker, marker), _DOTTED) for name, marker in zip(OTHERS, ("^", "v", "D"), strict=True)},
 }
 _SIDES = {"plain loop": "#D55E00", "engine": "#0072B2"}
 _SOLVERS = dict(zip(SOLVERS, (("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"), ("#CC79A7", "v")), strict=True))

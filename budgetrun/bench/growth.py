@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,15 +22,24 @@ from budgetrun.bench.timing import (
     engine_rounds,
 )
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.forgetron import SelfTunedForgetron
+from budgetrun.learners import BinaryLearner
+from budgetrun.learners.cks import CKS
+from budgetrun.learners.forgetron import GreedyForgetron, SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron
 from budgetrun.learners.projectron_pp import ProjectronPlusPlus
+from budgetrun.learners.rbp import RBP
 
 GAMMA = 1.0
 FLIPPED = 0.1
 TURNS, PROJECTION_TURNS = 3, 2
 
 FORGETRON, PERCEPTRON, PROJECTRON = "self-tuned Forgetron", "Perceptron", "Projectron++"
+# Only the engine runs these.
+OTHERS: dict[str, Callable[..., BinaryLearner]] = {
+    "greedy Forgetron": GreedyForgetron,
+    "CKS": CKS,
+    "RBP": partial(RBP, seed=0),
+}
 
 
 @dataclass
@@ -45,7 +54,8 @@ class Point:
     features: int
     learners: int
     mistakes: int  # of all learners
-    agreed_rounds: int  # both sides make the same mistakes there; then rounding matters (`loops.agreed_rounds`)
+    # Both sides make the same mistakes there; then rounding matters (`loops.agreed_rounds`). 0 if there is one side.
+    agreed_rounds: int
     seconds: float  # the best time
     support_size: int | None = None  # examples held at the end, by a learner that projects
     eta: float | None = None  # the largest loss of its projections, as a squared distance
@@ -85,6 +95,7 @@ def measure_growth(sizes: Sizes) -> Iterator[Point]:
     for budget in sizes.growth_budgets:
         # Long enough for the largest budget to be full early.
         yield from _forgetron("budget", 2 * T, budget, d, 1)
+        yield from _others(2 * T, budget, d)
     for n_features in sizes.growth_features:
         yield from _forgetron("features", T, B, n_features, 1)
     for n_learners in sizes.growth_learners:
@@ -99,6 +110,17 @@ def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learne
     make = partial(SelfTunedForgetron, budget=budget)
     plain = partial(loops.self_tuned_forgetron, gamma=GAMMA, budget=budget)
     return _both(panel, FORGETRON, make, plain, (X, Y), n_agreed, budget)
+
+
+def _others(n_rounds: int, budget: int, n_features: int) -> Iterator[Point]:
+    X, Y = made_stream(n_rounds, n_features, 1)
+    sides = {
+        name: Side(partial(engine_mistakes, Gaussian(gamma=GAMMA), partial(learner, budget=budget), X, Y))
+        for name, learner in OTHERS.items()
+    }
+    alternate(list(sides.values()), TURNS)
+    for name, side in sides.items():
+        yield Point("budget", name, "engine", *_sizes(X, Y, budget), sum(side.mistakes), 0, side.seconds)
 
 
 def _projectron(n_rounds: int, n_features: int, eta: float) -> Iterator[Point]:

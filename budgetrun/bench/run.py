@@ -173,7 +173,8 @@ def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], secon
     lines += ["", "## Growth", "", "![Time against rounds, budget, features, learners, support size](growth.png)", ""]
     lines += [
         "Slopes are the exponents of growth over the upper half of a line. At every point both sides make the same "
-        "mistakes until rounding matters, that is, over the `agreed_rounds` of growth.csv."
+        "mistakes until rounding matters, that is, over the `agreed_rounds` of growth.csv. The engine alone runs some "
+        "learners."
     ]
     return "\n".join(lines + _end(missing)) + "\n"
 
