@@ -18,3 +18,9 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 def compiled_before(monkeypatch):
     """What a sweep says does not depend on whether its learners were compiled before."""
     monkeypatch.setattr(compiling, "begins", lambda: False)
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Nothing is compiled; the tests in tests/engine show that this changes no result."""
+    monkeypatch.setattr(compiling, "on", lambda: False)

@@ -237,6 +237,7 @@ def test_everything_is_written(tiny, tmp_path):
     assert all((row["support_size"] != "") == (row["panel"] == "support_size") for row in points)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     def missing(*_):
         raise DataMissingError("put a9a.xz there")

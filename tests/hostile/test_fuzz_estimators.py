@@ -59,9 +59,19 @@ def examples(draw):
     return X if draw(st.booleans()) else np.clip(X, -1e36, 1e36).astype("f4")
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(data=st.data())
 def test_scores_are_finite_or_refused_in_a_sentence(data):
-    name = data.draw(st.sampled_from(sorted(CLASSIFIERS)))
+    finite_or_refused(data, sorted(CLASSIFIERS))
+
+
+@given(data=st.data())
+def test_compiled_scores_are_finite_or_refused_in_a_sentence(data):
+    finite_or_refused(data, ["BOGDPlusPlus", "Forgetron"])
+
+
+def finite_or_refused(data, names):
+    name = data.draw(st.sampled_from(names))
     classifier = CLASSIFIERS[name]
     own = arguments(classifier)
     kernel = data.draw(st.sampled_from(["gaussian", "linear", "polynomial"] if name != "FOGD" else ["gaussian"]))
@@ -87,6 +97,7 @@ def test_scores_are_finite_or_refused_in_a_sentence(data):
         one_sentence(error, most=2000, lines=9)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_refused_call_changes_nothing(name):
     kernel = "gaussian" if name == "FOGD" else "linear"

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from cases import STREAMS, all_cases, random_stream
 
-from budgetrun import compiling, kernels
+from budgetrun import kernels
 from budgetrun.engine import Group
 from budgetrun.learners import find, parameters, registry
 
@@ -17,7 +17,6 @@ CASES = {i: (False, name, variant, given) for i, name, variant, given, _ in all_
 CASES |= {f"multiclass-{i}": (True, *rest) for i, *rest, _ in all_cases("MULTICLASS_CASES")}
 BINARY = [i for i, (several, *_) in CASES.items() if not several]
 KERNEL = kernels.Gaussian(gamma=0.5)
-COMPILED_IN_FLOAT32 = ("perceptron", "forgetron", "bogd++")
 
 
 def learner_of(case_id, **changes):
@@ -182,7 +181,7 @@ def test_with_room_enough_it_is_the_perceptron(case_id):
 
 
 @pytest.mark.parametrize("case_id", CASES, ids=[f"{i}-float32" for i in CASES])
-def test_float32_follows_float64(case_id, monkeypatch):
+def test_float32_follows_float64(case_id):
     X, y = random_stream()
     if CASES[case_id][0]:
         # So close together that the choice of the rival does not depend on kernel values below 1e-4.
@@ -196,9 +195,6 @@ def test_float32_follows_float64(case_id, monkeypatch):
         return group.members[0], np.concatenate(scores, axis=-1), held
 
     one, scores, held = held_after_each_act("float64")
-    if CASES[case_id][1] not in COMPILED_IN_FLOAT32:
-        # What is compiled does the same, but to compile it for another type takes seconds.
-        monkeypatch.setattr(compiling, "on", lambda: False)
     other, single, held_by_other = held_after_each_act("float32")
     assert single.dtype == np.float32
     if not one.learner.form.averages:
@@ -212,6 +208,12 @@ def test_float32_follows_float64(case_id, monkeypatch):
     if not CASES[case_id][0]:
         np.testing.assert_allclose(single[..., :until], scores[..., :until], atol=2e-4)
     assert abs(other.count.mistakes - one.count.mistakes) <= 0.03 * len(y)
+
+
+@pytest.mark.parametrize("case_id", ["perceptron-", "forgetron(greedy)-budget=1", "bogd++-budget=1-step=0.6"])
+def test_compiled_float32_follows_float64(case_id, monkeypatch):
+    monkeypatch.undo()
+    test_float32_follows_float64(case_id)
 
 
 @pytest.mark.parametrize("several", [False, True])
