@@ -137,7 +137,7 @@ def _played(X: Any, y: np.ndarray, gamma: float, size: int, learners: Any, n_cla
     found = [hashlib.sha256() for _ in learners]
     for part in _calls(len(y), size):
         for digest, scores in zip(found, group.feed(X[part], y[None, part]), strict=True):
-            digest.update(scores.astype("<f8").tobytes())
+            digest.update(scores.T.astype("<f8").tobytes())
     named = {}
     for digest, member, (name, variant, _) in zip(found, group.members, learners, strict=True):
         digest.update(member.hypothesis.coef.astype("<f8").tobytes())
