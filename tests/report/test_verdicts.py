@@ -200,8 +200,8 @@ def test_what_bounds_come_to():
 
 
 def test_numbers_of_other_files():
-    spec = NumberSpec(csv="bench/solvers.csv", where={"dataset": "web"}, column="ratio", digits=2)
-    assert Evidence(RESULTS).number(spec, {}, {}, "x").text == "0.68"
+    spec = NumberSpec(csv="bench/solvers.csv", where={"dataset": "web"}, column="objective", digits=4)
+    assert Evidence(RESULTS).number(spec, {}, {}, "x").text == "6,605"
     for where, column in (({}, "ratio"), ({"dataset": "web"}, "none"), ({"none": 1}, "ratio")):
         with pytest.raises(InputError, match=rf"^x: .*solvers\.csv has no single number {column} of "):
             Evidence(RESULTS).number(NumberSpec(csv="bench/solvers.csv", where=where, column=column), {}, {}, "x")
