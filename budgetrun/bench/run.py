@@ -10,7 +10,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
-from budgetrun.bench.check import RATIOS, measured, write_ratios
+from budgetrun.bench.check import RATIOS, write_ratios
 from budgetrun.bench.comparisons import (
     Comparison,
     a9a_forgetron,
@@ -81,7 +81,7 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
         points.extend(measure_growth(sizes))
     write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     write_csv(folder / "growth.csv", points)
-    write_ratios(folder / RATIOS, measured())
+    write_ratios(folder / RATIOS)
     figures = draw_growth(points, folder)
     page = folder / "bench.md"
     write(page, _page(quick, done, missing, time.perf_counter() - began))
