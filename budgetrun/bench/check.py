@@ -74,9 +74,7 @@ def write_ratios(path: Path) -> None:
     """Measure the ratios several times, and write the least, with two digits."""
     attempts = [measured() for _ in range(ATTEMPTS)]
     ratios = {name: min(ratios[name] for ratios in attempts) for name in attempts[0]}
-    lines = [
-        "# At least so many times is the engine faster than a plain loop: `budgetrun bench --check` compares with these."
-    ]
+    lines = ["# How many times faster the engine is than a plain loop, at least: `budgetrun bench --check` compares."]
     write(path, "\n".join([*lines, *(f'"{name}": {ratio:.2g}' for name, ratio in ratios.items())]) + "\n")
 
 
