@@ -138,7 +138,7 @@ def _opened(spec: dict[str, Any], sparse: bool) -> tuple[Any, Any]:
     X = stream.X
     if spec["name"] == "usps" and "scale" in spec and spec["scale"] == "none":
         # The values of USPS are multiples of 1/2000.
-        X = np.rint(2000 * np.asarray(getattr(X, "floats", X)))
+        X = np.rint(2000 * np.asarray(X.floats() if hasattr(X, "floats") else X))
     elif not sparse and hasattr(X, "toarray"):
         X = X.toarray()
     return X, np.stack(list(stream.tasks.values()))
