@@ -9,6 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from budgetrun import engine
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
 from budgetrun.bench.check import RATIOS, write_ratios
 from budgetrun.bench.comparisons import (
@@ -146,8 +147,10 @@ def _name(*paths: Path) -> None:
 def _end(missing: Sequence[str]) -> list[str]:
     """Return the last lines of a page: what was left out, and the versions."""
     lines = ["", "## Left out", "", *(f"- {sentence}" for sentence in missing)] if missing else []
-    versions = [f"- {name}: {version}" for name, version in provenance.versions().items()]
-    return [*lines, "", "## Versions", "", *versions]
+    found = provenance.commit()
+    commit = f"{found['commit'] or 'unknown'}{', edited' if found['dirty'] else ''}"
+    versions = {"commit": commit, "engine revision": engine.REVISION} | provenance.versions()
+    return [*lines, "", "## Versions", "", *(f"- {name}: {version}" for name, version in versions.items())]
 
 
 def _page(quick: bool, done: Sequence[Comparison], missing: Sequence[str], seconds: float) -> str:

@@ -226,6 +226,8 @@ def test_everything_is_written(tiny, tmp_path):
     assert "scaled from 2 learners" in page
     assert "with examples stored as bits: " in page
     assert "river: RBFSampler(200) + LogisticRegression: not installed" in page
+    assert "- commit: " in page
+    assert "- engine revision: " in page
     assert "numpy: " in page
     assert "blas: " in page
     assert "times faster" in outcome.output
