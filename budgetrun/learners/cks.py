@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.params import Budget
@@ -58,6 +60,10 @@ class CKS(BinaryLearner):
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
         if f.size > self.budget:
-            margins = f.labels * (f.self_scores - f.coef * f.squares)
             n = f.size if self.candidates == "all" else f.size - 1
-            f.evict(f.smallest(-margins[:n]))
+            f.evict(f.smallest(-margins_without(f)[:n]))
+
+
+def margins_without(f: Expansion) -> np.ndarray:
+    """Return y_i (f(x_i) - coef_i k(x_i, x_i)), the margin of each support example after its removal."""
+    return f.labels * (f.self_scores - f.coef * f.squares)

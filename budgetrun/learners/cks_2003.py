@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.cks import margins_without
 from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
@@ -121,8 +120,3 @@ class VariableCache(BinaryLearner):
             if margins.max() < self.beta - f.rounding:
                 return
             f.evict(f.smallest(-margins))
-
-
-def margins_without(f: Expansion) -> np.ndarray:
-    """Return y_i (f(x_i) - coef_i k(x_i, x_i)), the margin of each support example after its removal."""
-    return f.labels * (f.self_scores - f.coef * f.squares)
