@@ -143,6 +143,54 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 
 
 @main.command()
+@click.argument("stream", metavar="STREAM")
+@click.option("--label", metavar="COLUMN", help="Name or number of the label column.  [default: found, and said]")
+@click.option("--budget", "budgets", default="100,300,1000", show_default=True, metavar="B,...", help="Budgets.")
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="NAME[:KEY=VALUE,...]",
+    help="A learner, for example rbp or ahpatron:epsilon=0.5; repeatable.  [default: a few that differ in kind]",
+)
+@click.option(
+    "--gamma", default="auto", show_default=True, metavar="G,...", help="Of the gaussian kernel exp(-G ||a - b||^2)."
+)
+@click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto", show_default=True)
+@click.option("--task", type=click.Choice(["auto", "binary", "multiclass"]), default="auto", show_default=True)
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "skip", "zero"]),
+    default="refuse",
+    show_default=True,
+    help="What to do with a row that lacks a value.",
+)
+@click.option("--classes", default="", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=3, show_default=True, help="Of learners that draw.")
+@click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
+@click.option("--name", metavar="NAME", help="Of the results folder.  [default: that of the file]")
+@_results_option("results")
+@click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
+@click.option("--force", is_flag=True, help="Move existing results aside and start again.")
+def run(stream: str, budgets: str, algorithms: tuple[str, ...], gamma: str, classes: str, **given: Any) -> None:
+    """Run learners on a stream of your own: a table of any common format, or - for standard input.
+
+    The rows are read once, in their order and in bounded memory. Every row is predicted before its label is learned.
+    The command prints the errors, draws them, and writes a page and the YAML config that it stands for. After an
+    interruption, the same command continues.
+    """
+    from budgetrun.live.request import Request, budgets_of
+    from budgetrun.live.run import run as run_stream
+
+    chosen = {"budgets": budgets_of(budgets), "algorithms": algorithms, "gamma": _parts(gamma)}
+    request = Request(stream, classes=_parts(classes), **chosen, **given)
+    code = run_stream(request)
+    if (request.folder / "manifest.json").is_file():
+        _report(request.folder)
+    sys.exit(code)
+
+
+@main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
@@ -324,6 +372,11 @@ def bench(quick: bool, check: bool, data_dir: Path | None, results: Path) -> Non
             raise SystemExit(1)
         return
     run_benchmarks(quick, data_dir, results)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """Return the parts of a list that is written with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _counted(n: int | str, noun: str) -> str:

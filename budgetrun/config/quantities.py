@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -66,6 +66,10 @@ def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
 
 
 ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
+# Of each of about fifty equal parts of the stream; runs have only the mean over all of them.
+WINDOWED_ERROR = replace(
+    _error("windowed_error", "online error in each part of the stream", "error in each part (%)"), column="online_error"
+)
 SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the support set", lower_is_better=False)
 TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
 SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
@@ -82,6 +86,7 @@ QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         ONLINE_ERROR,
+        WINDOWED_ERROR,
         SUPPORT_SIZE,
         Quantity("margin_updates", "number of margin updates", "margin updates", lower_is_better=False),
         TEST_ERROR,

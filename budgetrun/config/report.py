@@ -132,6 +132,8 @@ class ReportReader:
             self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(FIGURE_AXES[x])}, got {quoted(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")])
+        if values.get("budget") is not None and x != "rounds":
+            self.checker.add((*path, "budget"), f"goes with x: rounds, not with x: {x}; remove it")
         for key in ("band", "point") if x == "seconds" else ("band",):
             if values.get(key) and not x.startswith("budget"):
                 text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"

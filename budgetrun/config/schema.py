@@ -366,6 +366,8 @@ class FigureSpec(_Spec):
     point: str | None = None
     # Algorithms whose range over seeds is shaded.
     band: tuple[str, ...] = ()
+    # With ``x: rounds``, the only budget shown of algorithms that have several; None for all.
+    budget: Count | None = None
     # ``seconds`` is for solvers.
     x: FigureX = "budget"
     y: FigureY = "online_error"

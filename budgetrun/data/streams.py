@@ -174,7 +174,7 @@ def open_stream(
     if spec.balanced:
         rows = _balanced(rng(SUBSET), _binary(signs, where)[dataset.codes])
     if spec.order == "permuted":
-        rows = rng(PERMUTATION).permutation(rows)
+        rows = rows[permutation_of(spec.name, seed, repetition, len(rows))]
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
@@ -185,6 +185,11 @@ def open_stream(
     if test_X is not None:
         test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
+
+
+def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArray[np.intp]:
+    """Return the order of a permuted stream: the row that is seen in each round, shape (n_rows,)."""
+    return _generators(name, seed, repetition)(PERMUTATION).permutation(n_rows)
 
 
 def stream_info(

@@ -96,7 +96,7 @@ def _play_built(
         "dtype": settings.dtype,
     }
     kernel, learners = identity.kernel_of(job.dataset), [learner for *_, learner in built]
-    _compile(kernel, learners, given, stream.X, Y)
+    compile_first(kernel, learners, given, stream.X, Y)
     group = Group(
         kernel,
         learners,
@@ -127,21 +127,22 @@ def _play_built(
             continue
         try:
             with limit.of(run.run_id):
-                one.values |= _counts(member, T) | {"facts": json.dumps(member.learner.facts(member.hypothesis))}
+                one.values |= counts_of(member, T) | {"facts": json.dumps(member.learner.facts(member.hypothesis))}
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:
             one.error = error
 
 
-def _compile(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any], X: Rows, Y: np.ndarray) -> None:
+def compile_first(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any], X: Rows, Y: np.ndarray) -> None:
     """Let copies of the learners play a few rounds: compiling is part of no run's time, nor limited."""
     for learner in {type(learner): learner for learner in learners if compiling.takes(learner)}.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **given).feed(X[:64], Y[:1, :64])
 
 
-def _counts(member: Member, n_rounds: int) -> dict[str, Any]:
+def counts_of(member: Member, n_rounds: int) -> dict[str, Any]:
+    """Return the columns of a row that count what a learner did in ``n_rounds`` rounds."""
     count = member.count
     return {
         "mistakes": count.mistakes,

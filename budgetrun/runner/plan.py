@@ -95,6 +95,7 @@ def make_plan(
     download: bool = True,
     only: Collection[str] | None = None,
     recorded: Mapping[str, StreamInfo] | None = None,
+    played: Mapping[str, StreamInfo] | None = None,
 ) -> Plan:
     """Return the runs of a config.
 
@@ -108,6 +109,8 @@ def make_plan(
     recorded : mapping of label to StreamInfo, or None
         What a manifest records of the datasets. If given, the files of a dataset with a card are not verified, a
         dataset whose files are missing is planned from what is recorded, and optional ones only if they are recorded.
+    played : mapping of label to StreamInfo, or None
+        The streams of the datasets, where these have been read already; nothing is read again.
 
     Returns
     -------
@@ -129,7 +132,8 @@ def make_plan(
         if only is not None and dataset.label not in only:
             continue
         try:
-            info = plan.infos[dataset.label] = _info(dataset, data_dir, download, recorded)
+            known = None if played is None else played[dataset.label]
+            info = plan.infos[dataset.label] = known or _info(dataset, data_dir, download, recorded)
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
@@ -167,6 +171,29 @@ def _info(
         if known is None:
             raise
         return known
+
+
+def specs_of(config: Config, n_rounds: int | None) -> list[RunSpec]:
+    """Return the specs of the runs on the only dataset of a config, in the order of `make_plan`.
+
+    Parameters
+    ----------
+    config : Config
+    n_rounds : int or None
+        T, if it is known; otherwise no parameter may be a formula.
+
+    Raises
+    ------
+    InputError
+        A formula yields a number that the learner does not accept, or T is not known.
+    """
+    problems: list[str] = []
+    specs = _specs(config, config.datasets[0].label, n_rounds or 1, problems)
+    if n_rounds is None and any(spec.typed for spec in specs):
+        problems.append(f"{config.file}: a formula in T, but the number of rounds is not known; give numbers")
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return specs
 
 
 def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> list[RunSpec]:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from budgetrun.config.quantities import WINDOWED_ERROR
 from budgetrun.plotting import BAND_ALPHA, NO_SPREAD
-from budgetrun.report.aggregate import PLACE, STREAM, Place, place_of, with_budgets
+from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
 from budgetrun.report.figures.panel import Panel, Series, series_name
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # As shares of all rounds: earlier the error is that of a few rounds, noise that would flatten the rest.
 LINEAR_START, LOG_START = 0.02, 0.005
 MARKS = 9
+# Parts of the stream whose own errors are drawn.
+WINDOWS = 50
 
 
 class Curve(NamedTuple):
@@ -40,7 +43,7 @@ class RoundsPanel(Panel):
     def find(self) -> list[Series]:
         lines: dict[str, Place] = {}
         for label in dict.fromkeys([*self.lined, *self.banded, *self.pointed]):
-            places = self.places(label)
+            places = [place for place in self.places(label) if self._is_shown(place)]
             several = len({place.budget for place in places}) > 1
             lines |= {
                 series_name(self.results.title(label), p.setting.text, p.budget.title() if several else ""): p
@@ -60,7 +63,8 @@ class RoundsPanel(Panel):
         found = []
         for i, (name, place) in enumerate(lines.items()):
             m = self.measured[place]
-            series = Series(name, [m], [f"{self.value(m.mean)} at the end"])
+            last = self.curves[i].mean[-1] if self.curves else m.mean
+            series = Series(name, [m], [f"{self.value(last)} at the end"])
             # Solid curves below, so that the others' lines stay visible.
             series.style = {"zorder": 2.5 if place.label in self.pointed else 3}
             if self.curves:
@@ -68,10 +72,19 @@ class RoundsPanel(Panel):
             found.append(series)
         return found
 
+    def _is_shown(self, place: Place) -> bool:
+        one = self.spec.budget
+        return one is None or place.budget == NO_BUDGET or self.measured[place].budget == one
+
     def _curve(self, runs: pd.DataFrame) -> Curve:
         is_error = self.y.is_percent
         rounds, values = self.numbers.curves.read(list(runs["run_id"]), "mistakes" if is_error else "support_size")
-        if is_error:
+        if self.y is WINDOWED_ERROR:
+            ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
+            rounds = rounds[ends]
+            counts, lengths = np.diff(values[:, ends], prepend=0), np.diff(rounds, prepend=0)
+            values = self.y.factor * counts / lengths
+        elif is_error:
             values = self.y.factor * values / rounds
         streams = pd.DataFrame(values).groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
         return Curve(rounds, streams.mean().to_numpy(), streams.std().fillna(0.0).to_numpy())

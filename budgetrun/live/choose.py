@@ -1,0 +1,94 @@
+"""What `budgetrun run` chooses itself, from the first rows of the stream; each choice is a sentence as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.data.gamma import median_gamma
+from budgetrun.errors import InputError
+from budgetrun.live.request import LINEAR, MOST_ROUNDS_OF_PERCEPTRON, PERCEPTRON, Choices, Request
+from budgetrun.live.scaling import scaler
+
+if TYPE_CHECKING:
+    from budgetrun.data.tables import Table
+    from budgetrun.kernels.rows import Matrix
+
+# The rows that choices are made from.
+FIRST = 1000
+MOST_CLASSES = 100
+
+
+def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, list[str]]:
+    """Return what is chosen, with a sentence for each choice that the user did not make.
+
+    Parameters
+    ----------
+    request : Request
+    table : Table
+    first : ndarray or csr_array, shape (n, d), n >= 1
+        The first examples of the stream, at most `FIRST`.
+
+    Raises
+    ------
+    InputError
+        The stream does not fit the request.
+    """
+    said = [table.label_found] if table.label_found else []
+    task = _task(request, table)
+    if request.task == "auto":
+        said.append(f"Task: {task}, as there are {len(table.classes)} classes.")
+    scale = request.scale
+    if scale == "auto":
+        scale, why = _scale(first)
+        said.append(f"Scale: {scale}, as {why}.")
+    gammas = tuple(_gamma(text, first, scale, said) for text in request.gamma)
+    too_long = table.n_rows is None or table.n_rows > MOST_ROUNDS_OF_PERCEPTRON
+    if not request.algorithms and too_long:
+        said.append(
+            f"The {PERCEPTRON} is left out: without a budget it keeps every mistake of a long stream; to include it: "
+            f"--algorithm {PERCEPTRON}."
+        )
+    if not request.algorithms and task == "multiclass":
+        said.append(f"{LINEAR}, the linear baseline, is for two classes only.")
+    return Choices(task, scale, gammas, table.label_column, table.n_rows), said
+
+
+def _task(request: Request, table: Table) -> str:
+    n = len(table.classes)
+    shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
+    if n < 2:
+        raise InputError(f"{table.name}: every row has the label {shown}; nothing can be learned from a single class")
+    if n > MOST_CLASSES:
+        raise InputError(
+            f"{table.name}: the label column has {n:,} different values ({shown}): a measured number is no class; name "
+            "another column with --label"
+        )
+    if request.task == "binary" and n != 2:
+        raise InputError(f"{table.name}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")
+    return request.task if request.task != "auto" else "binary" if n == 2 else "multiclass"
+
+
+def _scale(first: Matrix) -> tuple[str, str]:
+    values = first if isinstance(first, np.ndarray) else first.data
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest <= 1:
+        return "none", f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
+    kind = "each row is scaled by the mean and deviation of the rows before it"
+    return "running", f"values reach {largest:,.4g}: {kind}"
+
+
+def _gamma(text: str, first: Matrix, scale: str, said: list[str]) -> float:
+    if text != "auto":
+        try:
+            gamma = float(text)
+        except ValueError:
+            gamma = 0.0
+        if not 1e-100 <= gamma <= 1e100:
+            raise InputError(f"--gamma {text}: must be auto or a number above 0")
+        return gamma
+    scaled: Any = scaler(scale, first.shape[1]).scaled(first.copy())
+    gamma = float(f"{median_gamma(scaled):.6g}")
+    said.append(f"gamma: {gamma:g}, the median heuristic on the first {first.shape[0]:,} rows.")
+    return gamma

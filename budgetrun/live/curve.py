@@ -1,0 +1,76 @@
+"""The curves of learners on a stream of unknown length: ever fewer points per round, so that they stay short."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# Points per decade, and the most that are equally spaced.
+_PER_DECADE = 8
+_MOST_SPACED = 100
+_FIRST_STEP = 256
+
+
+class Curve:
+    """Counts of learners after some rounds: at eight rounds per decade, and at 50 to 100 equally spaced ones.
+
+    Parameters
+    ----------
+    n_learners : int, >= 1
+    """
+
+    def __init__(self, n_learners: int) -> None:
+        self._n = n_learners
+        self._step = _FIRST_STEP
+        self._rounds: list[int] = []
+        self._counts: list[np.ndarray] = []
+
+    @property
+    def end(self) -> int:
+        """The last recorded round; 0 before the first."""
+        return self._rounds[-1] if self._rounds else 0
+
+    def next(self, after: int) -> int:
+        """Return the first round after ``after`` at which to call `add`."""
+        decade = math.ceil(_PER_DECADE * math.log10(after + 1)) if after else 0
+        spaced = (after // self._step + 1) * self._step
+        while (rounded := round(10 ** (decade / _PER_DECADE))) <= after:
+            decade += 1
+        return min(rounded, spaced)
+
+    def add(self, rounds: int, mistakes: list[int], sizes: list[int]) -> None:
+        """Record the mistakes and the sizes of the support sets after ``rounds`` rounds, more than in the last call."""
+        self._rounds.append(rounds)
+        self._counts.append(np.array([mistakes, sizes], dtype=np.int64))
+        if rounds > _MOST_SPACED * self._step:
+            self._step *= 2
+            kept = [i for i, t in enumerate(self._rounds) if t % self._step == 0 or self._is_of_decades(t)]
+            self._rounds = [self._rounds[i] for i in kept]
+            self._counts = [self._counts[i] for i in kept]
+
+    def _is_of_decades(self, rounds: int) -> bool:
+        return rounds == round(10 ** (round(_PER_DECADE * math.log10(rounds)) / _PER_DECADE))
+
+    def last_window(self) -> tuple[int, np.ndarray] | None:
+        """Return the length of the last recorded stretch of at least a tenth of the rounds, and the mistakes in it."""
+        if len(self._rounds) < 2:
+            return None
+        end = self._rounds[-1]
+        start = max((i for i, t in enumerate(self._rounds) if t <= 0.9 * end), default=0)
+        return end - self._rounds[start], self._counts[-1][0] - self._counts[start][0]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the curves as `budgetrun.store.curves` keeps them.
+
+        Returns
+        -------
+        dict
+            ``rounds``, shape (n,); ``mistakes`` and ``support_size``, shape (n_learners, n).
+        """
+        counts = np.array(self._counts, dtype=np.int64).reshape(len(self._rounds), 2, self._n)
+        return {
+            "rounds": np.array(self._rounds, dtype=np.int64),
+            "mistakes": counts[:, 0].T,
+            "support_size": counts[:, 1].T,
+        }

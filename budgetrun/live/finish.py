@@ -1,0 +1,79 @@
+"""From a stream that was played to a results folder like that of a sweep, with its table, its figures and its page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.data import StreamInfo
+from budgetrun.data.cards import combined_sha256
+from budgetrun.data.streams import permutation_of
+from budgetrun.runner import provenance
+from budgetrun.runner.job import Outcome, row_of
+from budgetrun.runner.online import counts_of
+from budgetrun.runner.options import Options
+from budgetrun.runner.plan import make_jobs, make_plan
+from budgetrun.store.write import Store
+
+if TYPE_CHECKING:
+    from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.data.tables import Table
+    from budgetrun.live.request import Request
+    from budgetrun.live.run import Progressed
+
+
+def name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
+    """Return what messages call a learner: its label, with the budget, the setting and the seed where they tell."""
+    alike = [other for other in specs if other.label == spec.label]
+    parts = [f"B = {spec.budget:,}"] if spec.budget is not None and len({s.budget for s in alike}) > 1 else []
+    parts += [f"{key} = {value}" for key, value in spec.setting.items()]
+    parts += [f"seed {spec.seed}"] if len({s.seed for s in alike}) > 1 else []
+    return f"{spec.label} ({', '.join(parts)})" if parts else spec.label
+
+
+def permutation(config: Config, n_rows: int) -> np.ndarray:
+    """Return the order in which a sweep of the config plays the rows; shape (n_rows,)."""
+    return permutation_of(config.datasets[0].name, config.seed, 0, n_rows)
+
+
+def write_results(
+    request: Request, config: Config, table: Table, state: Progressed, sha256s: Sequence[str], warnings: Sequence[str]
+) -> None:
+    """Write the rows, curves and manifest of a stream that was played, as far as it was."""
+    counts = state.player.counts
+    label = config.datasets[0].label
+    sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()
+    info = StreamInfo(
+        n_examples=counts.rounds,
+        n_features=len(table.features),
+        nnz_per_row=table.nnz_per_row,
+        task_names=["-"],
+        sha256=combined_sha256([sha256]),
+        files={table.name: sha256},
+        notes=[*state.said, *(f"Warning: {sentence}" for sentence in warnings)],
+        classes=state.classes,
+        n_classes=len(state.classes) if config.multiclass else 2,
+        readers=[table.reader],
+    )
+    plan = make_plan(config, played={label: info})
+    options = Options(results=request.results, force=request.force)
+    store = Store(options.folder(config))
+    manifest = provenance.manifest(config, plan, options, None)
+    store.open(manifest)
+    store.prune(lambda row: False)
+    (job,) = make_jobs(config, plan.runs, lambda *_: True)
+    rows: list[dict[str, Any]] = []
+    for run, member in zip(job.runs, state.player.members, strict=True):
+        facts = json.dumps(member.learner.facts(member.hypothesis))
+        rows.append(row_of(run, job, n_examples=counts.rounds, **counts_of(member, counts.rounds), facts=facts))
+    curves = {"run_id": np.array([run.run_id for run in job.runs]), **state.player.curve.arrays()}
+    store.save_curves(job.job_id, curves)
+    store.save(job.job_id, rows)
+    provenance.add_job(manifest, job, Outcome(job.job_id, rows, state.seconds, state.seconds, stored=True))
+    manifest |= {"seconds": round(state.seconds, 1), "end": provenance.now()}
+    store.write_table()
+    store.write_manifest(manifest)

@@ -1,0 +1,154 @@
+"""Learners on a stream that arrives in chunks: what has been counted so far is all that is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.engine import Group
+from budgetrun.live.curve import Curve
+from budgetrun.runner.online import compile_first
+
+if TYPE_CHECKING:
+    from budgetrun.engine.group import Member
+    from budgetrun.kernels import Kernel, Rows
+
+# Rounds between two moments at which the stream may stop and be saved.
+PIECE = 8192
+
+
+@dataclass
+class Stretch:
+    """The longest and the present stretch of rounds with one label."""
+
+    label: int = 0
+    length: int = 0
+    longest: int = 0
+
+    def extend(self, labels: np.ndarray) -> None:
+        """Go on with the labels of further rounds, shape (b,), b >= 1."""
+        ends = np.flatnonzero(np.diff(labels)) + 1
+        lengths = np.diff(np.concatenate([[0], ends, [len(labels)]]))
+        if self.length and labels[0] == self.label:
+            lengths[0] += self.length
+        self.label, self.length = int(labels[-1]), int(lengths[-1])
+        self.longest = max(self.longest, int(lengths.max()))
+
+
+@dataclass
+class Counts:
+    """What is counted of the rounds besides what the engine counts."""
+
+    rounds: int = 0
+    # Of each class, by code.
+    labels: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # Of each learner, the rounds whose score was exactly 0.
+    zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    stretch: Stretch = field(default_factory=Stretch)
+    # Whether a feature has had the value of the first row in every round; shape (d,), None before the first.
+    first: np.ndarray | None = None
+    constant: np.ndarray | None = None
+
+    def compare(self, X: np.ndarray) -> None:
+        """Compare the features of further rounds with those of the first."""
+        if self.first is None or self.constant is None:
+            self.first, self.constant = X[0].copy(), np.ones(X.shape[1], dtype=bool)
+        self.constant &= (X == self.first).all(axis=0)
+
+
+class Player:
+    """Learners with kernels of their own, on the rounds of one stream.
+
+    Parameters
+    ----------
+    learners : sequence of (Kernel, Learner)
+        Learners with equal kernels share kernel values.
+    n_classes : int, >= 2
+    multiclass : bool
+        Whether the learners are those of several classes.
+    tie, dtype : str
+        As in `Group`.
+    """
+
+    def __init__(
+        self, learners: Sequence[tuple[Kernel, Any]], n_classes: int, multiclass: bool, tie: str, dtype: str
+    ) -> None:
+        kernels = {str(kernel): kernel for kernel, _ in learners}
+        self._multiclass = multiclass
+        self._options = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
+        # Which group a learner is in, and at which place.
+        self._places: list[tuple[int, int]] = []
+        members: dict[str, list[Any]] = {name: [] for name in kernels}
+        for kernel, learner in learners:
+            own = members[str(kernel)]
+            self._places.append((list(kernels).index(str(kernel)), len(own)))
+            own.append(learner)
+        self._groups = [Group(kernels[name], own, **self._options) for name, own in members.items()]
+        self.counts = Counts(
+            labels=np.zeros(n_classes, dtype=np.int64), zeros=np.zeros(len(learners), dtype=np.int64)
+        )
+        self.curve = Curve(len(learners))
+
+    @property
+    def members(self) -> list[Member]:
+        """The learners with their hypotheses and counts, in the order in which they were given."""
+        of_groups = [group.members for group in self._groups]
+        return [of_groups[group][at] for group, at in self._places]
+
+    def compile(self, X: Rows, codes: np.ndarray) -> None:
+        """Compile what `play` needs, on a few rounds of the stream, which copies of the learners play."""
+        for group in self._groups:
+            learners = [member.learner for member in group.members]
+            compile_first(group.pool.kernel, learners, self._options, X, self._labels(codes))
+
+    def piece(self, most: int) -> int:
+        """Return how many rounds, at most ``most``, to give to `play` next: curves are recorded between its calls."""
+        done = self.counts.rounds
+        return min(most, PIECE, self.curve.next(done) - done)
+
+    def play(self, X: Rows, codes: np.ndarray) -> None:
+        """Play some rounds.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array, shape (b, d), b >= 1
+        codes : ndarray of int, shape (b,)
+            The classes, from 0; of two, 0 is -1.
+
+        Raises
+        ------
+        OutOfRangeError
+            A learner's numbers are out of range.
+        """
+        zeros = []
+        for group in self._groups:
+            scores = group.feed(X, self._labels(codes))
+            flat = scores == 0 if scores.ndim == 2 else (scores == 0).all(axis=1)
+            zeros.append(np.count_nonzero(flat, axis=1))
+        counts = self.counts
+        counts.zeros = counts.zeros + np.array([zeros[group][at] for group, at in self._places])
+        counts.labels = counts.labels + np.bincount(codes, minlength=len(counts.labels))
+        counts.stretch.extend(codes)
+        if isinstance(X, np.ndarray):
+            counts.compare(X)
+        counts.rounds += len(codes)
+        if counts.rounds == self.curve.next(counts.rounds - len(codes)):
+            self.record()
+
+    def _labels(self, codes: np.ndarray) -> np.ndarray:
+        """Return classes as `Group.feed` takes them, shape (1, b)."""
+        return (codes if self._multiclass else 2 * codes - 1)[None]
+
+    def record(self) -> None:
+        """Add a point to the curves."""
+        members = self.members
+        mistakes = [member.count.mistakes for member in members]
+        self.curve.add(self.counts.rounds, mistakes, [member.hypothesis.size for member in members])
+
+    def record_end(self) -> None:
+        """Add the point of the last round, if the curves do not have it."""
+        if self.curve.end < self.counts.rounds:
+            self.record()

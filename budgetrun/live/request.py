@@ -1,0 +1,199 @@
+"""What a user asks of `budgetrun run`, and the config that it stands for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from budgetrun.errors import InputError
+from budgetrun.plotting import slug
+
+# Chosen for what they do past the budget: nothing to remove, shrink and remove the oldest, remove at random, project
+# half of the examples. The Perceptron itself keeps every mistake, so it is only for streams of at most so many rounds.
+LINEAR, PERCEPTRON = "linear_perceptron", "perceptron"
+MOST_ROUNDS_OF_PERCEPTRON = 20_000
+_BINARY = (PERCEPTRON, "forgetron", "rbp", "ahpatron:epsilon=0.7")
+_MULTICLASS = (PERCEPTRON, "rbp")
+BUDGETS = (100, 300, 1000)
+_SEEDS = 3
+# Examples of which the median heuristic takes gamma, and whose range decides on the scale.
+_ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `budgetrun run`, as its help describes them."""
+
+    source: str
+    label: str | None = None
+    budgets: tuple[int, ...] = BUDGETS
+    algorithms: tuple[str, ...] = ()
+    gamma: tuple[str, ...] = ("auto",)
+    scale: str = "auto"
+    task: str = "auto"
+    missing: str = "refuse"
+    classes: tuple[str, ...] = ()
+    seeds: int = _SEEDS
+    shuffle: int | None = None
+    name: str | None = None
+    results: Path = Path("results")
+    replay: bool = False
+    force: bool = False
+
+    @property
+    def from_pipe(self) -> bool:
+        """Whether the stream is standard input, which can be read only once."""
+        return self.source == "-"
+
+    @property
+    def title(self) -> str:
+        """The name of the results folder."""
+        return self.name or slug("stdin" if self.from_pipe else Path(self.source).name.partition(".")[0].lower())
+
+    @property
+    def folder(self) -> Path:
+        """The results folder."""
+        return self.results / self.title
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen for a request from the first rows of its stream."""
+
+    task: str
+    scale: str
+    gammas: tuple[float, ...]
+    label_column: str | int | None
+    n_rows: int | None
+
+
+def budgets_of(text: str) -> tuple[int, ...]:
+    """Return the budgets in a text such as ``100,300``, ascending.
+
+    Raises
+    ------
+    InputError
+        One of them is not a whole number of at least 1.
+    """
+    found = [part.strip() for part in text.split(",")]
+    wrong = [part for part in found if not (part.isascii() and part.isdigit() and int(part) >= 1)]
+    if wrong:
+        raise InputError(f"--budget {text}: {wrong[0]!r} must be a whole number of at least 1, for example 100,300,1000")
+    return tuple(sorted({int(part) for part in found}))
+
+
+def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
+    """Return the YAML of the config that a request stands for, with ``seen`` as comments.
+
+    Raises
+    ------
+    InputError
+        An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
+    """
+    multiclass = choices.task == "multiclass"
+    asked = request.algorithms or (_MULTICLASS if multiclass else _BINARY)
+    too_long = choices.n_rows is None or choices.n_rows > MOST_ROUNDS_OF_PERCEPTRON
+    if not request.algorithms and too_long:
+        asked = tuple(name for name in asked if name != PERCEPTRON)
+    algorithms = [_entry(text, request, multiclass) for text in asked]
+    labels = [_label(entry) for entry in algorithms]
+    dataset: dict[str, Any] = {"name": request.title, "path": request.source}
+    if choices.label_column is not None:
+        dataset["label_column"] = choices.label_column
+    if request.missing != "refuse":
+        dataset["missing"] = request.missing
+    dataset |= {"task": choices.task, "scale": choices.scale}
+    if request.classes:
+        dataset["classes"] = list(request.classes)
+    dataset["order"] = "file" if request.shuffle is None else "permuted"
+    gammas = [float(f"{gamma:.6g}") for gamma in choices.gammas]
+    config = {
+        "name": request.title,
+        "description": f"The stream {request.source}, read once.",
+        "seed": request.shuffle or 0,
+        "datasets": [dataset],
+        "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},
+        "algorithms": algorithms,
+        "report": _report(request, labels, algorithms),
+    }
+    comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
+    return comments + yaml.dump(config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes what occurs twice twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _entry(text: str, request: Request, multiclass: bool) -> dict[str, Any]:
+    from budgetrun import learners
+    from budgetrun.registry import parameters
+
+    found = _ALGORITHM.fullmatch(text.strip())
+    if found is None:
+        raise InputError(
+            f"--algorithm {text}: must be NAME or NAME(VARIANT), with parameters after a colon, for example "
+            "ahpatron:epsilon=0.5  (budgetrun list algorithms)"
+        )
+    entry: dict[str, Any] = {"name": found["name"]}
+    if found["variant"]:
+        entry["variant"] = found["variant"]
+    for pair in filter(None, (found["values"] or "").split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"--algorithm {text}: {pair!r} must be KEY=VALUE")
+        entry[key.strip()] = yaml.safe_load(value)
+    try:
+        learner = learners.find(entry["name"], entry.get("variant"), multiclass=multiclass)
+    except KeyError:
+        # The reader of configs says what is wrong with it.
+        return entry
+    if "budget" in parameters(learner) and "budget" not in entry:
+        entry["budget"] = list(request.budgets)
+    if learner.draws and request.seeds > 1:
+        entry["seeds"] = request.seeds
+    return entry
+
+
+def _label(entry: dict[str, Any]) -> str:
+    """Return the label that the reader of configs gives to an entry."""
+    from budgetrun import learners
+
+    try:
+        variant = learners.find(entry["name"], entry.get("variant")).variant
+    except KeyError:
+        variant = entry.get("variant")
+    return f"{entry['name']}({variant})" if variant else str(entry["name"])
+
+
+def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]]) -> dict[str, Any]:
+    name = request.title
+    with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
+    budgets = {budget for entry in algorithms for budget in _listed(entry.get("budget"))}
+    # Lines of all budgets would be too many.
+    middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
+    shown = f" (B = {middle:,})" if middle else ""
+    over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
+    figures: list[dict[str, Any]] = [
+        {"name": f"{name}_error", "title": f"Online error so far{shown}", **over},
+        {"name": f"{name}_windows", "title": f"Error in each part of the stream{shown}", **over, "y": "windowed_error"},
+    ]
+    if with_budget and len(budgets) > 1:
+        points = [label for label in labels if label not in with_budget]
+        lines = {"dataset": name, "lines": [*with_budget, *points]}
+        figures.append({"name": f"{name}_budget", "title": "Online error against the budget", **lines})
+    tables = [
+        {"name": name, "caption": "Online error (%): each example is predicted before its label is learned."},
+        {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
+    ]
+    return {"tables": tables, "figures": figures}
+
+
+def _listed(budget: Any) -> list[int]:
+    return budget if isinstance(budget, list) else [] if budget is None else [budget]

@@ -1,0 +1,298 @@
+"""One command on one stream: it chooses what the user did not, plays the stream, and writes a results folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun import compiling
+from budgetrun.config.reader import read as read_config
+from budgetrun.data.tables import open_table
+from budgetrun.errors import InputError, printable
+from budgetrun.files import make_folder, write
+from budgetrun.live import finish
+from budgetrun.live.choose import FIRST, choices
+from budgetrun.live.play import Player
+from budgetrun.live.progress import Progress
+from budgetrun.live.request import Request, config_text
+from budgetrun.live.scaling import Scaler, scaler
+from budgetrun.live.shuffle import shuffled
+from budgetrun.live.warn import warnings
+from budgetrun.runner import identity, interrupts
+from budgetrun.runner.plan import specs_of
+from budgetrun.state import load_state, save_state
+
+if TYPE_CHECKING:
+    from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.data.tables import Table
+    from budgetrun.kernels.rows import Matrix
+
+STATE, CONFIG = "stream.state", "config.yaml"
+# The first state is saved after so many seconds; later ones cost at most this share of the time.
+_FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
+
+
+@dataclass
+class Progressed:
+    """All that is kept of a stream between two calls: what was chosen, and how far its learners are."""
+
+    request: dict[str, Any]
+    config: str
+    said: list[str]
+    classes: list[Any]
+    encoding: Any
+    scaler: Scaler
+    player: Player
+    # Of the parts of a pipe that earlier calls have read.
+    sha256s: list[str] = field(default_factory=list)
+    stamp: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    ended: bool = False
+
+
+def run(request: Request) -> int:
+    """Play a stream, and write its results folder.
+
+    Returns
+    -------
+    int
+        0, or 130 if interrupted; then the same command continues.
+
+    Raises
+    ------
+    InputError
+        The request or the stream cannot be used; what has been played so far is kept.
+    """
+    path = request.folder / STATE
+    before = _before(request, path)
+    if before is not None and before.ended and not request.from_pipe:
+        _say(f"{request.folder}: finished; to play the stream again: --force")
+        return 0
+    table = open_table(
+        request.source if not request.from_pipe else "-",
+        label=request.label,
+        missing=request.missing,
+        classes=list(request.classes) or None,
+        like=None if before is None else before.encoding,
+    )
+    rows = _Rows(table)
+    state = before or _begin(request, table, rows)
+    config = read_config(state.config, request.folder / CONFIG)
+    for sentence in state.said:
+        _say(sentence)
+    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.player.counts.rounds
+    if before is not None:
+        _say(f"continued after {state.player.counts.rounds:,} rounds")
+    return _Run(request, config, table, rows, state, skip).play()
+
+
+def _before(request: Request, path: Path) -> Progressed | None:
+    """Return how far an earlier call with the same arguments was; None if this is the first."""
+    if request.force or not path.is_file():
+        if not request.force and (request.folder / "manifest.json").is_file():
+            raise InputError(
+                f"{request.folder}: holds other results; take another --name, or move them aside with --force"
+            )
+        return None
+    state, _ = load_state(path)
+    if not isinstance(state, Progressed):
+        raise InputError(f"{path}: not the state of a stream; remove it, or start again with --force")
+    asked = _asked(request)
+    differing = sorted(key for key in asked if asked[key] != state.request.get(key))
+    if differing:
+        names = ", ".join(f"--{name}" for name in differing)
+        raise InputError(
+            f"{request.folder}: was begun with other options ({names}); repeat these, take another --name, or start "
+            "again with --force"
+        )
+    if not request.from_pipe and state.stamp != _stamp(request):
+        raise InputError(
+            f"{request.source}: the file has changed since {state.player.counts.rounds:,} of its rows were played; "
+            "start again with --force"
+        )
+    return state
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """Return the options that decide on the outcome, as JSON."""
+    skipped = {"results", "replay", "force"}
+    kept = {key: value for key, value in asdict(request).items() if key not in skipped}
+    asked: dict[str, Any] = json.loads(json.dumps(kept))
+    return asked
+
+
+def _stamp(request: Request) -> list[int]:
+    if request.from_pipe:
+        return []
+    found = Path(request.source).stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
+    """Choose what the user did not, and build the learners."""
+    first = rows.peek(FIRST)
+    chosen, said = choices(request, table, first)
+    text = config_text(request, chosen, said)
+    config = read_config(text, request.folder / CONFIG)
+    specs = specs_of(config, chosen.n_rows)
+    learners = [(identity.kernel_of(config.datasets[0]), identity.build(spec)) for spec in specs]
+    multiclass = chosen.task == "multiclass"
+    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype)
+    stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
+    return Progressed(
+        asked, text, said, list(table.classes), table.encoding, scaler(chosen.scale, n_features), player, stamp=stamp
+    )
+
+
+class _Rows:
+    """The chunks of a table, the first of which can be looked at before they are used."""
+
+    def __init__(self, table: Table) -> None:
+        self._chunks = iter(table.chunks())
+        self._first: Any = None
+        self._name = table.name
+
+    def peek(self, n: int) -> Matrix:
+        """Return the first rows, at most ``n`` of them and at least one."""
+        self._first = next(self._chunks, None)
+        if self._first is None:
+            raise InputError(f"{self._name}: has no rows")
+        X: Matrix = self._first.X[:n]
+        return X
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._first is not None:
+            first, self._first = self._first, None
+            yield first
+        yield from self._chunks
+
+
+class _Run:
+    """One call of the command on a stream that is open."""
+
+    def __init__(
+        self, request: Request, config: Config, table: Table, rows: _Rows, state: Progressed, skip: int
+    ) -> None:
+        self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
+        self.skip = skip
+        self.specs: Sequence[RunSpec] = specs_of(config, table.n_rows)
+        self.names = [finish.name_of(spec, self.specs) for spec in self.specs]
+        self.warned: dict[str, str] = {}
+        self._saved = time.monotonic()
+        self._between = _FIRST_SAVED
+
+    def play(self) -> int:
+        """Play what is left of the stream; return the exit code."""
+        request, player = self.request, self.state.player
+        make_folder(request.folder)
+        write(request.folder / CONFIG, self.state.config)
+        began = time.monotonic()
+        code = 0
+        self.progress = Progress(self.table.n_rows, player.counts.rounds)
+        try:
+            with interrupts.raising():
+                self._play_rows()
+            self.state.ended = True
+        except KeyboardInterrupt:
+            code = 130
+        finally:
+            with interrupts.ignored():
+                self.state.seconds += time.monotonic() - began
+                self.progress.close()
+                self._save()
+        if code == 130 and not request.from_pipe:
+            _say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
+            return code
+        if not player.counts.rounds:
+            raise InputError(f"{self.table.name}: has no rows")
+        self._finish()
+        return code
+
+    def _finish(self) -> None:
+        state, player = self.state, self.state.player
+        with interrupts.ignored():
+            player.record_end()
+            self._warn(at_end=True)
+            parts = [*state.sha256s, self.table.sha256]
+            state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
+            self._save()
+            finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
+
+    def _play_rows(self) -> None:
+        player, counts = self.state.player, self.state.player.counts
+        for X, codes in self._chunks():
+            if not counts.rounds:
+                if compiling.begins():
+                    self.progress.say("each learner is compiled once for this version, which takes some seconds")
+                player.compile(X[:64] / (np.abs(X[:64]).max() or 1.0), codes[:64])
+            start = 0
+            while start < len(codes):
+                end = start + player.piece(len(codes) - start)
+                with interrupts.deferred():
+                    player.play(self.state.scaler.scaled(X[start:end]), codes[start:end])
+                start = end
+                self._tick(counts.rounds)
+
+    def _chunks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
+        """Yield examples and classes in the order of the rounds, from the first round that is to be played."""
+        chunks = ((chunk.X, self._codes(chunk.y)) for chunk in self.rows)
+        if self.request.shuffle is not None:
+            n_rows = self.table.n_rows
+            if n_rows is None:
+                raise InputError(f"{self.table.name}: --shuffle needs a file, whose rows can be counted first")
+            chunks = shuffled(chunks, finish.permutation(self.config, n_rows))
+        skip = self.skip
+        for X, codes in chunks:
+            if skip < len(codes):
+                yield X[skip:], codes[skip:]
+            skip = max(0, skip - len(codes))
+
+    def _codes(self, labels: np.ndarray) -> np.ndarray:
+        codes: np.ndarray = np.searchsorted(self.state.classes, labels)
+        return codes
+
+    def _tick(self, rounds: int) -> None:
+        if self.progress.is_due():
+            self._warn()
+            self.progress.advance(rounds, self._errors())
+        else:
+            self.progress.advance(rounds, "")
+        now = time.monotonic()
+        if now - self._saved >= self._between:
+            with interrupts.deferred():
+                self._save()
+            took = time.monotonic() - now
+            self._between = min(_RARELY, max(_FIRST_SAVED, took / _SHARE_OF_SAVING))
+
+    def _save(self) -> None:
+        save_state(self.request.folder / STATE, self.state)
+        self._saved = time.monotonic()
+
+    def _warn(self, at_end: bool = False) -> None:
+        features, classes = self.table.features, self.state.classes
+        found = warnings(self.state.player, self.names, features, classes, at_end)
+        for key, sentence in found.items():
+            if key not in self.warned:
+                self.progress.say(f"warning: {sentence}")
+        self.warned = found if at_end else self.warned | found
+
+    def _errors(self) -> str:
+        """Return the smallest error so far, and that of the same learner lately."""
+        player = self.state.player
+        rounds = max(1, player.counts.rounds)
+        mistakes = [member.count.mistakes for member in player.members]
+        best = int(np.argmin(mistakes))
+        text = f"online error {mistakes[best] / rounds:.2%} ({self.names[best]})"
+        window = player.curve.last_window()
+        return text if window is None else f"{text}, {window[1][best] / window[0]:.2%} in the last {window[0]:,} rounds"
+
+
+def _say(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)
