@@ -57,7 +57,7 @@ _ERRORS = ("online_error", "test_error", "last_test_error")
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
     "budget": _ERRORS,
     "budget_fraction": _ERRORS,
-    "rounds": ("online_error", "support_size"),
+    "rounds": ("online_error", "windowed_error", "support_size"),
     "support_size": _ERRORS,
     "seconds": ("gap",),
 }
