@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,15 +64,21 @@ def write_results(
     manifest = provenance.manifest(config, plan, options, None)
     store.open(manifest)
     store.prune(lambda row: False)
-    (job,) = make_jobs(config, plan.runs, lambda *_: True)
-    rows: list[dict[str, Any]] = []
-    for run, member in zip(job.runs, state.player.members, strict=True):
-        facts = json.dumps(member.learner.facts(member.hypothesis))
-        rows.append(row_of(run, job, n_examples=counts.rounds, **counts_of(member, counts.rounds), facts=facts))
-    curves = {"run_id": np.array([run.run_id for run in job.runs]), **state.player.curve.arrays()}
-    store.save_curves(job.job_id, curves)
-    store.save(job.job_id, rows)
-    provenance.add_job(manifest, job, Outcome(job.job_id, rows, state.seconds, state.seconds, stored=True))
+    T, zeros = counts.rounds, counts.zeros.tolist()
+    members, curves = state.player.members, state.player.curve.arrays()
+    at = {run.run_id: i for i, run in enumerate(plan.runs)}
+    for job in make_jobs(config, plan.runs, lambda *_: True):
+        ids = [run.run_id for run in job.runs]
+        lines = [at[run_id] for run_id in ids]
+        rows = [
+            row_of(run, job, n_examples=T, **counts_of(members[i], T, zeros[i]))
+            for run, i in zip(job.runs, lines, strict=True)
+        ]
+        own = {name: array if name == "rounds" else array[lines] for name, array in curves.items()}
+        store.save_curves(job.job_id, {"run_id": np.array(ids), **own})
+        store.save(job.job_id, rows)
+        share = state.seconds * len(ids) / len(at)
+        provenance.add_job(manifest, job, Outcome(job.job_id, rows, share, share, stored=True))
     manifest |= {"seconds": round(state.seconds, 1), "end": provenance.now()}
     store.write_table()
     store.write_manifest(manifest)

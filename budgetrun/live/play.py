@@ -10,7 +10,7 @@ import numpy as np
 
 from budgetrun.engine import Group
 from budgetrun.live.curve import Curve
-from budgetrun.runner.online import compile_first
+from budgetrun.runner.online import compile_first, zero_scores
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
@@ -87,9 +87,7 @@ class Player:
             self._places.append((list(kernels).index(str(kernel)), len(own)))
             own.append(learner)
         self._groups = [Group(kernels[name], own, **self._options) for name, own in members.items()]
-        self.counts = Counts(
-            labels=np.zeros(n_classes, dtype=np.int64), zeros=np.zeros(len(learners), dtype=np.int64)
-        )
+        self.counts = Counts(labels=np.zeros(n_classes, dtype=np.int64), zeros=np.zeros(len(learners), dtype=np.int64))
         self.curve = Curve(len(learners))
 
     @property
@@ -125,9 +123,7 @@ class Player:
         """
         zeros = []
         for group in self._groups:
-            scores = group.feed(X, self._labels(codes))
-            flat = scores == 0 if scores.ndim == 2 else (scores == 0).all(axis=1)
-            zeros.append(np.count_nonzero(flat, axis=1))
+            zeros.append(zero_scores(group.feed(X, self._labels(codes))))
         counts = self.counts
         counts.zeros = counts.zeros + np.array([zeros[group][at] for group, at in self._places])
         counts.labels = counts.labels + np.bincount(codes, minlength=len(counts.labels))

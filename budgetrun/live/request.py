@@ -82,7 +82,9 @@ def budgets_of(text: str) -> tuple[int, ...]:
     found = [part.strip() for part in text.split(",")]
     wrong = [part for part in found if not (part.isascii() and part.isdigit() and int(part) >= 1)]
     if wrong:
-        raise InputError(f"--budget {text}: {wrong[0]!r} must be a whole number of at least 1, for example 100,300,1000")
+        raise InputError(
+            f"--budget {text}: {wrong[0]!r} must be a whole number of at least 1, for example 100,300,1000"
+        )
     return tuple(sorted({int(part) for part in found}))
 
 
@@ -121,7 +123,9 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "report": _report(request, labels, algorithms),
     }
     comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
-    return comments + yaml.dump(config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    return comments + yaml.dump(
+        config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+    )
 
 
 class _Plain(yaml.SafeDumper):

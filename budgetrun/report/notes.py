@@ -8,6 +8,9 @@ from budgetrun.report.layout import Table
 from budgetrun.store import optimum
 from budgetrun.store.read import NO_SETTING, Results
 
+# The share of rounds with a score of 0 from which on a warning says so.
+_MOST_ZEROS = 0.5
+
 
 def notes(results: Results, table: Table, of_choice: list[str], divisor: str | None) -> list[str]:
     """Return the notes of a table; ``divisor`` is whose seconds the others' are divided by, None for no ratios."""
@@ -56,6 +59,20 @@ def warnings(results: Results) -> list[str]:
         found.append("The sweep is not complete: the means are over the runs that have finished so far.")
     if results.incomplete:
         found.append(f"These results are incomplete: {results.incomplete}.")
+    return found + _underflow(results)
+
+
+def _underflow(results: Results) -> list[str]:
+    """Return a sentence for each dataset on which most scores of a learner were exactly 0."""
+    runs = results.runs
+    found = []
+    for dataset, own in runs[runs["zero_scores"] > _MOST_ZEROS * runs["n_examples"]].groupby("dataset", sort=False):
+        labels = results.titles(list(dict.fromkeys(own["label"])))
+        share = (own["zero_scores"] / own["n_examples"]).max()
+        found.append(
+            f"Warning: on {results.title(str(dataset))}, the score of {labels} was exactly 0 in up to {share:.0%} of "
+            "the rounds: kernel values underflow, or examples share no feature. Scale the features, or take a smaller gamma."
+        )
     return found
 
 

@@ -109,9 +109,9 @@ def _play_built(
     rounds, prefix = checkpoints(T), prefix_of(T)
     ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]]))
     measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
-    start = 0
+    start, zeros = 0, np.zeros(len(built), dtype=np.int64)
     for end in ends.tolist():
-        group.feed(stream.X[start:end], Y[:, start:end])
+        zeros += zero_scores(group.feed(stream.X[start:end], Y[:, start:end]))
         start = end
         if end == prefix:
             for member, one in measured:
@@ -127,7 +127,7 @@ def _play_built(
             continue
         try:
             with limit.of(run.run_id):
-                one.values |= counts_of(member, T) | {"facts": json.dumps(member.learner.facts(member.hypothesis))}
+                one.values |= counts_of(member, T, int(zeros[member.index]))
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:
@@ -141,8 +141,15 @@ def compile_first(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any]
             Group(kernel, [copy.deepcopy(learner)], **given).feed(X[:64], Y[:1, :64])
 
 
-def counts_of(member: Member, n_rounds: int) -> dict[str, Any]:
-    """Return the columns of a row that count what a learner did in ``n_rounds`` rounds."""
+def zero_scores(scores: np.ndarray) -> np.ndarray:
+    """Return on how many rounds each learner's scores, as `Group.feed` returns them, were all 0; shape (n_learners,)."""
+    zero = scores == 0
+    counts: np.ndarray = np.count_nonzero(zero if zero.ndim == 2 else zero.all(axis=1), axis=1)
+    return counts
+
+
+def counts_of(member: Member, n_rounds: int, n_zeros: int) -> dict[str, Any]:
+    """Return the columns of a row that tell what a learner did in ``n_rounds`` rounds, ``n_zeros`` with a score of 0."""
     count = member.count
     return {
         "mistakes": count.mistakes,
@@ -152,6 +159,8 @@ def counts_of(member: Member, n_rounds: int) -> dict[str, Any]:
         "support_size": member.hypothesis.size,
         "max_support_size": count.max_support,
         "seconds": round(count.seconds, 6),
+        "facts": json.dumps(member.learner.facts(member.hypothesis)),
+        "zero_scores": n_zeros,
     }
 
 

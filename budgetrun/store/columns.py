@@ -21,8 +21,8 @@ class Column:
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether a results folder without such runs need not have the column."""
-        return self.filled_by in ("solver", "bounded", "tested")
+        """Whether a results folder without such runs, or one of an earlier version, need not have the column."""
+        return self.filled_by in ("solver", "bounded", "tested") or self.since > "0.2"
 
 
 COLUMNS = (
@@ -61,4 +61,5 @@ COLUMNS = (
     Column("prefix_mistakes", "count", "learner"),
     Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
+    Column("zero_scores", "count", "learner", since="0.3"),
 )
