@@ -54,7 +54,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def write(path: Path, content: str | bytes) -> None:
+def write(path: Path, content: str | bytes | memoryview) -> None:
     """Replace a file: whatever happens, it has its old content or the new one, and that outlasts a power cut.
 
     A link under this name is replaced, never followed.
@@ -63,7 +63,7 @@ def write(path: Path, content: str | bytes) -> None:
     ----------
     path : Path
         In a folder that exists.
-    content : str or bytes
+    content : str, bytes or memoryview
         Text is written as UTF-8.
 
     Raises
@@ -115,7 +115,7 @@ def cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def _write_new(path: Path, data: bytes) -> None:
+def _write_new(path: Path, data: bytes | memoryview) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         rest = memoryview(data)

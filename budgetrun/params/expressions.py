@@ -80,6 +80,13 @@ class Formula:
             raise ValueError(f"{text!r} is not a formula") from None
         self._check_top(self._tree)
 
+    def __getstate__(self) -> dict[str, object]:
+        return {"text": self.text, "names": self.names}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Check the text again: it may come from a file."""
+        Formula.__init__(self, **state)  # type: ignore[arg-type]
+
     def __call__(self, **values: float) -> float:
         return self._value(self._tree, values)
 

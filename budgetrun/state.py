@@ -1,0 +1,449 @@
+"""Saving objects of this package to one file, and loading them, without pickle.
+
+A file is a zip archive: one ``.npy`` member per array, so that `numpy.load` opens it too, and ``state.json`` with all
+else. Reading creates objects of classes that are defined in this package, numpy arrays and plain Python values, and
+runs no code that the file could choose.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import zipfile
+from collections import deque
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+import budgetrun
+from budgetrun.engine import REVISION
+from budgetrun.errors import InputError
+from budgetrun.files import write
+
+# The packages and modules whose classes a file may name.
+_PACKAGES = ("engine", "learners", "kernels", "params", "estimators", "data.scaling", "live", "errors")
+_FORMAT = "budgetrun state 1"
+_JSON = "state.json"
+_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+# Kinds of dtypes whose values are plain bytes: numbers, text, dates.
+_PLAIN = "biufcSUMm"
+_NAME = re.compile(r"(?!__)[^\W\d]\w*")
+_PATH = re.compile(r"[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)*")
+
+
+def save_state(path: str | Path, obj: Any, **meta: Any) -> None:
+    """Save an object, and all that it refers to, so that continuing after `load_state` gives the same bits.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it is replaced as a whole or not at all.
+    obj : object
+        Objects of this package (groups, hypotheses, learners, kernels, classifiers, ...), numpy arrays, scalars, dtypes
+        and random generators, sparse rows, dicts, lists, tuples, sets, deques, text, numbers and None. An object that
+        is referred to twice stays one object.
+    **meta : object
+        More of these, which `load_state` returns beside the object.
+
+    Raises
+    ------
+    InputError
+        Something cannot be saved: a function, or an object of another package.
+    CannotWriteError
+        The file cannot be written.
+    """
+    writer = _Writer()
+    content: dict[str, Any] = {"format": _FORMAT, "version": budgetrun.__version__}
+    content |= {"root": writer.value(obj, "object"), "meta": writer.value(meta, "meta")}
+    content |= {"nodes": writer.nodes, "revisions": _revisions(writer.things)}
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(_JSON, json.dumps(content, allow_nan=False))
+        for i, array in enumerate(writer.arrays):
+            with archive.open(f"{i}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    write(Path(path), file.getbuffer())
+
+
+def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
+    """Load what `save_state` saved.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    obj : object
+    meta : dict
+
+    Raises
+    ------
+    InputError
+        The file is missing, damaged, or no saved state; it names something outside this package; or it was saved by a
+        version of this package with other results.
+
+    Notes
+    -----
+    A file from somebody else cannot run code of its own, but it can hold numbers that make no sense.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            _check_sizes(archive, path.stat().st_size)
+            content = json.loads(archive.read(_JSON), parse_constant=_refuse)
+            if content["format"] != _FORMAT:
+                raise ValueError("it has another format")
+            _check_version(content["version"], path)
+            reader = _Reader(archive, content["nodes"])
+            obj, meta = reader.value(content["root"]), reader.value(content["meta"])
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except Exception as error:
+        # Any error at all can come from a file that somebody made.
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: not a file that budgetrun saved, or damaged ({reason})") from error
+    _check_revisions(content["revisions"], _revisions(reader.things), content["version"], path)
+    return obj, meta
+
+
+class _Writer:
+    """Turns values into JSON: small ones in place, others as nodes, which are numbered and written once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        # Objects of this package, and whatever has a number, so that its id is not given to another object.
+        self.things: list[Any] = []
+        self._kept: list[Any] = []
+        self._numbers: dict[int, int | None] = {}
+
+    def value(self, value: Any, where: str) -> Any:
+        """Return a value as JSON; ``where`` says where it is, for messages."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return ["float", value.hex()]
+        if isinstance(value, np.generic) and value.dtype.kind in _PLAIN:
+            return ["scalar", value.dtype.str, value.tobytes().hex()]
+        if isinstance(value, np.dtype) and value.kind in _PLAIN:
+            return ["dtype", value.str]
+        if isinstance(value, type) and (_is_ours(value) or _is_error(value)):
+            return ["class", _title(value)]
+        if id(value) not in self._numbers:
+            self._kept.append(value)
+            self._numbers[id(value)] = None
+            self._node(value, where)
+        number = self._numbers[id(value)]
+        if number is None:
+            raise InputError(f"{where}: cannot be saved: a {kind.__name__} that contains itself")
+        return ["@", number]
+
+    def _node(self, value: Any, where: str) -> None:
+        """Write a node: those that can change before what they contain, the others after it."""
+        kind = type(value)
+        if kind is np.ndarray:
+            self._array(value, where)
+        elif kind in (list, deque):
+            contents = self._begin(value, [kind.__name__, [], *([value.maxlen] if kind is deque else [])])[1]
+            contents += self._values(value, where)
+        elif kind is dict:
+            pairs = self._begin(value, ["dict", []])[1]
+            for key, item in value.items():
+                pairs.append([self._hashed(key, where), self.value(item, f"{where}[{key!r}]")])
+        elif kind in (set, frozenset):
+            self._begin(value, [kind.__name__, [self._hashed(item, where) for item in value]])
+        elif isinstance(value, tuple) and (kind is tuple or _is_ours(kind)):
+            # Named tuples are tuples, too.
+            title = None if kind is tuple else _title(kind)
+            self._begin(value, ["tuple", self._values(value, where), title])
+        elif kind in (np.random.Generator, np.random.RandomState):
+            old = kind is np.random.RandomState
+            state = value.get_state(legacy=False) if old else value.bit_generator.state
+            self._begin(value, ["random", "RandomState" if old else state["bit_generator"], self.value(state, where)])
+        elif kind.__module__.startswith("scipy.sparse") and kind.__name__ == "csr_array":
+            parts = [self.value(part, where) for part in (value.data, value.indices, value.indptr)]
+            self._begin(value, ["csr", list(map(int, value.shape)), *parts])
+        elif isinstance(value, Exception) and (_is_ours(kind) or _is_error(kind)):
+            self._begin(value, ["error", _title(kind), list(map(str, value.args))])
+        elif _is_ours(kind):
+            self.things.append(value)
+            attributes = self._begin(value, ["object", _title(kind), []])[2]
+            for name, item in _state(value).items():
+                attributes.append([name, self.value(item, f"{where}.{name}")])
+        else:
+            what = f"an object of {kind.__module__}.{kind.__qualname__}"
+            raise InputError(f"{where}: cannot be saved: {what}, which is not of this package (pickle may work)")
+
+    def _begin(self, value: Any, node: list[Any]) -> list[Any]:
+        """Give a value its number and its node."""
+        self._numbers[id(value)] = len(self.nodes)
+        self.nodes.append(node)
+        return node
+
+    def _values(self, values: Any, where: str) -> list[Any]:
+        return [self.value(item, f"{where}[{i}]") for i, item in enumerate(values)]
+
+    def _hashed(self, value: Any, where: str) -> Any:
+        if not _is_key(value):
+            raise InputError(f"{where}: cannot be saved: a key that is neither text, a number nor a tuple of these")
+        return self.value(value, where)
+
+    def _array(self, array: np.ndarray, where: str) -> None:
+        if array.dtype.kind in _PLAIN:
+            self._begin(array, ["array", len(self.arrays)])
+            self.arrays.append(array)
+        elif array.dtype.kind == "O":
+            self._begin(array, ["objects", list(array.shape), self._values(array.ravel().tolist(), where)])
+        else:
+            raise InputError(f"{where}: cannot be saved: an array of {array.dtype}")
+
+
+class _Reader:
+    """Creates the nodes: empty ones first, in their order, and then what they contain, so that nothing recurs."""
+
+    def __init__(self, archive: zipfile.ZipFile, nodes: list[Any]) -> None:
+        self.things: list[Any] = []
+        self._archive = archive
+        self._made: list[Any] = []
+        for node in nodes:
+            self._made.append(self._empty(*node))
+        for node, made in zip(nodes, self._made, strict=True):
+            self._fill(made, *node)
+
+    def value(self, written: Any) -> Any:
+        """Return a value that `_Writer.value` wrote."""
+        if written is None or type(written) in (bool, int, str):
+            return written
+        kind, *rest = written
+        if kind == "@":
+            if not 0 <= rest[0] < len(self._made):
+                raise ValueError("an item refers to one that is not there yet, or to itself")
+            return self._made[rest[0]]
+        if kind == "float":
+            return float.fromhex(rest[0])
+        if kind == "scalar":
+            return np.frombuffer(bytes.fromhex(rest[1]), _dtype(rest[0]), 1)[0]
+        if kind == "dtype":
+            return _dtype(rest[0])
+        if kind == "class":
+            return _find(rest[0])
+        raise ValueError(f"unknown value {kind!r}")
+
+    def _values(self, written: list[Any]) -> list[Any]:
+        return [self.value(item) for item in written]
+
+    def _empty(self, kind: str, *node: Any) -> Any:
+        """Create a node; if it can change, what it contains comes later."""
+        match kind, node:
+            case "list", (_,):
+                return []
+            case "dict", (_,):
+                return {}
+            case "deque", (_, maxlen):
+                return deque(maxlen=maxlen)
+            case "array", (number,):
+                return self._array(f"{number:d}.npy")
+            case "objects", (shape, items):
+                return np.array([None] * len(items), dtype=object).reshape(shape)
+            case "set" | "frozenset", (items,):
+                return (set if kind == "set" else frozenset)(map(_key, self._values(items)))
+            case "tuple", (items, title):
+                return tuple(self._values(items)) if title is None else _make_tuple(_find(title), self._values(items))
+            case "random", (name, _) if name in _GENERATORS:
+                return np.random.Generator(getattr(np.random, name)(0))
+            case "random", ("RandomState", _):
+                return np.random.RandomState(0)
+            case "csr", ((n, d), *parts):
+                return _sparse((n, d), *map(self.value, parts))
+            case "error", (title, args):
+                cls = _find(title)
+                if not issubclass(cls, Exception):
+                    raise ValueError(f"{title} is not an error")
+                return cls.__new__(cls, *map(str, args))
+            case "object", (title, _):
+                thing = object.__new__(_find(title))
+                self.things.append(thing)
+                return thing
+        raise ValueError(f"unknown item {kind!r}")
+
+    def _fill(self, made: Any, kind: str, *node: Any) -> None:
+        if kind in ("list", "deque"):
+            made.extend(self._values(node[0]))
+        elif kind == "random":
+            state = self.value(node[1])
+            if isinstance(made, np.random.RandomState):
+                made.set_state(state)
+            else:
+                made.bit_generator.state = state
+        elif kind == "dict":
+            made.update((_key(self.value(key)), self.value(item)) for key, item in node[0])
+        elif kind == "objects":
+            for i, item in enumerate(self._values(node[1])):
+                made.flat[i] = item
+        elif kind == "object":
+            _set_state(made, {name: self.value(item) for name, item in node[1]})
+
+    def _array(self, name: str) -> np.ndarray:
+        """Read an array, after comparing the shape that it declares with the bytes that are there."""
+        formats, size = np.lib.format, self._archive.getinfo(name).file_size
+        with self._archive.open(name) as member:
+            read = (
+                formats.read_array_header_1_0 if formats.read_magic(member)[0] == 1 else formats.read_array_header_2_0
+            )
+            shape, _, dtype = read(member)
+            header = member.tell()
+        count = 1
+        for length in shape:
+            count *= length
+        if dtype.kind not in _PLAIN or header + count * dtype.itemsize != size:
+            raise ValueError(f"{name} has {size - header:,} bytes, which are no array of {dtype} of shape {shape}")
+        with self._archive.open(name) as member:
+            return formats.read_array(member, allow_pickle=False)
+
+
+def _is_ours(cls: type) -> bool:
+    """Whether a class is defined in one of the packages whose classes a file may name."""
+    inside = cls.__module__.removeprefix("budgetrun.")
+    known = inside != cls.__module__ and any(f"{inside}.".startswith(f"{package}.") for package in _PACKAGES)
+    return known and "<" not in cls.__qualname__
+
+
+def _is_error(cls: type) -> bool:
+    """Whether a class is one of Python's own errors."""
+    return issubclass(cls, BaseException) and cls.__module__ == "builtins"
+
+
+def _title(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _find(title: str) -> type[Any]:
+    """Return the class with this title, if a file may name it."""
+    module, _, name = title.partition(":")
+    refused = ValueError(f"it names {title!r}, which is no class of this version of budgetrun")
+    inside = module.removeprefix("budgetrun.").split(".")
+    ours = module.startswith("budgetrun.") and _PATH.fullmatch(module) and _PATH.fullmatch(name)
+    if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & set(_PACKAGES)):
+        raise refused
+    try:
+        found: Any = import_module(module)
+    except ModuleNotFoundError:
+        raise refused from None
+    for part in name.split("."):
+        found = vars(found).get(part)
+        if not isinstance(found, type | ModuleType):
+            raise refused
+    if not isinstance(found, type) or _title(found) != title or not (_is_ours(found) or _is_error(found)):
+        raise refused
+    return found
+
+
+def _state(thing: Any) -> dict[str, Any]:
+    """Return the attributes of an object that outlast a pickle."""
+    state = thing.__getstate__()
+    kept, slots = state if isinstance(state, tuple) else (state, None)
+    return (kept or {}) | (slots or {})
+
+
+def _set_state(thing: Any, state: dict[str, Any]) -> None:
+    """Set the attributes of an object, none of which may have the name of a method or property of the class."""
+    cls = type(thing)
+    if (own := getattr(cls, "__setstate__", None)) is not None and own.__module__.startswith("budgetrun."):
+        own(thing, state)
+        return
+    for name, value in state.items():
+        known = inspect.getattr_static(cls, name, None)
+        slot = inspect.ismemberdescriptor(known)
+        if not _NAME.fullmatch(name) or (not slot and (callable(known) or hasattr(type(known), "__get__"))):
+            raise ValueError(f"{cls.__qualname__} has no attribute {name!r} to set")
+        if slot:
+            object.__setattr__(thing, name, value)
+        else:
+            thing.__dict__[name] = value
+
+
+def _is_key(value: Any) -> bool:
+    kinds = (bool, int, float, str, np.generic)
+    return value is None or isinstance(value, kinds) or (type(value) is tuple and all(map(_is_key, value)))
+
+
+def _key(value: Any) -> Any:
+    if not _is_key(value):
+        raise ValueError("a key is neither text, a number nor a tuple of these")
+    return value
+
+
+def _dtype(text: str) -> np.dtype[Any]:
+    if not isinstance(text, str) or (dtype := np.dtype(text)).kind not in _PLAIN:
+        raise ValueError(f"unknown type of numbers {text!r}")
+    return dtype
+
+
+def _make_tuple(cls: type[Any], items: list[Any]) -> Any:
+    if not issubclass(cls, tuple):
+        raise ValueError(f"{_title(cls)} is no tuple")
+    return tuple.__new__(cls, items)
+
+
+def _sparse(shape: tuple[int, int], *parts: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    rows = csr_array(parts, shape=shape)
+    rows.check_format(full_check=True)
+    return rows
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it has the number {constant}")
+
+
+def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse what would take more memory than the file has bytes."""
+    members = archive.infolist()
+    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    if not stored or sum(member.file_size for member in members) > size:
+        raise ValueError("its parts are larger than the file")
+
+
+def _check_version(saved: str, path: Path) -> None:
+    """Refuse a file of another version: its objects may have had other attributes."""
+    now = budgetrun.__version__
+    if str(saved).split(".")[:2] != now.split(".")[:2]:
+        raise InputError(
+            f"{path}: saved by budgetrun {saved}, and this is {now}, which cannot read it: train again, or "
+            f"pip install budgetrun=={saved}"
+        )
+
+
+def _revisions(things: list[Any]) -> dict[str, int]:
+    """Return the revisions that the results of these objects depend on."""
+    found = {"engine": REVISION}
+    for thing in things:
+        cls = type(thing)
+        if isinstance(revision := getattr(cls, "revision", None), int):
+            found[_title(cls)] = revision
+        for (name, value), revision in getattr(cls, "revised", {}).items():
+            if thing.__dict__.get(name) == value:
+                found[f"{_title(cls)} {name}={value}"] = revision
+    return dict(sorted(found.items()))
+
+
+def _check_revisions(saved: Any, now: dict[str, int], version: str, path: Path) -> None:
+    if saved == now:
+        return
+    if not isinstance(saved, dict):
+        raise InputError(f"{path}: not a file that budgetrun saved, or damaged (no revisions)")
+    changed = [name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name)]
+    parts = ", ".join(f"{name}: {saved.get(name)}, now {now.get(name)}" for name in changed)
+    raise InputError(
+        f"{path}: saved by budgetrun {version} with revisions of code that give other results ({parts}): train again"
+    )
