@@ -96,15 +96,17 @@ class DatasetReader:
             self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
+        own = values.get("path") is not None
         every_repetition_same = (
-            values.get("order") == "file"
+            values.get("order", "file" if own else None) == "file"
             and values["repetitions"] > 1
             and not generated
             and not values.get("balanced")
             and not values.get("noise")
         )
         if every_repetition_same:
-            text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
+            default = "" if "order" in values else ", the default for a file of your own"
+            text = f"with order: file{default}, each of the {values['repetitions']} repetitions would be the same"
             self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
         return DatasetSpec(**values) if len(self.checker.problems) == before else None
 

@@ -138,6 +138,7 @@ class DatasetSpec(_Spec):
     # Which parts of a card to read, in order; None for the card's default.
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
+    # By default ``file`` for a file of the user: a stream is not shuffled unless asked.
     order: Literal["permuted", "file"] = "permuted"
     # Whether to use a random subset with equally many examples of both classes.
     balanced: bool = False
@@ -162,6 +163,12 @@ class DatasetSpec(_Spec):
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_in_file_order(cls, data: Any) -> Any:
+        own = isinstance(data, dict) and data.get("path") is not None
+        return {"order": "file", **data} if own else data
 
     @field_validator("label", mode="before")
     @classmethod

@@ -191,7 +191,7 @@ def test_numbers_in_range(line: str, said: str) -> None:
 @pytest.mark.usefixtures("demo_folder")
 def test_paths_that_cannot_be() -> None:
     for path in ("~nosuchuser/x", "a" * 5000, "/dev/zero"):
-        (line,) = message(replaced(4, f"  - {{name: own, path: {path}}}"))
+        (line,) = message(replaced(4, f"  - {{name: own, path: {path}, order: permuted}}"))
         assert line.startswith("4: datasets[1].path: no such file: ")
         assert len(line) < 1100
 
