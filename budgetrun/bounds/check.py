@@ -16,7 +16,7 @@ from budgetrun import solvers, theory
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
-from budgetrun.kernels import squares
+from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
 from budgetrun.theory import Bound, Competitors, Run, SolverRun, Verdict
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 # A bound on an expectation is violated if the lower end of the mean's interval with this confidence is above it.
 CONFIDENCE = 0.999
 NO_SEEDS = "a bound on an expectation: not testable with one seed"
-# Dataset, repetition and task.
-StreamKey = tuple[str, int, str]
+# Dataset, repetition, task and kernel.
+StreamKey = tuple[str, int, str, str]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Row:
     dataset: str
     task: str
     repetition: int
+    kernel: str
     label: str
     setting: str
     budget: int | None
@@ -53,8 +54,8 @@ class Row:
 
     @property
     def stream(self) -> StreamKey:
-        """Dataset, repetition and task."""
-        return self.dataset, self.repetition, self.task
+        """Dataset, repetition, task and kernel."""
+        return self.dataset, self.repetition, self.task, self.kernel
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ class Checked:
     """The outcome of checking a results folder."""
 
     rows: list[Row] = field(default_factory=list)
-    # Those on the first stream of each dataset.
+    # Those on the first stream of each dataset, with its first kernel.
     competitors: dict[StreamKey, Competitors] = field(default_factory=dict)
     # The runs checked, and all finished runs.
     n_checked: int = 0
@@ -121,13 +122,17 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
                 stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks, sha256)
-                rows, competitors = _check_stream(here, specs[dataset], stream)
-                checked.rows += rows
-                labels |= {row.label for row in rows}
                 checked.n_checked += len(here)
-                first = dataset, *chosen[0]
-                if repetition == first[1] and first[2] in competitors:
-                    checked.competitors[first] = competitors[first[2]]
+                kernels = _kernels(specs[dataset], results)
+                for kernel in kernels:
+                    own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
+                    rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
+                    checked.rows += rows
+                    labels |= {row.label for row in rows}
+                    drawn = any(key[0] == dataset for key in checked.competitors)
+                    if not drawn and repetition == chosen[0][0] and chosen[0][1] in competitors:
+                        key = dataset, *chosen[0], str(own["kernel"].iloc[0])
+                        checked.competitors[key] = competitors[chosen[0][1]]
         except DataMissingError as error:
             checked.missing.append(str(error))
     datasets = {row.dataset for row in checked.rows} or set(results.datasets)
@@ -153,10 +158,17 @@ def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> s
     return found
 
 
-def _check_stream(runs: pd.DataFrame, spec: DatasetSpec, stream: Stream) -> tuple[list[Row], dict[str, Competitors]]:
-    """Return the rows of the runs on the tasks of one repetition, and the competitors on each task."""
+def _kernels(spec: DatasetSpec, results: Results) -> list[Kernel]:
+    """Return the kernels of a dataset's runs."""
+    known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
     assert spec.kernel is not None
-    kernel = spec.kernel.build()
+    return [kernel.build() for kernel, _ in spec.kernel.each(known.get("median_gamma"))]
+
+
+def _check_stream(
+    runs: pd.DataFrame, spec: DatasetSpec, stream: Stream, kernel: Kernel
+) -> tuple[list[Row], dict[str, Competitors]]:
+    """Return the rows of the runs with a kernel on the tasks of a repetition, and the competitors on each task."""
     largest = float(kernel.diagonal(squares(stream.X)).max())
     # A row of a learner has no objective.
     records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
@@ -254,6 +266,7 @@ def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = Non
         dataset=row["dataset"],
         task=row["task"],
         repetition=int(row["repetition"]),
+        kernel=row["kernel"],
         label=row["label"],
         setting=row["setting"].text,
         budget=None if math.isnan(row["budget"]) else int(row["budget"]),

@@ -101,8 +101,9 @@ def _draw(
     axes.set_xlim(START * T * 0.97, T * 1.12)
     for axis in (axes.xaxis, axes.yaxis):
         number_log_axis(axis)
-    dataset, repetition, task = stream
+    dataset, repetition, task, kernel = stream
     what = f"{dataset}, {f'task {task}, ' if task != '-' else ''}repetition {repetition}"
+    what += f", {kernel}" if results.runs.loc[results.runs["dataset"] == dataset, "kernel"].nunique() > 1 else ""
     axes.set_title(f"Mistakes and their bounds\n{what}", loc="left", fontsize=12, fontweight="bold")
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9.5)
     save(figure, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -90,7 +89,7 @@ class AlgorithmReader:
             elif key == "budget" and isinstance(data[key], dict):
                 swept[key] = self._fraction_budget(data[key], here)
             else:
-                swept[key] = self._sweep(data[key], here, wanted)
+                swept[key] = tuple(self.checker.sweep(data[key], here, wanted, self._checked))
         if len(self.checker.problems) > before:
             return None
         budget = swept.pop("budget", None)
@@ -168,24 +167,10 @@ class AlgorithmReader:
             missing = [label for label in known if label not in given]
             if missing:
                 self.checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
-        return ByDataset(by_dataset={label: self._sweep(own, (*here, label), wanted) for label, own in given.items()})
-
-    def _sweep(self, value: Any, path: KeyPath, wanted: ValueType) -> tuple[Any, ...]:
-        """Return the good values of a value or a list of values to sweep over."""
-        if not isinstance(value, list) or wanted.takes_lists:
-            return tuple(self._checked(value, path, wanted))
-        if not value:
-            text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
-            self.checker.add(path, text)
-        found: list[Any] = []
-        written: set[str] = set()
-        for i, item in enumerate(value):
-            for good in self._checked(item, (*path, i), wanted):
-                if json.dumps(good) in written:
-                    self.checker.add((*path, i), f"{quoted(good)} is in this list twice")
-                written.add(json.dumps(good))
-                found.append(good)
-        return tuple(found)
+        values = {
+            label: tuple(self.checker.sweep(own, (*here, label), wanted, self._checked)) for label, own in given.items()
+        }
+        return ByDataset(by_dataset=values)
 
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
@@ -194,10 +179,7 @@ class AlgorithmReader:
             if wrong:
                 self.checker.add(path, wrong)
             return [] if wrong else [value]
-        good, problems = wanted.check(value)
-        for inner, text in problems.items():
-            self.checker.add((*path, *inner), text)
-        return [] if problems else [good]
+        return self.checker.checked(value, path, wanted)
 
     @cached_property
     def _labels(self) -> list[str | None]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from budgetrun.config.formulas import parameter_types
-from budgetrun.config.problems import ValueType, unknown, value_types
+from budgetrun.config.problems import ValueType, unknown, unknown_key, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 from budgetrun.files import own_folder
+from budgetrun.registry import parameters
+
+if TYPE_CHECKING:
+    from budgetrun.kernels import Kernel
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
@@ -39,12 +42,22 @@ class DatasetReader:
             self.checker.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
             return None
         before = len(self.checker.problems)
-        values = self.checker.values(data, path, {"name": ValueType(str), **parameter_types(known[name])})
+        types = _kernel_types(known[name])
+        given: dict[str, Any] = {}
+        for key, value in data.items():
+            if key in types:
+                values = self.checker.sweep(value, (*path, key), types[key], self.checker.checked)
+                # A list of one value is that value.
+                given[key] = values if len(values) > 1 else next(iter(values), None)
+            elif key != "name":
+                self.checker.add((*path, key), unknown_key(key, ["name", *types]))
         if len(self.checker.problems) > before:
             return None
-        spec = KernelSpec(name=values.pop("name"), parameters=values)
+        spec = KernelSpec(name=name, parameters={key: given[key] for key in types if key in given})
         try:
-            spec.build()
+            # Any number will do for one that the data decide on.
+            for one, _ in spec.each(median=1.0):
+                one.build()
         except ValueError as error:
             self.checker.add(path, str(error))
         return spec
@@ -83,15 +96,17 @@ class DatasetReader:
             self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
+        own = values.get("path") is not None
         every_repetition_same = (
-            values.get("order") == "file"
+            values.get("order", "file" if own else None) == "file"
             and values["repetitions"] > 1
             and not generated
             and not values.get("balanced")
             and not values.get("noise")
         )
         if every_repetition_same:
-            text = f"with order: file, each of the {values['repetitions']} repetitions would be the same"
+            default = "" if "order" in values else ", the default for a file of your own"
+            text = f"with order: file{default}, each of the {values['repetitions']} repetitions would be the same"
             self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
         return DatasetSpec(**values) if len(self.checker.problems) == before else None
 
@@ -123,6 +138,16 @@ class DatasetReader:
 def _format(card: Path) -> Any:
     data = parse(read_text(card)).data
     return data.get("format") if isinstance(data, dict) else None
+
+
+@cache
+def _kernel_types(kernel: type[Kernel]) -> dict[str, ValueType]:
+    """Return the parameters of a kernel; a gamma that is a rate of distances may be left to the data."""
+    auto = {"gamma"} if kernel.of_distance else set()
+    return {
+        name: ValueType(p.annotation | Literal["auto"] if name in auto else p.annotation)
+        for name, p in parameters(kernel).items()
+    }
 
 
 def are_multiclass(checker: Checker, entries: list[Any]) -> bool:

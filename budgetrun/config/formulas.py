@@ -76,7 +76,7 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
         problems += [f"{name}: {text!r} with T = {n_rounds:,}{wrong}"] if wrong else []
     if problems:
         raise ValueError("\n".join(problems))
-    resolved = replace(spec, parameters=spec.parameters | numbers, typed=typed)
+    resolved = replace(spec, parameters=spec.parameters | numbers, typed=spec.typed | typed)
     if spec.budget_fraction is None:
         # Which parameters go together only the class itself knows.
         try:

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -35,6 +36,8 @@ def _not_a_device(name: str) -> str:
 
 
 _MOST_LETTERS = 100
+# A gamma that the data decide on: see `budgetrun.data.median`.
+AUTO = "auto"
 # The most runs of a config: a plan of so many takes about 1.5 GB.
 MOST_RUNS = 2_000_000
 Text = Annotated[str, Field(min_length=1)]
@@ -78,11 +81,43 @@ class KernelSpec(_Spec):
     """A kernel by name: ``{name: gaussian, gamma: 0.78}``."""
 
     name: str
-    # The arguments of its class, as given.
+    # The arguments of its class, as given: a list is a sweep over its values, and a gamma may be `AUTO`.
     parameters: dict[str, Any] = {}
 
+    @cached_property
+    def text(self) -> str:
+        """Tells it from other kernels."""
+        return f"{self.name} {json.dumps(self.parameters)}"
+
+    @property
+    def swept(self) -> dict[str, list[Any]]:
+        """The parameters with several values."""
+        return {name: value for name, value in self.parameters.items() if isinstance(value, list)}
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the data decide on a value."""
+        return any(AUTO in (value if isinstance(value, list) else [value]) for value in self.parameters.values())
+
+    def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
+        """Return a kernel for each combination of values, with these as typed.
+
+        Parameters
+        ----------
+        median : float or None
+            The value that `AUTO` stands for; None leaves it.
+        """
+        values = [value if isinstance(value, list) else [value] for value in self.parameters.values()]
+        found = []
+        for chosen in itertools.product(*values):
+            numbers = (median if value == AUTO and median is not None else value for value in chosen)
+            parameters = dict(zip(self.parameters, numbers, strict=True))
+            typed = dict(zip(self.parameters, chosen, strict=True))
+            found.append((KernelSpec(name=self.name, parameters=parameters), typed))
+        return found
+
     def build(self) -> Kernel:
-        """Return the kernel itself."""
+        """Return the kernel itself, which has one value of each parameter."""
         # Imported here because it imports scipy, which `budgetrun --help` does not need.
         from budgetrun import kernels
 
@@ -102,7 +137,8 @@ class DatasetSpec(_Spec):
     task: Literal["binary", "equal_splits", "multiclass"] = "binary"
     # Which parts of a card to read, in order; None for the card's default.
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    scale: Literal["none", "unit_norm", "minmax", "standard"] = "none"
+    scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
+    # By default ``file`` for a file of the user: a stream is not shuffled unless asked.
     order: Literal["permuted", "file"] = "permuted"
     # Whether to use a random subset with equally many examples of both classes.
     balanced: bool = False
@@ -127,6 +163,12 @@ class DatasetSpec(_Spec):
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_in_file_order(cls, data: Any) -> Any:
+        own = isinstance(data, dict) and data.get("path") is not None
+        return {"order": "file", **data} if own else data
 
     @field_validator("label", mode="before")
     @classmethod
@@ -174,15 +216,18 @@ class RunSpec:
     # Which run of that learner: its swept values, ``budget`` included; empty if it has only one.
     budget_setting: dict[str, Any] = field(default_factory=dict)
     # What distinguishes the run from others with the same label and dataset, as typed and in the order of the config:
-    # the swept values without the budget, then those of ``budget_setting``. Where both have a name, the latter is
-    # written ``label.name``.
+    # the swept values of the kernel, then those of the algorithm without the budget, then those of ``budget_setting``.
+    # Where the last two have a name in common, the latter is written ``label.name``.
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
     # Whether the learner is the one for several classes.
     multiclass: bool = False
     # Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
     solver: bool = False
-    # The formulas in T, the number of rounds, whose values are in ``parameters``, as typed.
+    # What is typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
+    # in ``parameters``, and `AUTO`, whose value is in ``kernel``.
     typed: dict[str, str] = field(default_factory=dict)
+    # With one value of each parameter; None before the dataset is known.
+    kernel: KernelSpec | None = None
 
     def build(self, algorithm: Any) -> Any:
         """Return the learner or solver itself, given its class.
@@ -286,7 +331,8 @@ class AlgorithmSpec(_Spec):
     def source_setting(self, run: RunSpec) -> dict[str, Any]:
         """Return the `RunSpec.budget_setting` of budgets that are a fraction of one of this algorithm's runs."""
         several = isinstance(self.budget, tuple) and len(self.budget) > 1
-        return run.setting | ({"budget": run.budget} if several else {})
+        own = {name: value for name, value in run.setting.items() if name in self.swept}
+        return own | ({"budget": run.budget} if several else {})
 
 
 @dataclass(frozen=True)
@@ -532,13 +578,32 @@ class Config(_Spec):
         """Return every algorithm, by label, with the values for one dataset, given by its label."""
         return {algorithm.label: algorithm.on(dataset) for algorithm in self.algorithms}
 
-    def expand(self, dataset: str | None = None) -> Iterator[RunSpec]:
-        """Yield all runs on one stream of a dataset (a label; None for the first one), in the order of the config."""
-        by_label = self.on(self.datasets[0].label if dataset is None else dataset)
-        for algorithm in by_label.values():
-            of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
-            for spec in algorithm.expand(by_label[of] if of else None):
-                yield replace(spec, multiclass=self.multiclass)
+    def kernel_on(self, dataset: str) -> KernelSpec:
+        """Return the kernel, or kernels, of a dataset, given by its label."""
+        kernel = next(spec.kernel for spec in self.datasets if spec.label == dataset)
+        assert kernel is not None
+        return kernel
+
+    def expand(self, dataset: str | None = None, median: float | None = None) -> Iterator[RunSpec]:
+        """Yield all runs on one stream, in the order of the config: kernels vary slowest.
+
+        Parameters
+        ----------
+        dataset : str or None
+            The label of a dataset; None for the first one.
+        median : float or None
+            The gamma that `AUTO` stands for on this dataset, if it is known.
+        """
+        label = self.datasets[0].label if dataset is None else dataset
+        by_label, kernels = self.on(label), self.kernel_on(label)
+        for kernel, typed in kernels.each(median):
+            common: dict[str, Any] = {"multiclass": self.multiclass, "kernel": kernel}
+            common["typed"] = {name: value for name, value in typed.items() if value == AUTO}
+            setting = {name: typed[name] for name in kernels.swept}
+            for algorithm in by_label.values():
+                of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
+                for spec in algorithm.expand(by_label[of] if of else None):
+                    yield replace(spec, setting=setting | spec.setting, **common)
 
     def count(self, dataset: str) -> int:
         """Return how many runs `expand` yields for a dataset, given by its label, without making them."""
@@ -547,7 +612,8 @@ class Config(_Spec):
             label: by_label[algorithm.budget.of] if isinstance(algorithm.budget, FractionBudget) else None
             for label, algorithm in by_label.items()
         }
-        return sum(algorithm.count(sources[label]) for label, algorithm in by_label.items())
+        n_kernels = math.prod(map(len, self.kernel_on(dataset).swept.values()))
+        return n_kernels * sum(algorithm.count(sources[label]) for label, algorithm in by_label.items())
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain JSON, with defaults, and paths as typed; published numbers are not included."""

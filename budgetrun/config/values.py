@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted,
 from budgetrun.config.yaml import Document, KeyPath, Problem
 
 Values = dict[str, Any]
+Check = Callable[[Any, KeyPath, ValueType], list[Any]]
 # The problems that a message lists; a file with more is not checked further.
 MOST_PROBLEMS = 100
 
@@ -58,6 +60,33 @@ class Checker:
             elif wanted.required:
                 self.add((*path, key), f"missing; must be {wanted.wanted}")
         return values
+
+    def sweep(self, value: Any, path: KeyPath, wanted: ValueType, check: Check) -> list[Any]:
+        """Return the good values of a value or a list of values to sweep over; add the others to the problems.
+
+        ``check`` returns a list of a single value, empty if it is wrong, and then adds to the problems.
+        """
+        if not isinstance(value, list) or wanted.takes_lists:
+            return check(value, path, wanted)
+        if not value:
+            text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
+            self.add(path, text)
+        found: list[Any] = []
+        written: set[str] = set()
+        for i, item in enumerate(value):
+            for good in check(item, (*path, i), wanted):
+                if json.dumps(good) in written:
+                    self.add((*path, i), f"{quoted(good)} is in this list twice")
+                written.add(json.dumps(good))
+                found.append(good)
+        return found
+
+    def checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
+        """Return a list of a value, empty if it is wrong."""
+        good, problems = wanted.check(value)
+        for inner, text in problems.items():
+            self.add((*path, *inner), text)
+        return [] if problems else [good]
 
     def unique(self, names: list[str | None], section: str, key: str) -> Collection[str] | None:
         """Return the names, each once; None if one of them is unknown. Names given twice are problems."""

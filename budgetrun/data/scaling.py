@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.errors import InputError
+from budgetrun.data.running import Running
+from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
     test : like X, shape (m, d), or None
         A test set, also changed in place by the statistics of X, so that its values may lie outside [0, 1] with
         ``minmax``. Features that are constant in X become 0 in both.
-    scale : 'none', 'unit_norm', 'minmax' or 'standard'
+    scale : 'none', 'unit_norm', 'minmax', 'standard' or 'running'
         ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay as they are.
         ``minmax``: every feature to [0, 1]; constant features become 0. In a sparse matrix, a feature with both zeros
         and negative values is refused, because its zeros would become non-zeros.
         ``standard``: every feature to mean 0 and (population) standard deviation 1; constant features become 0. A
         sparse matrix is divided by the standard deviations but not centered, so that its zeros stay zeros; there,
         features with standard deviation 0 stay as they are.
+        ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
+        feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
     where : str
         The dataset, for messages.
 
@@ -68,8 +71,10 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
             _minmax_sparse(X, test, where) if sparse else _minmax_dense(X, test, where)
         elif scale == "standard":
             _standard_sparse(X, test, where) if sparse else _standard_dense(X, test, where)
+        elif scale == "running":
+            _running(X, test, where)
         else:
-            raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none unit_norm minmax standard")
+            raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none unit_norm minmax standard running")
         if test is not None:
             _finite(test if isinstance(test, np.ndarray) else test.data, scale, f"{where}: test set")
 
@@ -82,6 +87,17 @@ def _finite(statistic: Dense, scale: str, where: str) -> Dense:
 
 def _nonzero(divisor: Dense) -> Dense:
     return np.where(divisor == 0, 1.0, divisor)
+
+
+def _running(X: Matrix, test: Matrix | None, where: str) -> None:
+    running = Running(X.shape[1])
+    try:
+        running.scale(X)
+        if test is not None:
+            where += ": test set"
+            running.scale(test, learn=False)
+    except OutOfRangeError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _unit_norm_dense(X: Dense, where: str) -> None:

@@ -96,6 +96,8 @@ class StreamInfo:
         The memory that reading them takes in addition; 0 if the files were not looked for.
     kind : str
         How kernels hold the examples (`budgetrun.kernels.kinds.KINDS`); empty in manifests of earlier versions.
+    median_gamma : float or None
+        What ``gamma: auto`` stands for (`budgetrun.data.median`); None if no kernel asks for it.
     """
 
     n_examples: int
@@ -112,6 +114,7 @@ class StreamInfo:
     data_bytes: int = 0
     content_bytes: int = field(default=0, compare=False)
     kind: str = field(default="", compare=False)
+    median_gamma: float | None = field(default=None, compare=False)
 
 
 def open_stream(

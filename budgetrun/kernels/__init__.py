@@ -65,7 +65,7 @@ class Kernel(Compilable, ABC):
         return held(A).between(self, B)
 
     def __str__(self) -> str:
-        given = ", ".join(f"{key}={value:g}" for key, value in self._given().items() if value is not None)
+        given = ", ".join(f"{key}={_exact(value)}" for key, value in self._given().items() if value is not None)
         return f"{self.name}({given})" if given else self.name
 
     def __repr__(self) -> str:
@@ -146,6 +146,10 @@ class Linear(Kernel):
     @staticmethod
     def formula(s: Any) -> Any:
         return s
+
+
+def _exact(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 @cache

@@ -165,12 +165,12 @@ def with_budgets(runs: pd.DataFrame) -> pd.DataFrame:
 def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:
     """Return runs with a column ``seconds_ratio``: their seconds over the mean of the divisor's on the same stream.
 
-    Of a divisor that ran with several C, the runs with the same C count, if there are any. The ratio is NaN where it
-    has no finished run.
+    The divisor's runs with the same kernel count and, of one that ran with several C, those with the same C, if there
+    are any. The ratio is NaN where it has no finished run.
     """
     keyed = runs.assign(problem=runs["parameters"].map(problem_of))
     own = keyed[keyed["label"] == divisor]
-    keys = ["dataset", *STREAM]
+    keys = ["dataset", *STREAM, "kernel"]
     of_problem, of_stream = (
         keyed.join(own.groupby(by)["seconds"].mean().rename("base"), on=by)["base"] for by in ([*keys, "problem"], keys)
     )

@@ -181,7 +181,7 @@ class Evidence:
         assert spec.results is not None
         runs = self.results(spec.results).runs
         full = runs[(runs["dataset"] == spec.dataset) & (runs["max_support_size"] >= runs["budget"])]
-        keys = ["budget", *STREAM]
+        keys = ["budget", *STREAM, "kernel"]
         mine, others = (
             full.loc[full["label"] == label, [*keys, "online_error"]] for label in (spec.label, spec.errs_less_than)
         )

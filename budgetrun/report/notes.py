@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
+from budgetrun.data.median import ROUNDS
 from budgetrun.report.layout import Table
 from budgetrun.store import optimum
 from budgetrun.store.read import NO_SETTING, Results
@@ -26,6 +27,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     if table.quantity is REST_ERROR and table.has_published:
         notes.append("The published numbers are of all rounds.")
     notes += _by_dataset(results, table)
+    notes += _by_data(results, table)
     if table.quantity is TEST_ERROR and any(cell.measured is None for cell in table.cells):
         notes.append("Only learners that never drop an example have an averaged hypothesis of bounded size.")
     for cell in table.cells:
@@ -115,6 +117,23 @@ def _by_dataset(results: Results, table: Table) -> list[str]:
             )
             alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
     return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
+
+
+def _by_data(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each dataset whose kernel, or scaling, follows from its rounds."""
+    shown = {cell.place.dataset for cell in table.cells}
+    sentences = []
+    for spec in results.config.datasets:
+        known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
+        where = f"{results.title(spec.label)}: "
+        if spec.label in shown and spec.kernel and spec.kernel.is_auto and known.get("median_gamma"):
+            n = min(ROUNDS, known["n_examples"])
+            whose = " of the first repetition" if (spec.repetitions or 1) > 1 else ""
+            gamma = f"{known['median_gamma']:g}"
+            sentences.append(f"{where}gamma auto: {gamma}, the median heuristic on the first {n:,} rounds{whose}.")
+        if spec.label in shown and spec.scale == "running":
+            sentences.append(f"{where}each row is scaled by the rows before it (scale: running).")
+    return sentences
 
 
 def _unfinished(results: Results, table: Table) -> list[str]:

@@ -37,7 +37,7 @@ def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.nda
 def measure(job: Job, settings: Settings) -> Measured:
     """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
     stream = stream_of(job, settings)
-    kernel = identity.kernel_of(job.dataset)
+    kernel = identity.kernel_of(job.runs[0].spec)
     limit = Limit(job, settings)
     rows, traces = [], []
     for run in job.runs:

@@ -21,7 +21,7 @@ from budgetrun.kernels.kinds import TILE, held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.registry import parameters
-from budgetrun.runner.identity import algorithm_of, build, kernel_of
+from budgetrun.runner.identity import algorithm_of, build
 from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
 
@@ -114,15 +114,15 @@ def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options:
     available = options.memory / options.workers(config)
 
     def fits(dataset: DatasetSpec, together: Sequence[Run]) -> bool:
-        return job_bytes(together, plan.infos[dataset.label], config.dtype, kernel_of(dataset).name) <= available
+        return job_bytes(together, plan.infos[dataset.label], config.dtype) <= available
 
     return make_jobs(config, runs, fits)
 
 
-def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "") -> float:
+def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     """Return the peak memory of a job of these runs, its stream included, in bytes.
 
-    Solvers keep the whole Gram matrix of a ``kernel`` other than ``linear``. Budgets that are fractions of support
+    Solvers keep the whole Gram matrix of a kernel other than ``linear``. Budgets that are fractions of support
     sizes not known yet are guessed.
     """
     if any(run.spec.solver for run in runs):
@@ -131,7 +131,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
         # Solvers read floats.
         examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
         vectors = 8 * 8 * (info.n_examples + info.n_features)
-        working = examples + vectors + (0 if kernel == "linear" else 8 * info.n_examples**2)
+        working = examples + vectors + (0 if _is_linear(runs[0].spec) else 8 * info.n_examples**2)
         return _BASE + _data_bytes(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
@@ -150,6 +150,10 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str, kernel: str = "
     working = (T + info.n_test) * _example_bytes(info) + rows + block + hypotheses
     base = _BASE + _COMPILED if compiling.on() else _BASE
     return base + _data_bytes(info) + max(working, info.content_bytes)
+
+
+def _is_linear(spec: RunSpec) -> bool:
+    return spec.kernel is not None and spec.kernel.name == "linear"
 
 
 def _data_bytes(info: StreamInfo) -> float:

@@ -57,16 +57,16 @@ def build(spec: RunSpec) -> Any:
     return spec.build(algorithm_of(spec))
 
 
-def kernel_of(dataset: DatasetSpec) -> Kernel:
-    """Return the kernel of a dataset of a whole config, which always gives one."""
-    assert dataset.kernel is not None
-    return dataset.kernel.build()
+def kernel_of(spec: RunSpec) -> Kernel:
+    """Return the kernel of a run, whose dataset is known."""
+    assert spec.kernel is not None
+    return spec.kernel.build()
 
 
 def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str]:
     """Return the parts of the code that a run executes, each with its revision, for example ``gaussian 1``."""
     algorithm: Any = algorithm_of(spec)
-    kernel = kernel_of(dataset)
+    kernel = kernel_of(spec)
     name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.solver:
@@ -102,7 +102,7 @@ def run_id(
         "seed": config.seed,
         "repetition": repetition,
         "split": task,
-        "kernel": str(kernel_of(dataset)),
+        "kernel": str(kernel_of(spec)),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,

@@ -194,7 +194,7 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         seed=spec.seed,
         algorithm=spec.name,
         parameters=json.dumps(parameters),
-        kernel=str(identity.kernel_of(job.dataset)),
+        kernel=str(identity.kernel_of(spec)),
         budget=spec.budget,
         peak_memory_mb=round(peak_mb(), 1),
         status=status,

@@ -95,7 +95,7 @@ def _play_built(
         "tie": settings.tie,
         "dtype": settings.dtype,
     }
-    kernel, learners = identity.kernel_of(job.dataset), [learner for *_, learner in built]
+    kernel, learners = identity.kernel_of(job.runs[0].spec), [learner for *_, learner in built]
     compile_first(kernel, learners, given, stream.X, Y)
     group = Group(
         kernel,

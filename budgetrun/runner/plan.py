@@ -133,7 +133,7 @@ def make_plan(
             continue
         try:
             known = None if played is None else played[dataset.label]
-            info = plan.infos[dataset.label] = known or _info(dataset, data_dir, download, recorded)
+            info = plan.infos[dataset.label] = known or _info(config, dataset, data_dir, download, recorded)
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
@@ -141,7 +141,7 @@ def make_plan(
         n_runs += config.count(dataset.label) * (dataset.repetitions or 1) * len(tasks)
         if n_runs > MOST_RUNS:
             raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
-        specs = _specs(config, dataset.label, info.n_examples, problems)
+        specs = _specs(config, dataset.label, info, problems)
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         for repetition in range(dataset.repetitions or 1):
             for task in tasks:
@@ -152,6 +152,24 @@ def make_plan(
 
 
 def _info(
+    config: Config,
+    dataset: DatasetSpec,
+    data_dir: Path | None,
+    download: bool,
+    recorded: Mapping[str, StreamInfo] | None,
+) -> StreamInfo:
+    info = _found(dataset, data_dir, download, recorded)
+    known = (recorded or {}).get(dataset.label)
+    if not config.kernel_on(dataset.label).is_auto or info.median_gamma is not None:
+        return info
+    if known is not None and known.median_gamma is not None and known.sha256 == info.sha256:
+        return replace(info, median_gamma=known.median_gamma)
+    from budgetrun.data.median import of_stream
+
+    return replace(info, median_gamma=of_stream(dataset, config.seed, data_dir, info.sha256))
+
+
+def _found(
     dataset: DatasetSpec, data_dir: Path | None, download: bool, recorded: Mapping[str, StreamInfo] | None
 ) -> StreamInfo:
     # Importing what reads data is slow, and several commands do without.
@@ -173,35 +191,27 @@ def _info(
         return known
 
 
-def specs_of(config: Config, n_rounds: int | None) -> list[RunSpec]:
+def specs_of(config: Config, info: StreamInfo) -> list[RunSpec]:
     """Return the specs of the runs on the only dataset of a config, in the order of `make_plan`.
-
-    Parameters
-    ----------
-    config : Config
-    n_rounds : int or None
-        T, if it is known; otherwise no parameter may be a formula.
 
     Raises
     ------
     InputError
-        A formula yields a number that the learner does not accept, or T is not known.
+        A formula yields a number that the learner does not accept.
     """
     problems: list[str] = []
-    specs = _specs(config, config.datasets[0].label, n_rounds or 1, problems)
-    if n_rounds is None and any(spec.typed for spec in specs):
-        problems.append(f"{config.file}: a formula in T, but the number of rounds is not known; give numbers")
+    specs = _specs(config, config.datasets[0].label, info, problems)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return specs
 
 
-def _specs(config: Config, dataset: str, n_rounds: int, problems: list[str]) -> list[RunSpec]:
+def _specs(config: Config, dataset: str, info: StreamInfo, problems: list[str]) -> list[RunSpec]:
     """Return the specs of a dataset's runs with formulas evaluated; append what is wrong with these to problems."""
     specs = []
-    for spec in config.expand(dataset):
+    for spec in config.expand(dataset, info.median_gamma):
         try:
-            specs.append(resolve(spec, identity.algorithm_of(spec), n_rounds))
+            specs.append(resolve(spec, identity.algorithm_of(spec), info.n_examples))
         except ValueError as error:
             where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset!r}"
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
@@ -213,34 +223,37 @@ def _runs(
 ) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
     algorithms = config.on(dataset.label)
-    sources: dict[tuple[str, str], Run] = {}
+    sources: dict[tuple[str, str, str], Run] = {}
     runs: dict[int, Run] = {}
     # The ids of runs that budgets follow come first, because they are part of the followers' ids.
     for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
         if algorithms[spec.label].seeds == "by_repetition":
             spec = replace(spec, seed=repetition)
-        source = None if spec.budget_of is None else sources[spec.budget_of, json.dumps(spec.budget_setting)]
+        kernel = spec.kernel.text if spec.kernel else ""
+        source = None if spec.budget_of is None else sources[kernel, spec.budget_of, json.dumps(spec.budget_setting)]
         source_id = source.run_id if source else None
         run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
         run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
         if spec.budget_of is None:
             # Budgets follow the first seed of a setting.
-            sources.setdefault((spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), run)
+            setting = json.dumps(algorithms[spec.label].source_setting(spec))
+            sources.setdefault((kernel, spec.label, setting), run)
     return [runs[i] for i in range(len(specs))]
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
-    """Group runs that read the same stream into jobs, task by task, as long as ``fits`` agrees.
+    """Group runs that read the same stream with the same kernel into jobs, task by task, as long as ``fits`` agrees.
 
     Where run times are compared (`Config.timed`), every run is a job of its own.
     """
-    streams: dict[tuple[str, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    streams: dict[tuple[str, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        streams[run.dataset, run.repetition][run.run_id if config.timed else run.task].append(run)
+        stream = run.dataset, run.repetition, run.spec.kernel.text if run.spec.kernel else ""
+        streams[stream][run.run_id if config.timed else run.task].append(run)
     # A worker may run in another folder.
     specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []
-    for (label, repetition), tasks in streams.items():
+    for (label, repetition, _), tasks in streams.items():
         together: list[Run] = []
         for task_runs in tasks.values():
             more = [*together, *task_runs]
@@ -307,7 +320,8 @@ def select(runs: Sequence[Run], only: Mapping[str, list[str]]) -> list[Run]:
     """Return the runs that match every ``--only`` key.
 
     Keys are `ONLY_KEYS`; ``algorithm`` is a name or a label; ``budget`` is a budget, a fraction, or the setting that it
-    is a fraction of, for example ``eta=0.1``. Several values of a key are alternatives.
+    is a fraction of, for example ``eta=0.1``; ``setting`` is a swept value, such as ``gamma=1``, or all of a run's.
+    Several values of a key are alternatives.
 
     Raises
     ------
@@ -332,6 +346,7 @@ _VALUES: dict[str, Callable[[Run], list[str]]] = {
     "algorithm": lambda run: [run.spec.name, run.spec.label],
     "budget": lambda run: _budgets(run.spec),
     "seed": lambda run: [str(run.spec.seed)],
+    "setting": lambda run: _settings(run.spec),
 }
 ONLY_KEYS = tuple(_VALUES)
 # The most values that a message lists.
@@ -342,6 +357,12 @@ def _budgets(spec: RunSpec) -> list[str]:
     if spec.budget_fraction is not None:
         return [f"{spec.budget_fraction:g}", *([setting_text(spec.budget_setting)] if spec.budget_setting else [])]
     return [] if spec.budget is None else [str(spec.budget)]
+
+
+def _settings(spec: RunSpec) -> list[str]:
+    """Return each value of a setting, such as ``eta=0.1``, and all of them."""
+    texts = [*(setting_text({name: value}) for name, value in spec.setting.items()), setting_text(spec.setting)]
+    return texts if spec.setting else []
 
 
 def _check_known(key: str, values: Iterable[str], known: Iterable[str]) -> None:

@@ -10,7 +10,6 @@ from budgetrun.data import limits
 from budgetrun.errors import AlteredError, InputError
 from budgetrun.files import is_file
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.identity import kernel_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
@@ -109,7 +108,7 @@ def describe(config: Config, options: Options) -> str:
     for job in jobs:
         label, info = job.dataset.label, plan.infos[job.dataset.label]
         seconds[label] += job_seconds(job.runs, info, config.dtype)
-        largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype, kernel_of(job.dataset).name))
+        largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype))
     n_selected, n_remaining = Counter(run.dataset for run in selected), Counter(run.dataset for run in remaining)
     for label, info in plan.infos.items():
         line = f"  {label}: {info.n_examples:,} rounds x {info.n_features:,} features, "

@@ -156,7 +156,8 @@ class Results:
     def own_text(self, dataset: str, label: str, setting: Setting) -> str:
         """Return a setting without the values of the algorithm that the budget follows."""
         spec = self.algorithms.get(label)
-        return ", ".join(setting.items[: len(_on(spec, dataset).swept)] if spec else setting.items)
+        n_kernel = len(_swept_kernel(self.config, dataset))
+        return ", ".join(setting.items[: n_kernel + len(_on(spec, dataset).swept)] if spec else setting.items)
 
 
 def load(folder: Path) -> Results:
@@ -302,7 +303,8 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     settings = np.empty(len(found), dtype=object)
     first: dict[tuple[str, str, Setting], Setting] = {}
     for i, (dataset, label, text) in enumerate(found):
-        setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label)
+        kernel = _swept_kernel(config, dataset)
+        setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label, kernel)
         # Equal settings of a label are one object, which is quick to compare.
         settings[i] = first.setdefault((dataset, label, setting), setting)
     own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
@@ -348,21 +350,36 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
         raise InputError(f"{path}: run {twice.iloc[0]:.80} is listed twice, so means would be wrong; {FORCE}")
 
 
-def _setting(values: dict[str, Any], algorithms: dict[str, AlgorithmSpec], dataset: str, label: str) -> Setting:
-    """Return the setting of a run: its own values, then those of the algorithm that its budget follows."""
+def _setting(
+    values: dict[str, Any],
+    algorithms: dict[str, AlgorithmSpec],
+    dataset: str,
+    label: str,
+    kernel: dict[str, list[Any]],
+) -> Setting:
+    """Return the setting of a run: the kernel's values, its own, then those of the algorithm that its budget follows.
+
+    ``kernel`` has the values over which the dataset's kernel sweeps.
+    """
     spec = algorithms.get(label)
     source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
     rank: list[Any] = [tuple(values)]
     positions = []
     for name, value in values.items():
         own = spec and name in _on(spec, dataset).swept
-        listed = _listed(spec if own else source, name.rpartition(".")[2], dataset)
+        listed = kernel.get(name) or _listed(spec if own else source, name.rpartition(".")[2], dataset)
         position = listed.index(value) if value in listed else len(listed)
         has_text = any(isinstance(one, str) for one in [value, *listed])
         rank.append(position if has_text or not isinstance(value, int | float) else value)
         positions.append(position)
     items = tuple(f"{name}={_exact(value)}" for name, value in values.items())
     return Setting(items, tuple(rank), tuple(positions))
+
+
+def _swept_kernel(config: Config, dataset: str) -> dict[str, list[Any]]:
+    """Return the values over which a dataset's kernel sweeps; earlier manifests may not have the dataset."""
+    kernel = next((spec.kernel for spec in config.datasets if spec.label == dataset), None)
+    return kernel.swept if kernel else {}
 
 
 def _listed(spec: AlgorithmSpec | None, name: str, dataset: str) -> list[Any]:

@@ -25,7 +25,17 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (5, "kernel: {name: [gaussian]}", ["5: kernel.name: must be a name, got a list  (budgetrun list kernels)"]),
     (5, "kernel: {name: gaussian, gama: 1}",
      ["5: kernel.gama: unknown key; did you mean 'gamma'?  (allowed: name, gamma, sigma)"]),
-    (5, "kernel: {name: gaussian, gamma: 0}", ["5: kernel.gamma: must be a number > 0, got 0"]),
+    (5, "kernel: {name: gaussian, gamma: 0}", ["5: kernel.gamma: must be a number > 0 or 'auto', got 0"]),
+    (5, "kernel: {name: gaussian, gamma: [0.1, 1, 0.1, 0, mean]}",
+     ["5: kernel.gamma[2]: 0.1 is in this list twice",
+      "5: kernel.gamma[3]: must be a number > 0 or 'auto', got 0",
+      "5: kernel.gamma[4]: must be a number > 0 or 'auto', got 'mean'"]),
+    (5, "kernel: {name: gaussian, gamma: []}",
+     ["5: kernel.gamma: must be a number > 0 or 'auto', or a list with at least one such value, got an empty list"]),
+    (5, "kernel: {name: gaussian, sigma: auto}", ["5: kernel.sigma: must be a number > 0, got 'auto'"]),
+    (5, "kernel: {name: polynomial, gamma: auto}", ["5: kernel.gamma: must be a number > 0, got 'auto'"]),
+    (5, "kernel: {name: gaussian, gamma: [1, 2], sigma: 3}",
+     ["5: kernel: the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"]),
     (5, "kernel: {name: gaussian, gamma: .inf}", ["5: kernel.gamma: must be a finite number, got .inf"]),
     (5, "kernel: {name: gaussian}",
      ["5: kernel: the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"]),
@@ -41,7 +51,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (4, "  - {name: digits, typed_path: x}", [f"4: datasets[1].typed_path: unknown key; did you mean 'test_path'?  (allowed: {DATASET_KEYS})"]),
     (4, "  - {name: digits, label: ''}", ["4: datasets[1].label: must be text that is not empty, got ''"]),
     (4, "  - {name: digits, scale: unit}",
-     ["4: datasets[1].scale: must be one of none, unit_norm, minmax, standard, got 'unit'"]),
+     ["4: datasets[1].scale: must be one of none, unit_norm, minmax, standard, running, got 'unit'"]),
     (4, "  - {name: digits, noise: 0.6}", ["4: datasets[1].noise: must be a number >= 0 and <= 0.5, got 0.6"]),
     (4, "  - {name: digits, noise: abc}", ["4: datasets[1].noise: must be a number >= 0 and <= 0.5, got 'abc'"]),
     (4, "  - {name: digits, balanced: yes}", ["4: datasets[1].balanced: must be true or false, got 'yes'"]),
@@ -54,7 +64,10 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["4: datasets[1].positive: must be an integer or a number or text or a list, each an integer or a number or text, "
       "got a mapping"]),
     (4, "  - {name: digits, options: [1]}", ["4: datasets[1].options: must be a mapping (key: value), got a list"]),
-    (4, "  - {name: own, path: no.csv}", ["4: datasets[1].path: no such file: no.csv"]),
+    (4, "  - {name: own, path: no.csv, order: permuted}", ["4: datasets[1].path: no such file: no.csv"]),
+    (4, "  - {name: own, path: stream.csv}",
+     ["4: datasets[1].order: with order: file, the default for a file of your own, each of the 2 repetitions would be "
+      "the same; use repetitions: 1 or order: permuted"]),
     (4, "  - {name: digits, order: file}",
      ["4: datasets[1].order: with order: file, each of the 2 repetitions would be the same; "
       "use repetitions: 1 or order: permuted"]),
@@ -69,9 +82,9 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["4: datasets[1].test: must be a list with at least one item, each text that is not empty, got 'train'"]),
     (4, "  - {name: clouds, test: [a]}",
      ["4: datasets[1].test: names parts of a card; generated data have none; remove it"]),
-    (4, "  - {name: own, path: stream.csv, test: [a]}",
+    (4, "  - {name: own, path: stream.csv, order: permuted, test: [a]}",
      ["4: datasets[1].test: names parts of a card; a file of your own is tested on test_path: FILE"]),
-    (4, "  - {name: own, path: stream.csv, test_path: no.csv}", ["4: datasets[1].test_path: no such file: no.csv"]),
+    (4, "  - {name: own, path: stream.csv, order: permuted, test_path: no.csv}", ["4: datasets[1].test_path: no such file: no.csv"]),
     (4, "  - {name: digits, test_path: stream.csv}",
      ["4: datasets[1].test_path: goes with path, a file of your own; for a card write test: [parts]"]),
     (4, "  - {name: digits, typed_test_path: x}",
@@ -151,3 +164,18 @@ def test_a_path_is_first_looked_for_next_to_the_config(tmp_path: Path) -> None:
         config.load("../elsewhere/demo.yaml")
     places = "../elsewhere/stream.csv or stream.csv"
     assert str(caught.value) == f"../elsewhere/demo.yaml:3: datasets[0].path: no such file: {places}"
+
+
+@pytest.mark.usefixtures("demo_folder")
+def test_a_file_of_ones_own_is_not_shuffled_unless_asked() -> None:
+    orders = {}
+    for given in ("", ", order: file", ", order: permuted", ", noise: 0.1, repetitions: 2"):
+        entry = f"  - {{name: own, path: stream.csv, repetitions: 1{given}}}".replace("repetitions: 1, noise", "noise")
+        orders[given] = load(replaced(4, entry)).datasets[1].order
+    assert orders == {
+        "": "file",
+        ", order: file": "file",
+        ", order: permuted": "permuted",
+        ", noise: 0.1, repetitions: 2": "file",
+    }
+    assert load(replaced(4, "  - {name: digits}")).datasets[1].order == "permuted"

@@ -122,7 +122,7 @@ report:
     assert message(text) == [
         f"2: seeed: unknown key; did you mean 'seed'?  (allowed: {KEYS})",
         f"4: datasets[0].scal: unknown key; did you mean 'scale'?  (allowed: {DATASET_KEYS})",
-        "5: kernel.gamma: must be a number > 0, got 'abc'",
+        "5: kernel.gamma: must be a number > 0 or 'auto', got 'abc'",
         "10: algorithms[1].seeds: must be an integer >= 1 or 'by_repetition', got 0",
         "11: algorithms[1].budget: key given twice, first on line 9",
         "14: report.tables[0].columns[0]: no algorithm has the label 'perceptro'; did you mean 'perceptron'?"

@@ -177,7 +177,7 @@ def test_formulas_of_any_length_and_depth() -> None:
         ("{name: gaussian, sigma: 1e-170}", "sigma: must be between 1e-100 and 1e+100, got 1e-170"),
         ("{name: gaussian, gamma: 1e308}", "gamma: must be between 1e-100 and 1e+100, got 1e+308"),
         ("{name: gaussian, gamma: .inf}", "gamma: must be a finite number, got .inf"),
-        ("{name: gaussian, gamma: true}", "gamma: must be a number > 0, got true"),
+        ("{name: gaussian, gamma: true}", "gamma: must be a number > 0 or 'auto', got true"),
         ("{name: polynomial, degree: 1000000000}", "degree: must be an integer >= 1 and <= 1000, got 1000000000"),
     ],
 )
@@ -191,7 +191,7 @@ def test_numbers_in_range(line: str, said: str) -> None:
 @pytest.mark.usefixtures("demo_folder")
 def test_paths_that_cannot_be() -> None:
     for path in ("~nosuchuser/x", "a" * 5000, "/dev/zero"):
-        (line,) = message(replaced(4, f"  - {{name: own, path: {path}}}"))
+        (line,) = message(replaced(4, f"  - {{name: own, path: {path}, order: permuted}}"))
         assert line.startswith("4: datasets[1].path: no such file: ")
         assert len(line) < 1100
 

@@ -76,7 +76,7 @@ def test_scale_none_changes_nothing():
             False,
             "the values are too large for 'minmax' in float64; use 'scale: none'",
         ),
-        (DRAWN, "log", False, "unknown 'log'; allowed: none unit_norm minmax standard"),
+        (DRAWN, "log", False, "unknown 'log'; allowed: none unit_norm minmax standard running"),
     ],
 )
 def test_scaling_faults(X, scale, sparse, fault):

@@ -16,7 +16,7 @@ from budgetrun.kernels.rows import floats, stored
 
 
 def spec(name, **fields):
-    return DatasetSpec(name=name, **fields)
+    return DatasetSpec(name=name, **{"order": "permuted"} | fields)
 
 
 @pytest.fixture

@@ -174,6 +174,7 @@ def _data_probes(folder):
         "unit_norm": {"scale": "unit_norm"},
         "minmax": {"scale": "minmax"},
         "standard": {"scale": "standard"},
+        "running": {"scale": "running"},
         "balanced": {"balanced": True},
         "noise": {"noise": 0.3},
         "in file order, capped": {"order": "file", "n_examples": 25},
@@ -183,7 +184,7 @@ def _data_probes(folder):
         for change, keys in changes.items():
             if "positive" in keys and name in ("table.tsv", "text.libsvm"):
                 keys = {"positive": -1}
-            spec = config.DatasetSpec(name="probe", path=folder / name, **keys)
+            spec = config.DatasetSpec(name="probe", path=folder / name, **{"order": "permuted"} | keys)
             parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
             yield f"data {name}, {change}", parts, lambda spec=spec: _stream(spec)
     generated = {
@@ -194,7 +195,7 @@ def _data_probes(folder):
     for name, keys in generated.items():
         spec = config.DatasetSpec(name=name, **keys)
         yield f"data {name}", [f"stream {STREAM_REVISION}", *stream_info(spec).readers], lambda s=spec: _stream(s)
-    splits = config.DatasetSpec(name="probe", path=folder / "four.csv", task="equal_splits")
+    splits = config.DatasetSpec(name="probe", path=folder / "four.csv", order="permuted", task="equal_splits")
     several = splits.model_copy(update={"task": "multiclass"})
     (folder / "four.csv").write_bytes(b"".join(b"%d,%d,%d\n" % (i % 4, i, i * i % 11) for i in range(40)))
     for spec in (splits, several):
@@ -423,13 +424,13 @@ def _more_data_probes(folder):
         if (test, scale) == ("full-test.libsvm", "minmax"):
             continue  # refused, since the last feature's zeros would move
         keys = {"path": folder / name, "test_path": folder / test, "scale": scale, "task": "multiclass"}
-        spec = config.DatasetSpec(name="probe", **keys)
+        spec = config.DatasetSpec(name="probe", order="permuted", **keys)
         parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
         yield f"data {name} and {test}, {scale}", parts, lambda spec=spec: _stream_and_test(spec)
     X = sp.random_array((40, 90), density=0.1, rng=np.random.default_rng(3), format="csr")
     pieces = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
     np.savez(folder / "sparse.npz", y=np.arange(40) % 2, **pieces)
-    specs = {"sparse.npz": config.DatasetSpec(name="probe", path=folder / "sparse.npz")}
+    specs = {"sparse.npz": config.DatasetSpec(name="probe", path=folder / "sparse.npz", order="permuted")}
     for name, options in (
         ("noisy_gaussians", {"n_per_class": 20, "spread": "standard_deviation"}),
         ("noisy_gaussians", {"n_per_class": 20, "spread": "variance"}),

@@ -21,7 +21,7 @@ NEW = "".join(f"{1 if i % 3 else -1},{i % 5},{i % 7}\n" for i in range(60))
 def own(tmp_path):
     (tmp_path / "own.csv").write_text(OLD)
     (tmp_path / "test.csv").write_text("".join(OLD.splitlines(True)[:20]))
-    dataset = {"name": "own", "path": "own.csv", "test_path": "test.csv"}
+    dataset = {"name": "own", "path": "own.csv", "test_path": "test.csv", "order": "permuted"}
     given = {
         "name": "changing",
         "datasets": [dataset],
