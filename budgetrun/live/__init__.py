@@ -1,1 +1,1 @@
-"""`budgetrun run`: learners on one stream of the user's own, read once, in bounded memory, and continued after a stop."""
+"""`budgetrun run`: learners on a stream of the user's own, which is read once and in bounded memory."""

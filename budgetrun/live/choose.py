@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.data.gamma import median_gamma
+from budgetrun.config.schema import AUTO
+from budgetrun.data.median import ROUNDS, median_gamma
 from budgetrun.errors import InputError
 from budgetrun.live.request import LINEAR, MOST_ROUNDS_OF_PERCEPTRON, PERCEPTRON, Choices, Request
 from budgetrun.live.scaling import scaler
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from budgetrun.data.tables import Table
     from budgetrun.kernels.rows import Matrix
 
-# The rows that choices are made from.
-FIRST = 1000
+# The rounds that choices are made from.
+FIRST = ROUNDS
 MOST_CLASSES = 100
 
 
@@ -43,7 +44,14 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     if scale == "auto":
         scale, why = _scale(first)
         said.append(f"Scale: {scale}, as {why}.")
-    gammas = tuple(_gamma(text, first, scale, said) for text in request.gamma)
+    gammas = tuple(_gamma(text) for text in request.gamma)
+    median = None
+    if AUTO in gammas:
+        try:
+            median = median_gamma(scaler(scale, first.shape[1]).scaled(first.copy()))
+        except ValueError as error:
+            raise InputError(f"{table.where}: --gamma auto: {error}") from None
+        said.append(f"gamma: {median:g}, the median heuristic on the first {first.shape[0]:,} rounds.")
     too_long = table.n_rows is None or table.n_rows > MOST_ROUNDS_OF_PERCEPTRON
     if not request.algorithms and too_long:
         said.append(
@@ -52,21 +60,21 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         )
     if not request.algorithms and task == "multiclass":
         said.append(f"{LINEAR}, the linear baseline, is for two classes only.")
-    return Choices(task, scale, gammas, table.label_column, table.n_rows), said
+    return Choices(task, scale, gammas, median, _label(table), table.n_rows), said
 
 
 def _task(request: Request, table: Table) -> str:
     n = len(table.classes)
     shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
     if n < 2:
-        raise InputError(f"{table.name}: every row has the label {shown}; nothing can be learned from a single class")
+        raise InputError(f"{table.where}: every row has the label {shown}; nothing can be learned from a single class")
     if n > MOST_CLASSES:
         raise InputError(
-            f"{table.name}: the label column has {n:,} different values ({shown}): a measured number is no class; name "
+            f"{table.where}: the labels have {n:,} different values ({shown}): a measured number is no class; name "
             "another column with --label"
         )
     if request.task == "binary" and n != 2:
-        raise InputError(f"{table.name}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")
+        raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")
     return request.task if request.task != "auto" else "binary" if n == 2 else "multiclass"
 
 
@@ -79,16 +87,19 @@ def _scale(first: Matrix) -> tuple[str, str]:
     return "running", f"values reach {largest:,.4g}: {kind}"
 
 
-def _gamma(text: str, first: Matrix, scale: str, said: list[str]) -> float:
-    if text != "auto":
-        try:
-            gamma = float(text)
-        except ValueError:
-            gamma = 0.0
-        if not 1e-100 <= gamma <= 1e100:
-            raise InputError(f"--gamma {text}: must be auto or a number above 0")
-        return gamma
-    scaled: Any = scaler(scale, first.shape[1]).scaled(first.copy())
-    gamma = float(f"{median_gamma(scaled):.6g}")
-    said.append(f"gamma: {gamma:g}, the median heuristic on the first {first.shape[0]:,} rows.")
+def _gamma(text: str) -> float | str:
+    if text == AUTO:
+        return text
+    try:
+        gamma = float(text)
+    except ValueError:
+        gamma = 0.0
+    if not 1e-100 <= gamma <= 1e100:
+        raise InputError(f"--gamma {text}: must be auto or a number above 0")
     return gamma
+
+
+def _label(table: Table) -> str | int | None:
+    """Return how a config names the column of the labels."""
+    column = table.label_column
+    return None if column is None else column.name if column.named else column.position

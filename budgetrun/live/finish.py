@@ -10,7 +10,6 @@ import numpy as np
 
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
-from budgetrun.data.streams import permutation_of
 from budgetrun.runner import provenance
 from budgetrun.runner.job import Outcome, row_of
 from budgetrun.runner.online import counts_of
@@ -34,11 +33,6 @@ def name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
     return f"{spec.label} ({', '.join(parts)})" if parts else spec.label
 
 
-def permutation(config: Config, n_rows: int) -> np.ndarray:
-    """Return the order in which a sweep of the config plays the rows; shape (n_rows,)."""
-    return permutation_of(config.datasets[0].name, config.seed, 0, n_rows)
-
-
 def write_results(
     request: Request, config: Config, table: Table, state: Progressed, sha256s: Sequence[str], warnings: Sequence[str]
 ) -> None:
@@ -49,14 +43,15 @@ def write_results(
     info = StreamInfo(
         n_examples=counts.rounds,
         n_features=len(table.features),
-        nnz_per_row=table.nnz_per_row,
+        nnz_per_row=counts.stored / max(1, counts.rounds) if counts.is_sparse else None,
         task_names=["-"],
         sha256=combined_sha256([sha256]),
-        files={table.name: sha256},
+        files={table.where: sha256},
         notes=[*state.said, *(f"Warning: {sentence}" for sentence in warnings)],
         classes=state.classes,
         n_classes=len(state.classes) if config.multiclass else 2,
         readers=[table.reader],
+        median_gamma=state.median_gamma,
     )
     plan = make_plan(config, played={label: info})
     options = Options(results=request.results, force=request.force)

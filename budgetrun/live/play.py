@@ -14,7 +14,8 @@ from budgetrun.runner.online import compile_first, zero_scores
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
-    from budgetrun.kernels import Kernel, Rows
+    from budgetrun.kernels import Kernel
+    from budgetrun.kernels.rows import Matrix
 
 # Rounds between two moments at which the stream may stop and be saved.
 PIECE = 8192
@@ -48,6 +49,9 @@ class Counts:
     # Of each learner, the rounds whose score was exactly 0.
     zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     stretch: Stretch = field(default_factory=Stretch)
+    # The values that sparse examples store.
+    is_sparse: bool = False
+    stored: int = 0
     # Whether a feature has had the value of the first row in every round; shape (d,), None before the first.
     first: np.ndarray | None = None
     constant: np.ndarray | None = None
@@ -56,7 +60,7 @@ class Counts:
         """Compare the features of further rounds with those of the first."""
         if self.first is None or self.constant is None:
             self.first, self.constant = X[0].copy(), np.ones(X.shape[1], dtype=bool)
-        self.constant &= (X == self.first).all(axis=0)
+        self.constant &= (self.first == X).all(axis=0)
 
 
 class Player:
@@ -78,7 +82,7 @@ class Player:
     ) -> None:
         kernels = {str(kernel): kernel for kernel, _ in learners}
         self._multiclass = multiclass
-        self._options = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
+        self._options: dict[str, Any] = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
         # Which group a learner is in, and at which place.
         self._places: list[tuple[int, int]] = []
         members: dict[str, list[Any]] = {name: [] for name in kernels}
@@ -96,7 +100,7 @@ class Player:
         of_groups = [group.members for group in self._groups]
         return [of_groups[group][at] for group, at in self._places]
 
-    def compile(self, X: Rows, codes: np.ndarray) -> None:
+    def compile(self, X: Matrix, codes: np.ndarray) -> None:
         """Compile what `play` needs, on a few rounds of the stream, which copies of the learners play."""
         for group in self._groups:
             learners = [member.learner for member in group.members]
@@ -107,7 +111,7 @@ class Player:
         done = self.counts.rounds
         return min(most, PIECE, self.curve.next(done) - done)
 
-    def play(self, X: Rows, codes: np.ndarray) -> None:
+    def play(self, X: Matrix, codes: np.ndarray) -> None:
         """Play some rounds.
 
         Parameters
@@ -130,6 +134,9 @@ class Player:
         counts.stretch.extend(codes)
         if isinstance(X, np.ndarray):
             counts.compare(X)
+        else:
+            counts.is_sparse = True
+            counts.stored += X.nnz
         counts.rounds += len(codes)
         if counts.rounds == self.curve.next(counts.rounds - len(codes)):
             self.record()

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from budgetrun.data.tables.encode import Missing
 from budgetrun.errors import InputError
 from budgetrun.plotting import slug
 
@@ -35,7 +36,7 @@ class Request:
     gamma: tuple[str, ...] = ("auto",)
     scale: str = "auto"
     task: str = "auto"
-    missing: str = "refuse"
+    missing: Missing = "refuse"
     classes: tuple[str, ...] = ()
     seeds: int = _SEEDS
     shuffle: int | None = None
@@ -66,7 +67,9 @@ class Choices:
 
     task: str
     scale: str
-    gammas: tuple[float, ...]
+    gammas: tuple[float | str, ...]
+    # What ``auto`` stands for among them.
+    median_gamma: float | None
     label_column: str | int | None
     n_rows: int | None
 
@@ -112,7 +115,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     if request.classes:
         dataset["classes"] = list(request.classes)
     dataset["order"] = "file" if request.shuffle is None else "permuted"
-    gammas = [float(f"{gamma:.6g}") for gamma in choices.gammas]
+    gammas = list(choices.gammas)
     config = {
         "name": request.title,
         "description": f"The stream {request.source}, read once.",
@@ -154,7 +157,7 @@ def _entry(text: str, request: Request, multiclass: bool) -> dict[str, Any]:
             raise InputError(f"--algorithm {text}: {pair!r} must be KEY=VALUE")
         entry[key.strip()] = yaml.safe_load(value)
     try:
-        learner = learners.find(entry["name"], entry.get("variant"), multiclass=multiclass)
+        learner: Any = learners.find(entry["name"], entry.get("variant"), multiclass=multiclass)
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry

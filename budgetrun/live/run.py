@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ import numpy as np
 
 from budgetrun import compiling
 from budgetrun.config.reader import read as read_config
+from budgetrun.data import StreamInfo
+from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.errors import InputError, printable
 from budgetrun.files import make_folder, write
@@ -52,6 +54,8 @@ class Progressed:
     player: Player
     # Of the parts of a pipe that earlier calls have read.
     sha256s: list[str] = field(default_factory=list)
+    # What ``gamma: auto`` stands for.
+    median_gamma: float | None = None
     stamp: list[int] = field(default_factory=list)
     seconds: float = 0.0
     ended: bool = False
@@ -80,9 +84,9 @@ def run(request: Request) -> int:
         label=request.label,
         missing=request.missing,
         classes=list(request.classes) or None,
-        like=None if before is None else before.encoding,
+        encoding=None if before is None else before.encoding,
     )
-    rows = _Rows(table)
+    rows = _Rows(table, request)
     state = before or _begin(request, table, rows)
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
@@ -137,40 +141,64 @@ def _stamp(request: Request) -> list[int]:
 
 def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     """Choose what the user did not, and build the learners."""
-    first = rows.peek(FIRST)
+    first = rows.peek()[0][:FIRST]
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
     config = read_config(text, request.folder / CONFIG)
-    specs = specs_of(config, chosen.n_rows)
-    learners = [(identity.kernel_of(config.datasets[0]), identity.build(spec)) for spec in specs]
+    specs = _specs(config, table, chosen.median_gamma)
+    learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     multiclass = chosen.task == "multiclass"
     player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
-        asked, text, said, list(table.classes), table.encoding, scaler(chosen.scale, n_features), player, stamp=stamp
+        asked,
+        text,
+        said,
+        list(table.classes),
+        table.encoding,
+        scaler(chosen.scale, n_features),
+        player,
+        median_gamma=chosen.median_gamma,
+        stamp=stamp,
     )
 
 
+def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
+    """Return the specs of the runs, before it is known how many rounds a pipe has."""
+    known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
+    specs = specs_of(config, known)
+    formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
+    if table.n_rows is None and formulas:
+        raise InputError(
+            f"{table.where}: {min(formulas)!r} depends on T, the number of rounds, which is not known; give a number"
+        )
+    return specs
+
+
 class _Rows:
-    """The chunks of a table, the first of which can be looked at before they are used."""
+    """Examples and classes in the order of the rounds; the first chunk can be looked at before they are used."""
 
-    def __init__(self, table: Table) -> None:
-        self._chunks = iter(table.chunks())
-        self._first: Any = None
-        self._name = table.name
+    def __init__(self, table: Table, request: Request) -> None:
+        self._chunks = self._ordered(table, request)
+        self._first: tuple[Matrix, np.ndarray] | None = None
 
-    def peek(self, n: int) -> Matrix:
-        """Return the first rows, at most ``n`` of them and at least one."""
-        self._first = next(self._chunks, None)
-        if self._first is None:
-            raise InputError(f"{self._name}: has no rows")
-        X: Matrix = self._first.X[:n]
-        return X
+    def _ordered(self, table: Table, request: Request) -> Iterator[tuple[Matrix, np.ndarray]]:
+        # Labels are sorted as text or as numbers, as they are in the chunks.
+        chunks = ((chunk.X, np.searchsorted(np.array(table.classes), chunk.y)) for chunk in table.chunks())
+        if request.shuffle is None:
+            return chunks
+        if table.n_rows is None:
+            raise InputError(f"{table.where}: --shuffle needs a file whose rows can be counted first")
+        return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, table.n_rows))
 
-    def __iter__(self) -> Iterator[Any]:
+    def peek(self) -> tuple[Matrix, np.ndarray]:
+        """Return the first chunk."""
+        self._first = self._first or next(self._chunks)
+        return self._first
+
+    def __iter__(self) -> Iterator[tuple[Matrix, np.ndarray]]:
         if self._first is not None:
-            first, self._first = self._first, None
-            yield first
+            yield self._first
         yield from self._chunks
 
 
@@ -182,8 +210,8 @@ class _Run:
     ) -> None:
         self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
         self.skip = skip
-        self.specs: Sequence[RunSpec] = specs_of(config, table.n_rows)
-        self.names = [finish.name_of(spec, self.specs) for spec in self.specs]
+        specs = _specs(config, table, state.median_gamma)
+        self.names = [finish.name_of(spec, specs) for spec in specs]
         self.warned: dict[str, str] = {}
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
@@ -210,9 +238,8 @@ class _Run:
         if code == 130 and not request.from_pipe:
             _say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
-        if not player.counts.rounds:
-            raise InputError(f"{self.table.name}: has no rows")
-        self._finish()
+        if player.counts.rounds:
+            self._finish()
         return code
 
     def _finish(self) -> None:
@@ -220,7 +247,7 @@ class _Run:
         with interrupts.ignored():
             player.record_end()
             self._warn(at_end=True)
-            parts = [*state.sha256s, self.table.sha256]
+            parts = [*state.sha256s, self.table.sha256 or ""]
             state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
             self._save()
             finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
@@ -231,7 +258,7 @@ class _Run:
             if not counts.rounds:
                 if compiling.begins():
                     self.progress.say("each learner is compiled once for this version, which takes some seconds")
-                player.compile(X[:64] / (np.abs(X[:64]).max() or 1.0), codes[:64])
+                player.compile(X[:64] / (abs(X[:64]).max() or 1.0), codes[:64])
             start = 0
             while start < len(codes):
                 end = start + player.piece(len(codes) - start)
@@ -241,22 +268,12 @@ class _Run:
                 self._tick(counts.rounds)
 
     def _chunks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
-        """Yield examples and classes in the order of the rounds, from the first round that is to be played."""
-        chunks = ((chunk.X, self._codes(chunk.y)) for chunk in self.rows)
-        if self.request.shuffle is not None:
-            n_rows = self.table.n_rows
-            if n_rows is None:
-                raise InputError(f"{self.table.name}: --shuffle needs a file, whose rows can be counted first")
-            chunks = shuffled(chunks, finish.permutation(self.config, n_rows))
+        """Yield examples and classes from the first round that is to be played."""
         skip = self.skip
-        for X, codes in chunks:
+        for X, codes in self.rows:
             if skip < len(codes):
                 yield X[skip:], codes[skip:]
             skip = max(0, skip - len(codes))
-
-    def _codes(self, labels: np.ndarray) -> np.ndarray:
-        codes: np.ndarray = np.searchsorted(self.state.classes, labels)
-        return codes
 
     def _tick(self, rounds: int) -> None:
         if self.progress.is_due():

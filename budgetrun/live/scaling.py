@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from budgetrun.data.scaling import Running, scale_in_place
+from budgetrun.data.running import Running
+from budgetrun.data.scaling import scale_in_place
 from budgetrun.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A stream that is larger than memory, in random order: rows go to temporary files first, each for a range of places."""
+"""A stream larger than memory in random order: its rows first go to temporary files, each for a range of rounds."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _zeros(counts: Counts, names: Sequence[str]) -> dict[str, str]:
 def _constant(counts: Counts, features: Sequence[str]) -> dict[str, str]:
     if counts.constant is None or not counts.constant.any() or counts.rounds < 2:
         return {}
-    constant = [features[i] for i in np.flatnonzero(counts.constant)]
+    constant = [features[i] for i in np.flatnonzero(counts.constant).tolist()]
     noun = "Feature" if len(constant) == 1 else f"{len(constant):,} features"
     return {"constant": f"{noun} never changed so far: {listed(_few(constant))}."}
 

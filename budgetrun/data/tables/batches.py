@@ -229,5 +229,3 @@ def _sha256(origin: Origin) -> str:
             pass
     assert origin.sha256 is not None
     return origin.sha256
-
-

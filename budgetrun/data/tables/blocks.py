@@ -137,7 +137,9 @@ def texts_of(array: Any) -> Texts:
 
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
-            array = pa.array([None if v is None or v != v else f"{float(v):.17g}" for v in array.to_pylist()], pa.string())
+            array = pa.array(
+                [None if v is None or v != v else f"{float(v):.17g}" for v in array.to_pylist()], pa.string()
+            )
         array = pc.cast(array, pa.large_string()).dictionary_encode()
     values = ["" if value is None else str(value).strip(" \t") for value in array.dictionary.to_pylist()]
     distinct = list(dict.fromkeys(value for value in values if value not in _MISSING))

@@ -32,7 +32,9 @@ REFUSED: dict[str, str] = {
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?")
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
+)
 
 
 @dataclass(frozen=True)

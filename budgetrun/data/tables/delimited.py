@@ -126,14 +126,19 @@ class Delimited:
 
         faults: list[Fault] = []
         try:
-            table = self._parsed(text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()})
+            table = self._parsed(
+                text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()}
+            )
             columns = {
-                position: texts_of(table.column(k).combine_chunks()) if as_text else numbers_of(table.column(k).combine_chunks())[0]
+                position: texts_of(table.column(k).combine_chunks())
+                if as_text
+                else numbers_of(table.column(k).combine_chunks())[0]
                 for k, (position, as_text) in enumerate(wanted.items())
             }
             doubtful = [
                 table.column(k).null_count != np.count_nonzero(np.isnan(columns[position]))
-                for k, (position, as_text) in enumerate(wanted.items()) if not as_text
+                for k, (position, as_text) in enumerate(wanted.items())
+                if not as_text
             ]
             if any(doubtful):
                 raise pa.ArrowInvalid("words such as nan(1)")
@@ -162,7 +167,9 @@ class Delimited:
             ),
         )  # fmt: skip
 
-    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Values], int, list[Fault]]:
+    def _carefully(
+        self, text: bytes, wanted: Mapping[int, bool], first: int
+    ) -> tuple[dict[int, Values], int, list[Fault]]:
         """Read a block that has a fault, or is unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
@@ -267,5 +274,3 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
 def _is_text(field: str) -> bool:
     """Whether a field is neither empty nor missing nor a number."""
     return field not in MISSING and (number_fault(field) or "").endswith("is not a number")
-
-

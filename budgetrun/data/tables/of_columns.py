@@ -9,7 +9,15 @@ from typing import Any
 
 from budgetrun.data.cards import Label
 from budgetrun.data.tables.blocks import Reader, Texts
-from budgetrun.data.tables.columns import MOST_CATEGORIES, Column, columns_of, find_column, find_label, from_json, to_json
+from budgetrun.data.tables.columns import (
+    MOST_CATEGORIES,
+    Column,
+    columns_of,
+    find_column,
+    find_label,
+    from_json,
+    to_json,
+)
 from budgetrun.data.tables.digest import Digest
 from budgetrun.data.tables.encode import Encoder, Missing
 from budgetrun.data.tables.table import Piece, Table, as_classes

@@ -119,7 +119,9 @@ def open_table(
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
         if X.ndim != 2 or X.dtype.kind not in "biufOUT":
-            raise InputError(f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed")
+            raise InputError(
+                f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
+            )
         if X.dtype.kind in "biuf" and (y is not None or (encoding is not None and "n_features" in encoding)):
             return MatrixTable(X, y, where, missing, classes, encoding)
     elif not hasattr(X, "columns") and not hasattr(X, "__dataframe__") and not hasattr(X, "__narwhals_dataframe__"):
@@ -187,7 +189,9 @@ def format_of(origin: Origin) -> str:
     if magic is not None and (isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1"))):
         return magic
     if magic is not None:
-        raise InputError(f"{origin.name}: a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text, not {magic}; give the file's path")
+        raise InputError(
+            f"{origin.name}: a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text, not {magic}; give the file's path"
+        )
     if text.lstrip().startswith(b"{"):
         return "jsonl"
     if _LIBSVM.match(text):

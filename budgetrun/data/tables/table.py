@@ -208,7 +208,11 @@ class Table(ABC):
             advice = "set missing to skip to leave such rows out, or to zero to read 0"
             return f"{told} in {self._column(fault.position)}; {advice}"
         if fault.kind == "no label":
-            return f"{told}; " + ("set missing to skip to leave such rows out" if self.missing == "refuse" else "no 0 can stand for a label")
+            return f"{told}; " + (
+                "set missing to skip to leave such rows out"
+                if self.missing == "refuse"
+                else "no 0 can stand for a label"
+            )
         if fault.kind == "label":
             return f"{told}; name all labels in advance (--classes)"
         if "number" in fault.told:
@@ -248,14 +252,17 @@ class Table(ABC):
             (found.notes if kind == "missing" and self.missing != "refuse" else found.problems).append(text)
         if self.label_column is not None and len(found.counts) == 1:
             only = next(iter(found.counts))
-            found.problems.append(f"{self.where}: all rows have the label {only}; nothing can be learned from a single label")
+            found.problems.append(
+                f"{self.where}: all rows have the label {only}; nothing can be learned from a single label"
+            )
         if least is not None and most is not None and found.n_rows > 1:
             for feature in np.flatnonzero(least == most):
                 told = f"{self.where}: feature {self.features[feature]} is constant: always {least[feature]:g}"
                 found.notes.append(told)
         found.notes += [
             f"{self.where}: {n:,} rows have a category in {name} that is not known; they have zeros there"
-            for name, n in self.unknown.items() if n
+            for name, n in self.unknown.items()
+            if n
         ]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
@@ -279,5 +286,3 @@ def as_classes(found: Any) -> tuple[Label, ...]:
     """Return distinct labels, ascending; whole numbers as int, without missing ones."""
     kept = [value for value in found if value == value and value != ""]
     return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
-
-
