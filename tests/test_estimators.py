@@ -285,8 +285,8 @@ def test_bad_calls():
     with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
     sentence = (
-        "Only binary classification is supported. The type of the target is multiclass, with 3 classes: use a learner of "
-        "several classes (PassiveAggressive, Perceptron, Projectron, ProjectronPlusPlus, RBP), or "
+        "Only binary classification is supported. The type of the target is multiclass, with 3 classes: use a learner "
+        "of several classes (PassiveAggressive, Perceptron, Projectron, ProjectronPlusPlus, RBP), or "
         "sklearn.multiclass.OneVsRestClassifier(CKS(...))"
     )
     with pytest.raises(ValueError, match=re.escape(sentence)):
