@@ -86,19 +86,23 @@ def read_content(path: Path) -> bytes:
         The file cannot be read, is no regular file, is truncated or corrupt, is empty, is larger than the limit of
         `budgetrun.data.limits`, or changes meanwhile.
     """
-    suffix = compression(path.name)
     content = io.BytesIO()
-    with _opened(path) as file:
-        before = Stamp._of(path, os.fstat(file.fileno()))
-        pieces = _decompressed(file, path, suffix) if suffix else _stored(file, path)
-        for piece in pieces:
-            limits.check(content.tell() + len(piece), shown(path), "its content")
-            content.write(piece)
-        if Stamp._of(path, os.fstat(file.fileno())) != before:
-            raise InputError(f"{shown(path)}: the file changed while it was read; wait until it is complete")
+    for piece in pieces(path):
+        limits.check(content.tell() + len(piece), shown(path), "its content")
+        content.write(piece)
     if not content.tell():
         raise InputError(f"{shown(path)}: the file is empty")
     return content.getvalue()
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed as by `read_content`, about a megabyte at a time."""
+    suffix = compression(path.name)
+    with _opened(path) as file:
+        before = Stamp._of(path, os.fstat(file.fileno()))
+        yield from _decompressed(file, path, suffix) if suffix else _stored(file, path)
+        if Stamp._of(path, os.fstat(file.fileno())) != before:
+            raise InputError(f"{shown(path)}: the file changed while it was read; wait until it is complete")
 
 
 def content_sha256(stamp: Stamp) -> str:

@@ -36,10 +36,13 @@ class Layout(NamedTuple):
     n_features : int or None
         d; None if the file decides.
     label_column : 'first' or 'last'
+    first_index : 0, 1 or None
+        The index of the first feature in LIBSVM text; None if the file decides: 0 if that index occurs in it.
     """
 
     n_features: int | None = None
     label_column: LabelColumn = "first"
+    first_index: int | None = None
 
 
 class Examples(NamedTuple):
@@ -53,12 +56,15 @@ class Examples(NamedTuple):
         Whether further features may exist that are zero in every example.
     reading_bytes : int
         The memory that reading took in addition to the content of the files and to X.
+    first_index : 0 or 1
+        The index of the first feature in LIBSVM text.
     """
 
     X: Rows
     y: NDArray[Any]
     open_ended: bool = False
     reading_bytes: int = 0
+    first_index: int = 1
 
 
 class Format(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -30,18 +31,23 @@ _KIND[list(b" \t")] = _BLANK
 _KIND[ord(":")] = _COLON
 _KIND[ord("\n")] = _NEWLINE
 _MAX_INDEX = 2**31 - 1
+_INDEX_0 = re.compile(rb"[ \t]0+:")
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
-    """Read LIBSVM text; without a card, the number of features is the largest index found."""
-    examples = joined([parse_libsvm(*file, layout.n_features) for file in files], files[0].where)
+    """Read LIBSVM text; without a card, the number of features follows from the largest index found."""
+    first_index = layout.first_index
+    if first_index is None:
+        first_index = int(not any(_INDEX_0.search(file.content) for file in files))
+    examples = joined([parse_libsvm(*file, layout.n_features, first_index) for file in files], files[0].where)
+    examples = examples._replace(first_index=first_index)
     X = cast("csr_array", examples.X)
     n, d = X.shape
     open_ended = layout.n_features is None
     if d > DENSE_FEATURES and X.nnz < DENSE_SHARE * n * d:
         return examples._replace(open_ended=open_ended)
     limits.check(12 * X.nnz + 8 * n * d, files[0].where, f"a dense matrix of {n:,} x {d:,} numbers")
-    return Examples(X.toarray(), examples.y, open_ended, reading_bytes=matrix_bytes(X))
+    return Examples(X.toarray(), examples.y, open_ended, matrix_bytes(X), examples.first_index)
 
 
 def sniff(head: bytes) -> bool:
@@ -49,8 +55,10 @@ def sniff(head: bytes) -> bool:
     return b":" in head
 
 
-def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> tuple[csr_array, NDArray[np.float64]]:
-    """Parse LIBSVM text: indices from 1, ascending, no index twice on a line, all numbers finite.
+def parse_libsvm(
+    content: bytes, where: str, n_features: int | None = None, first_index: int = 1
+) -> tuple[csr_array, NDArray[np.float64]]:
+    """Parse LIBSVM text: indices from 1 or 0, ascending, no index twice on a line, all numbers finite.
 
     A line with nothing but a label is an all-zero example. Values written as 0 are not stored.
 
@@ -61,7 +69,9 @@ def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> t
     where : str
         The file's name, for messages.
     n_features : int or None
-        The number of features d; None takes the largest index of the file.
+        The number of features d; None takes it from the largest index of the file.
+    first_index : 0 or 1
+        The index of the first feature.
 
     Returns
     -------
@@ -84,12 +94,10 @@ def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> t
     indices, values = np.empty(n_pairs, dtype=np.int32), np.empty(n_pairs)
     row = pair = 0
     for number, block in blocks(content, where):
-        parsed = _parse(block, n_features or _MAX_INDEX)
-        if parsed is None:
-            raise InputError(_first_fault(block, where, number, n_features))
+        parsed = parse_lines(block, where, number, first_index, n_features)
         ends, of_block = slice(row + 1, row + 1 + len(parsed.labels)), slice(pair, pair + len(parsed.values))
         indptr[ends], labels[row : ends.stop - 1] = pair + parsed.ends, parsed.labels
-        indices[of_block], values[of_block] = parsed.indices - 1, parsed.values
+        indices[of_block], values[of_block] = parsed.indices - first_index, parsed.values
         row, pair = ends.stop - 1, of_block.stop
     width = n_features or int(indices.max(initial=0)) + 1
     check_width(width, where)
@@ -98,7 +106,7 @@ def parse_libsvm(content: bytes, where: str, n_features: int | None = None) -> t
     return X, labels
 
 
-class _Parsed(NamedTuple):
+class Parsed(NamedTuple):
     """Lines of LIBSVM text: for each, its label and the number of pairs up to its end; and all indices and values."""
 
     labels: NDArray[np.float64]
@@ -107,8 +115,23 @@ class _Parsed(NamedTuple):
     values: NDArray[np.float64]
 
 
-def _parse(content: bytes, max_index: int) -> _Parsed | None:
-    """Return what some lines hold, with indices from 1; None if they have any fault."""
+def parse_lines(block: bytes, where: str, number: int, first_index: int, n_features: int | None) -> Parsed:
+    """Return what whole lines hold, of which the first has a number; indices as written, from 0 or 1.
+
+    Raises
+    ------
+    InputError
+        Names the file and the line of the first fault.
+    """
+    last = _MAX_INDEX if n_features is None else n_features - 1 + first_index
+    parsed = _parse(block, first_index, last)
+    if parsed is None:
+        raise InputError(_first_fault(block, where, number, first_index, last))
+    return parsed
+
+
+def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
+    """Return what some lines hold; None if they have any fault."""
     kinds = _KIND[np.frombuffer(content, dtype=np.uint8)]
     if kinds.max() == _ALIEN:
         return None
@@ -136,22 +159,22 @@ def _parse(content: bytes, max_index: int) -> _Parsed | None:
     labels = numbers[at_label]
     pairs = np.delete(numbers, at_label).reshape(n_pairs, 2)
     indices = pairs[:, 0]
-    ascending = np.diff(indices, prepend=0) > 0
+    ascending = np.diff(indices, prepend=-1) > 0
     row_starts = indptr[:-1][np.diff(indptr) > 0]
     ascending[row_starts] = True
-    if n_pairs and not (ascending.all() and indices.min() >= 1 and indices.max() <= max_index):
+    if n_pairs and not (ascending.all() and indices.min() >= first_index and indices.max() <= last_index):
         return None
-    return _Parsed(labels, indptr[1:], indices.astype(np.int32), pairs[:, 1])
+    return Parsed(labels, indptr[1:], indices.astype(np.int32), pairs[:, 1])
 
 
-def _first_fault(block: bytes, where: str, first: int, n_features: int | None) -> str:
+def _first_fault(block: bytes, where: str, first: int, first_index: int, last_index: int) -> str:
     for number, line in enumerate(block[:-1].split(b"\n"), start=first):
-        if fault := _line_fault(line.decode("utf-8", errors="replace"), n_features):
+        if fault := _line_fault(line.decode("utf-8", errors="replace"), first_index, last_index):
             return f"{where}:{number}: {fault}"
     raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 
 
-def _line_fault(line: str, n_features: int | None) -> str | None:
+def _line_fault(line: str, first_index: int, last_index: int) -> str | None:
     tokens = line.replace("\t", " ").split(" ")
     if not line.strip(" \t"):
         return "empty line; a line is 'label index:value ...', and an all-zero example is its label alone"
@@ -159,7 +182,7 @@ def _line_fault(line: str, n_features: int | None) -> str | None:
         return "the line starts with a blank; a line is 'label index:value ...'"
     if fault := number_fault(tokens[0]):
         return f"label: {fault}; a line is 'label index:value ...' with a number as label"
-    last = 0
+    last = -1
     for token in filter(None, tokens[1:]):
         index, colon, value = token.partition(":")
         if not colon or not (index.isascii() and index.isdigit()):
@@ -167,11 +190,11 @@ def _line_fault(line: str, n_features: int | None) -> str | None:
         index = index.lstrip("0") or "0"
         if fault := number_fault(value):
             return f"feature {clipped(index)}: {fault if value else 'the value is missing'}"
-        if index == "0":
+        if index == "0" and first_index:
             return "feature 0: indices start at 1"
         # int() refuses thousands of digits.
-        if len(index) > len(str(_MAX_INDEX)) or int(index) > (n_features or _MAX_INDEX):
-            return f"feature {clipped(index)}: indices go up to {n_features or _MAX_INDEX}"
+        if len(index) > len(str(_MAX_INDEX)) or int(index) > last_index:
+            return f"feature {clipped(index)}: indices go up to {last_index}"
         if int(index) == last:
             return f"feature {index} appears twice; each index may appear once per line"
         if int(index) < last:

@@ -1,0 +1,240 @@
+"""What the columns of a table are, decided by its first rows, and which of them is the label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from budgetrun.data.tasks import listed
+from budgetrun.data.text import number_fault
+from budgetrun.errors import InputError
+
+Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
+# What stands for a missing value in text.
+MISSING = (
+    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None", "NONE",
+)  # fmt: skip
+BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
+# The most categories of a column, and the most classes.
+MOST_CATEGORIES = 1000
+# A number column with at most so many different whole numbers looks like labels.
+MOST_LABELS = 20
+LABEL_NAMES = (
+    "label", "labels", "target", "class", "classes", "outcome", "y", "response", "result", "category", "species",
+    "diagnosis",
+)  # fmt: skip
+INDEX_NAMES = {"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "rowid", "rownames", "__index_level_0__"}
+# Of column kinds that cannot be learned from: what to do.
+REFUSED: dict[str, str] = {
+    "date": "turn them into numbers first (days since some date, hour of the day), or leave the column out",
+    "text": "free text is not a category; turn it into numbers first, or leave the column out",
+    "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
+}
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+        The position, if the table has no names.
+    position : int, >= 1
+    kind : str
+        ``number``; ``constant``, a number with one value so far; ``boolean``, 0 or 1; ``category``, one feature for
+        each of its ``categories``; ``label``; ``index``, which is left out; or, if it cannot be learned from, ``date``,
+        ``text`` or ``nested``.
+    why : str
+        How the kind was found.
+    categories : tuple of str
+    numeric : bool
+        Of a label: whether its values are numbers.
+    named : bool
+        Whether the table has names.
+    """
+
+    name: str
+    position: int
+    kind: Kind
+    why: str
+    categories: tuple[str, ...] = ()
+    numeric: bool = True
+    named: bool = True
+
+    @property
+    def features(self) -> list[str]:
+        """The names of its features."""
+        if self.kind == "category":
+            return [f"{self.name}={category}" for category in self.categories]
+        return [self.name] if self.kind in ("number", "constant", "boolean") else []
+
+    @property
+    def as_text(self) -> bool:
+        """Whether its values are read as text."""
+        return self.kind in ("category", "boolean") or (self.kind == "label" and not self.numeric)
+
+    def __str__(self) -> str:
+        return f"column {self.position} ({self.name})" if self.named else f"column {self.position}"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first values of a column.
+
+    Attributes
+    ----------
+    name : str
+    values : sequence of str, float, bool or None
+        None is a missing value.
+    kind : 'number', 'boolean', 'date' or 'nested', or None for text
+        What the type of the column says.
+    """
+
+    name: str
+    values: Sequence[Any]
+    kind: Literal["number", "boolean", "date", "nested"] | None = None
+
+
+def columns_of(samples: Sequence[Sample], label: int | None, named: bool, index: Sequence[int]) -> list[Column]:
+    """Return what columns are; positions count from 1."""
+    return [
+        _column(sample, position, named, label == position, position in index)
+        for position, sample in enumerate(samples, start=1)
+    ]
+
+
+def _column(sample: Sample, position: int, named: bool, is_label: bool, is_index: bool) -> Column:
+    kind, why, categories = _kind(sample)
+    if is_label:
+        numeric = kind in ("number", "constant") and sample.kind != "boolean"
+        if kind in ("date", "nested") and sample.kind:
+            raise InputError(f"{_called(sample, position, named)} is no label: {why}")
+        return Column(sample.name, position, "label", "the label", (), numeric, named)
+    if is_index:
+        return Column(sample.name, position, "index", "left out as asked", named=named)
+    if kind == "number" and named and sample.name.lower() in INDEX_NAMES and _counts(sample.values):
+        return Column(sample.name, position, "index", "left out: it counts the rows", named=named)
+    return Column(sample.name, position, kind, why, categories, named=named)
+
+
+def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
+    values = [value for value in sample.values if value is not None]
+    so_far = f"the first {len(sample.values):,} rows"
+    if sample.kind in ("date", "nested"):
+        return sample.kind, "it holds dates or times" if sample.kind == "date" else "it holds lists or records", ()
+    if not values:
+        return "number", f"no values in {so_far}", ()
+    distinct = set(values)
+    if sample.kind == "boolean":
+        return "boolean", "true and false", ()
+    if sample.kind == "number":
+        return _number(distinct, "numbers", so_far)
+    numbers = {value for value in distinct if not (number_fault(value) or "x").endswith("is not a number")} | {
+        value for value in distinct if number_fault(value) is None
+    }
+    n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
+    if 2 * n_numbers >= len(values):
+        told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"
+        return _number(distinct if n_numbers == len(values) else {0, 1}, told, so_far)
+    if any({value.lower() for value in distinct} <= set(pair) for pair in BOOLEANS):
+        return "boolean", f"only {' and '.join(sorted(distinct))} in {so_far}", ()
+    if 2 * sum(_DATE.fullmatch(value) is not None for value in distinct) >= len(distinct):
+        return "date", f"it holds dates or times, such as {next(iter(values))!r}", ()
+    if len(distinct) > MOST_CATEGORIES or (len(distinct) > 50 and 2 * len(distinct) > len(values)):
+        return "text", f"it holds text, {len(distinct):,} different values in {so_far}", ()
+    told = "category" if len(distinct) == 1 else "categories"
+    return "category", f"text with {len(distinct):,} {told} in {so_far}", tuple(sorted(distinct))
+
+
+def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tuple[str, ...]]:
+    if len({float(value) for value in distinct}) == 1:
+        return "constant", f"always {next(iter(distinct))} in {so_far}", ()
+    return "number", f"{what} in {so_far}", ()
+
+
+def _counts(values: Sequence[Any]) -> bool:
+    """Whether values count from 0 or 1."""
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        return False
+    return any(numbers == [float(start + k) for k in range(len(numbers))] for start in (0, 1))
+
+
+def _called(sample: Sample, position: int, named: bool) -> str:
+    return f"column {position} ({sample.name})" if named else f"column {position}"
+
+
+def find_column(samples: Sequence[Sample], wanted: str | int, where: str, named: bool, what: str) -> int:
+    """Return the position, from 1, of a column that a user names.
+
+    ``first`` and ``last``, a name of the header, or a number: from 1, or from -1 for the last.
+    """
+    names = [sample.name for sample in samples] if named else []
+    if isinstance(wanted, str):
+        if names.count(wanted) == 1:
+            return names.index(wanted) + 1
+        if names.count(wanted) > 1:
+            positions = listed([at for at, name in enumerate(names, start=1) if name == wanted])
+            raise InputError(f"{where}: {what}: columns {positions} are all called '{wanted}'; give a number instead")
+        if wanted in ("first", "last"):
+            return 1 if wanted == "first" else len(samples)
+    if re.fullmatch(r"-?\d{1,9}", str(wanted)):
+        number = int(wanted)
+        position = number + len(samples) + 1 if number < 0 else number
+        if 1 <= position <= len(samples):
+            return position
+        raise InputError(f"{where}: {what}: no column {number}; columns count from 1 to {len(samples):,}")
+    known = f"its columns are {listed(names)}" if named else "the table has no header; give the number of the column"
+    raise InputError(f"{where}: {what}: no column '{wanted}'; {known}")
+
+
+def find_label(samples: Sequence[Sample], where: str, named: bool) -> tuple[int, str]:
+    """Return the position, from 1, of the column that seems to be the label, and a sentence that says why.
+
+    Raises
+    ------
+    InputError
+        No column, or more than one, seems to be the label.
+    """
+    names = [sample.name.lower() for sample in samples]
+    usual = [name for name in LABEL_NAMES if named and names.count(name) == 1]
+    if usual:
+        position = names.index(usual[0]) + 1
+        return position, f"the label is {_called(samples[position - 1], position, named)}, by its name"
+    kinds = [_kind(sample)[0] for sample in samples]
+    texts = [position for position, kind in enumerate(kinds, start=1) if kind == "category"]
+    if len(texts) == 1:
+        return texts[0], f"the label is {_called(samples[texts[0] - 1], texts[0], named)}, the only one with text"
+    ends = [position for position in sorted({1, len(samples)}) if _like_labels(samples[position - 1])]
+    if not texts and len(ends) == 1:
+        called = _called(samples[ends[0] - 1], ends[0], named)
+        other = "last" if ends[0] == 1 else "first"
+        return ends[0], f"the label is {called}, which has few different whole numbers, and the {other} column has not"
+    found = [_called(samples[position - 1], position, named) for position in (texts or ends)]
+    told = f"{' and '.join(found[:5])} could be it" if found else "no column looks like one"
+    raise InputError(f"{where}: which column is the label? {told}; name it (--label NAME or NUMBER)")
+
+
+def _like_labels(sample: Sample) -> bool:
+    distinct = {value for value in sample.values if value is not None}
+    if sample.kind == "boolean" or (sample.kind is None and _kind(sample)[0] == "boolean"):
+        return True
+    try:
+        return 1 < len(distinct) <= MOST_LABELS and all(float(value).is_integer() for value in distinct)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """Return columns as values that JSON can hold."""
+    return [asdict(column) for column in columns]
+
+
+def from_json(data: Sequence[dict[str, Any]]) -> list[Column]:
+    """Return columns from what `to_json` gave."""
+    return [Column(**{**one, "categories": tuple(one["categories"])}) for one in data]

@@ -1,0 +1,271 @@
+"""CSV and TSV as people write them: quotes, separators of several kinds, a header or none, blank lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
+from budgetrun.data.tables.columns import MISSING, Sample
+from budgetrun.data.tables.lines import HEAD_ROWS, Lines, head_lines, last_line_end, line_blocks
+from budgetrun.data.tables.origins import Origin
+from budgetrun.data.text import number_fault, shown
+from budgetrun.errors import InputError
+
+SEPARATORS = ";\t,|"
+# Of a head, the lines by which the separator is found.
+_LOOKED_AT = 20
+# pyarrow takes microseconds per column of a block, so rows of more fields are counted first.
+_WIDE = 4096
+_QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
+
+
+class _Row(NamedTuple):
+    """The fields of a row, and the number of the line that it starts in, from 0."""
+
+    fields: list[str]
+    line: int
+
+
+class Delimited:
+    """A `Reader` of text whose columns are separated by semicolons, tabs, commas, bars or blanks.
+
+    The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
+    if all its fields are text, and either a column has numbers below it or some field does not occur below it; or if
+    one field is text and the others count the columns. Blank lines are left out.
+    """
+
+    n_rows = None
+
+    def __init__(self, origin: Origin) -> None:
+        self.where, self.again, self._origin = origin.name, origin.again, origin
+        head = head_lines(origin)
+        self.separator = _separator(head)
+        if b'"' in head:
+            head = head_lines(origin, self._whole)
+        rows = list(islice(self._rows(head), HEAD_ROWS + 1))
+        if not rows:
+            raise InputError(f"{self.where}: no rows; all lines are blank")
+        first = [field.strip(" ") for field in rows[0].fields]
+        width = len(first)
+        below = [row.fields for row in rows[1:] if len(row.fields) == width]
+        columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
+        columns = columns or [[] for _ in first]
+        self.named = _is_header(first, columns)
+        if self.named and len(rows) == 1:
+            raise InputError(f"{self.where}: no rows below the header line")
+        if not self.named:
+            columns = [[name, *column] for name, column in zip(first, columns, strict=True)]
+        names = first if self.named else [str(position) for position in range(1, width + 1)]
+        missing = frozenset(MISSING)
+        self.samples = [
+            Sample(name, [None if value in missing else value for value in column])
+            for name, column in zip(names, columns, strict=True)
+        ]
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the whole content."""
+        return self._origin.sha256
+
+    def blocks(self, wanted: Mapping[int, bool]) -> Iterator[Block | None]:
+        """Yield the rows; see `Reader`."""
+        header = self.named
+        for lines in line_blocks(self._origin, self._whole):
+            if lines is None:
+                yield None
+                continue
+            text, number = lines
+            if b'"' in text and self._whole(text) < len(text):
+                at = number + text.count(b"\n", 0, self._whole(text))
+                raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
+            if header:
+                first = next(self._rows(text), None)
+                if first is None:
+                    continue
+                end = self._end_of_row(text, first.line)
+                number += text.count(b"\n", 0, end)
+                text, header = text[end:], False
+            if text.strip(b" \n"):
+                yield self._block(Lines(text, number), wanted)
+
+    def _end_of_row(self, text: bytes, line: int) -> int:
+        """Return the position after the row that starts in a line."""
+        start = 0
+        for _ in range(line):
+            start = text.index(b"\n", start) + 1
+        end = text.index(b"\n", start) + 1
+        while b'"' in text[start:end] and self._whole(text[start:end]) == 0:
+            end = text.index(b"\n", end) + 1
+        return end
+
+    def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
+        import pyarrow as pa
+
+        text = _single_blanks(lines.text) if self.separator == " " else lines.text
+        rows: dict[int, _Row] = {}
+
+        def row_of(row: int) -> _Row:
+            if not rows:
+                rows.update(enumerate(kept(self._rows(text))))
+            return rows[row]
+
+        def kept(found: Iterator[_Row]) -> Iterator[_Row]:
+            return (row for row in found if len(row.fields) == len(self.samples))
+
+        def place(row: int, position: int) -> str:
+            return f"{self.where}:{lines.first + row_of(row).line}:{position}"
+
+        def cell(row: int, position: int) -> str:
+            return row_of(row).fields[position - 1].strip(" \t")
+
+        faults: list[Fault] = []
+        try:
+            table = self._parsed(text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()})
+            columns = {
+                position: texts_of(table.column(k).combine_chunks()) if as_text else numbers_of(table.column(k).combine_chunks())[0]
+                for k, (position, as_text) in enumerate(wanted.items())
+            }
+            doubtful = [
+                table.column(k).null_count != np.count_nonzero(np.isnan(columns[position]))
+                for k, (position, as_text) in enumerate(wanted.items()) if not as_text
+            ]
+            if any(doubtful):
+                raise pa.ArrowInvalid("words such as nan(1)")
+            n_rows = table.num_rows
+        except pa.ArrowInvalid:
+            columns, n_rows, faults = self._carefully(text, wanted, lines.first)
+        return Block(columns, n_rows, place, cell, faults)
+
+    def _parsed(self, text: bytes, types: Mapping[int, Any]) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        width = len(self.samples)
+        if width > _WIDE and b'"' not in text:
+            n_fields = {line.count(self.separator.encode()) + 1 for line in text.split(b"\n") if line}
+            if n_fields != {width}:
+                raise pa.ArrowInvalid("rows of several lengths")
+        return csv.read_csv(
+            pa.py_buffer(text),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=[str(k) for k in range(1, width + 1)]),
+            csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
+            csv.ConvertOptions(
+                column_types={str(position): kind for position, kind in types.items()},
+                include_columns=[str(position) for position in types],
+                null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=True,
+            ),
+        )  # fmt: skip
+
+    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Values], int, list[Fault]]:
+        """Read a block that has a fault, or is unusual: slower, and says what is wrong."""
+        import pyarrow as pa
+
+        width, rows, faults = len(self.samples), [], []
+        wrong: list[tuple[int, _Row]] = []
+        for row in self._rows(text):
+            if len(row.fields) == width:
+                rows.append(row.fields)
+            else:
+                wrong.append((len(rows), row))
+        if wrong:
+            at, row = wrong[0]
+            source = "the header" if self.named else "the first row"
+            told = f"{len(row.fields):,} columns where {source} has {width:,}; all rows have the same length"
+            place = f"{self.where}:{first + row.line}:{min(len(row.fields), width) + 1}"
+            faults.append(Fault("length", at, 0, len(wrong), f"{place}: {told}"))
+        columns: dict[int, Values] = {}
+        for position, as_text in wanted.items():
+            array = pa.array([fields[position - 1] for fields in rows], pa.large_string())
+            if as_text:
+                columns[position] = texts_of(array)
+                continue
+            columns[position], bad = numbers_of(array)
+            if bad:
+                told = f"{shown(rows[bad[0]][position - 1].strip(' '))} is not a number"
+                faults.append(Fault("text", bad[0], position, len(bad), told))
+        undecoded = [(row, at) for row, fields in enumerate(rows) for at in wanted if "\ufffd" in fields[at - 1]]
+        if undecoded and all(fault.row > undecoded[0][0] for fault in faults):
+            row, position = undecoded[0]
+            told = f"{shown(rows[row][position - 1])} is not UTF-8 text; save the file as UTF-8"
+            faults.append(Fault("text", row, position, len(undecoded), told))
+        return columns, len(rows), faults
+
+    def _whole(self, text: bytes) -> int:
+        if b'"' not in text:
+            return last_line_end(text)
+        found = _rows_pattern(self.separator).match(text)
+        return found.end() if found else 0
+
+    def _rows(self, text: bytes) -> Iterator[_Row]:
+        """Yield the rows of a text that ends in a line end; blank lines are none."""
+        lines = (_single_blanks(text) if self.separator == " " else text).decode("utf-8", errors="replace")
+        if '"' not in lines:
+            for number, line in enumerate(lines[:-1].split("\n")):
+                if line.strip(" "):
+                    yield _Row(line.split(self.separator), number)
+            return
+        fields: list[str] = []
+        number = start = 0
+        for found in _field_pattern(self.separator).finditer(lines):
+            quoted, rest, plain, end = found.groups()
+            fields.append(plain if quoted is None else quoted.replace('""', '"') + rest)
+            number += found[0].count("\n")
+            if end == "\n":
+                if len(fields) > 1 or fields[0].strip(" ") or quoted is not None:
+                    yield _Row(fields, start)
+                fields, start = [], number
+
+
+@cache
+def _field_pattern(separator: str) -> re.Pattern[str]:
+    s = re.escape(separator)
+    return re.compile(rf'(?:"((?:[^"]|"")*+)"([^{s}\n]*+)|([^{s}\n]*+))({s}|\n)')
+
+
+@cache
+def _rows_pattern(separator: str) -> re.Pattern[bytes]:
+    s = re.escape(separator)
+    field = rf'(?:"(?:[^"]|"")*+"[^{s}\n]*+|[^"{s}\n][^{s}\n]*+)?'
+    return re.compile(rf"(?:{field}(?:{s}{field})*+\n)*+".encode())
+
+
+def _separator(head: bytes) -> str:
+    """Return the separator of a text, by its first lines without what is quoted."""
+    lines = [_QUOTED.sub(b"", line) for line in head.split(b"\n", 10 * _LOOKED_AT)[: 10 * _LOOKED_AT]]
+    lines = [line for line in lines if line.strip()][:_LOOKED_AT]
+    for separator in SEPARATORS:
+        counts = {line.count(separator.encode()) for line in lines}
+        if len(counts) == 1 and counts != {0}:
+            return separator
+    second = lines[1] if len(lines) > 1 else lines[0] if lines else b""
+    return next((separator for separator in SEPARATORS if separator.encode() in second), " ")
+
+
+def _single_blanks(text: bytes) -> bytes:
+    return re.sub(rb" *\n *", lambda found: b"\n" * found[0].count(b"\n"), re.sub(rb" +", b" ", text)).lstrip(b" ")
+
+
+def _is_header(first: list[str], columns: list[list[str]]) -> bool:
+    if len(first) < 2:
+        return bool(first[0]) and _is_text(first[0]) and any(not _is_text(value) for value in columns[0])
+    texts = [field for field in first if _is_text(field)]
+    others = [field for field in first if not _is_text(field)]
+    if len(texts) == 1 and others in ([str(start + k) for k in range(len(others))] for start in (0, 1)):
+        return True
+    if not texts or any(others):
+        return False
+    with_numbers = any(not _is_text(value) for column in columns for value in column[:_LOOKED_AT] if value)
+    return with_numbers or not all(field in column for field, column in zip(first, columns, strict=True))
+
+
+def _is_text(field: str) -> bool:
+    """Whether a field is neither empty nor missing nor a number."""
+    return field not in MISSING and (number_fault(field) or "").endswith("is not a number")
+
+
