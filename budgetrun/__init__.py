@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
+# What users call, and where it is; it is imported only when asked for.
+_FUNCTIONS = {"load": "estimators"}
 # The code of each module that this process has imported; its file may have changed since.
 loaded_code: dict[str, CodeType] = {}
 
@@ -41,16 +43,18 @@ sys.path_hooks.insert(0, _finder)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return getattr(import_module(f"budgetrun.{_FUNCTIONS[name]}"), name)
     # Importing scikit-learn takes a second: do it only for a classifier, whose name begins with a capital.
     if name == "__all__":
-        return sorted(_classifiers())
+        return sorted({*_FUNCTIONS, *_classifiers()})
     if name[:1].isupper() and name in _classifiers():
         return _classifiers()[name]
     raise AttributeError(f"module 'budgetrun' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_classifiers()})
+    return sorted({*globals(), *_FUNCTIONS, *_classifiers()})
 
 
 def _classifiers() -> dict[str, Any]:

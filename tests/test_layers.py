@@ -23,7 +23,7 @@ LAYERS = (
 )
 DEPTH = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 SEPARATE = {"cli", "estimators", "report", "bounds", "bench"}
-FOR_ESTIMATORS = {"learners", "engine", "state", "config.problems", *LAYERS[-1]}
+FOR_ESTIMATORS = {"estimators", "learners", "engine", "state", "config.problems", *LAYERS[-1]}
 MOST_AT_THE_TOP = 21
 
 # What is still to be put right; a test fails as well if something here is no longer needed.

@@ -28,9 +28,9 @@ class POMDR(BinaryLearner):
     ----------
     budget : int, even, >= 2
         B, the most support examples between rounds.
-    first_budget : int in 1..B
+    first_budget : int in 1..B, or None
         B_0: with fewer support examples than this, an example that nearly lies in their span is projected. The authors
-        used 10 ln T, rounded, for T rounds.
+        used 10 ln T, rounded, for T rounds; None means B / 2.
     eta : float, > 0
         The largest distance ||delta|| of a projected example from the span. The authors used T^(-1/2).
     U : float, > 0
@@ -79,11 +79,12 @@ class POMDR(BinaryLearner):
         self,
         *,
         budget: EvenBudget,
-        first_budget: Count,
+        first_budget: Count | None = None,
         eta: Positive,
         U: Positive = 25.0,
         halving: Literal["before", "after"] = "before",
     ) -> None:
+        first_budget = budget // 2 if first_budget is None else first_budget
         if first_budget > budget:
             raise ValueError(f"first_budget must be at most budget, {budget}, got {first_budget}")
         self.budget = budget

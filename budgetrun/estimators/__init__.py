@@ -1,0 +1,67 @@
+"""The learners as scikit-learn classifiers, on the same engine.
+
+Each name in `budgetrun.learners` has one classifier, generated from the learner's parameters; a new learner needs no
+code here. If the name also has a multiclass learner, the classifier uses it when the labels have more than two classes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from budgetrun import learners
+from budgetrun.errors import InputError
+from budgetrun.estimators.arguments import Variants, arguments_of, class_name
+from budgetrun.estimators.base import BudgetClassifier
+from budgetrun.estimators.pages import page
+from budgetrun.state import load_state
+
+
+def load(path: str | Path) -> Any:
+    """Load a classifier that its method `save` saved; it continues with the same bits.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    InputError
+        The file is missing, damaged or of another version, or holds something else.
+    """
+    model, _ = load_state(path)
+    if not isinstance(model, BudgetClassifier):
+        raise InputError(f"{path}: not a classifier that was saved, but a {type(model).__name__}")
+    return model
+
+
+def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassifier]:
+    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
+    arguments = arguments_of(variants, several)
+    title = class_name(name, variants)
+    parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=d) for key, d in arguments.items()]
+
+    def __init__(self: BudgetClassifier, **given: Any) -> None:
+        for key in given:
+            if key not in arguments:
+                why = f"; {_NO_WEIGHTS}" if key == "class_weight" else ""
+                raise TypeError(f"{title} has no argument {key!r}{why}; it takes {', '.join(arguments)}")
+        for key, value in (arguments | given).items():
+            setattr(self, key, value)
+
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters]
+    )
+    namespace = {"__init__": __init__, "_learners": variants, "_several": several, "__module__": __name__}
+    namespace |= {"_arguments": frozenset(arguments), "__doc__": page(title, variants, several, arguments)}
+    return type(title, (BudgetClassifier,), namespace)
+
+
+_NO_WEIGHTS = "the rule of its paper gives every class the same weight"
+_SEVERAL = learners.registry(multiclass=True)
+CLASSIFIERS = {
+    made.__name__: made for made in (_make(*item, _SEVERAL.get(item[0], {})) for item in learners.registry().items())
+}
+globals().update(CLASSIFIERS)
+__all__ = ["BudgetClassifier", "load", *CLASSIFIERS]

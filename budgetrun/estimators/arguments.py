@@ -1,0 +1,162 @@
+"""The arguments of classifiers: their names and defaults, and the kernel and the learner that values stand for."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from budgetrun import kernels
+from budgetrun.config.problems import ValueType
+from budgetrun.learners import Learner
+from budgetrun.learners.hierarchy import parse
+from budgetrun.params import Seed
+from budgetrun.registry import parameters
+
+# Learners by variant; None if the name has only one.
+Variants: TypeAlias = dict[str | None, type[Any]]
+
+_OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
+_OF_ALL |= {"dtype": "float64"}
+# Defaults of parameters that learners require, because every class can be constructed without arguments.
+DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999}
+# The allowed values of the arguments that all classifiers share.
+_CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
+
+
+def class_name(name: str, variants: Variants) -> str:
+    """Return the name of the class for the learners of a name."""
+    return next(iter(variants.values())).__name__ if None in variants else name.title().replace("_", "")
+
+
+def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:
+    """Return the arguments of a classifier with their defaults."""
+    among = [*variants.values(), *several.values()]
+    arguments: dict[str, Any] = {}
+    if None not in variants:
+        arguments["variant"] = next(v for v, learner in variants.items() if learner.default_variant)
+    for name, default in _parameters(among).items():
+        arguments[name] = default
+        if name == "seed":
+            arguments["random_state"] = None
+    arguments |= _OF_ALL
+    if all(learner.averages() for learner in among):
+        arguments["averaged"] = False
+    return arguments
+
+
+def _parameters(among: list[type[Learner]]) -> dict[str, Any]:
+    """Return the parameters of the learners of one name with their defaults: None if the learners' defaults differ."""
+    found = [parameters(learner) for learner in among]
+    defaults: dict[str, Any] = {}
+    for name in dict.fromkeys(name for of_one in found for name in of_one):
+        own = [of_one[name].default if name in of_one else None for of_one in found]
+        missing = inspect.Parameter.empty in own
+        default = own[0] if not missing and all(d == own[0] for d in own) else None
+        defaults[name] = DEFAULTS.get(name) if missing else default
+    return defaults
+
+
+def group_options(
+    given: dict[str, Any], variants: Variants, several: Variants, classes: np.ndarray
+) -> tuple[kernels.Kernel, Any, dict[str, Any]]:
+    """Return the kernel, the learner and the options of the group that these arguments of a classifier stand for.
+
+    Raises
+    ------
+    ValueError
+        A sentence that names the argument.
+    """
+    given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    are_several = len(classes) > 2
+    for name, allowed in _CHOICES.items():
+        if name in given and given[name] not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
+    if are_several and given["tie"] != "mistake":
+        raise ValueError(f"tie must be mistake with more than two classes, got {given['tie']!r}")
+    known = several if are_several else variants
+    if (variant := given.get("variant")) not in list(known):
+        raise ValueError(f"variant must be one of {', '.join(map(str, known))}, got {variant!r}")
+    chosen = _chosen(given, known[variant], [*variants.values(), *several.values()])
+    if chosen.get("hierarchy") is not None:
+        chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
+    options = {"n_classes": len(classes) if are_several else None, "tie": given["tie"], "dtype": given["dtype"]}
+    return _kernel(given), known[variant](**chosen), options
+
+
+def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Learner]]) -> dict[str, Any]:
+    """Return the given parameters that the learner has, checked; None means the learner's default."""
+    wanted = parameters(learner)
+    chosen = {}
+    for name, default in _parameters(among).items():
+        if given[name] is None:
+            continue
+        if name not in wanted:
+            if given[name] == default:
+                continue
+            kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
+            of = "more than two classes" if learner.multiclass else "two classes"
+            raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
+        _check(name, given[name], wanted[name].annotation)
+        chosen[name] = given[name]
+    if given.get("random_state") is not None:
+        chosen["seed"] = _seed(given["random_state"], given["seed"], wanted["seed"].default)
+    for name, parameter in wanted.items():
+        if name not in chosen and parameter.default is parameter.empty:
+            raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
+    return chosen
+
+
+def _seed(random_state: Any, seed: Any, default: Any) -> int:
+    """Return the seed that scikit-learn's argument stands for."""
+    if seed not in (None, default):
+        raise ValueError(f"random_state is another name for seed: give one of them, got seed={seed!r} as well")
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if type(random_state) is not int:
+        wanted = "must be None, an integer >= 0 or a numpy.random.RandomState"
+        raise ValueError(f"random_state {wanted}, got {random_state!r}")
+    _check("random_state", random_state, Seed)
+    return random_state
+
+
+def _kernel(given: dict[str, Any]) -> kernels.Kernel:
+    known = kernels.registry()
+    if given["kernel"] not in list(known):
+        raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
+    kernel = known[given["kernel"]]
+    wanted = parameters(kernel)
+    chosen = {name: given[name] for name in wanted if given.get(name) is not None}
+    for name, value in chosen.items():
+        _check(name, value, wanted[name].annotation)
+    if "sigma" in wanted and not {"gamma", "sigma"} & set(chosen):
+        chosen["gamma"] = 1.0
+    return kernel(**chosen)
+
+
+def _check(name: str, value: Any, annotation: Any) -> None:
+    try:
+        problems = list(ValueType(annotation).check(value)[1].values())
+    except TypeError:
+        problems = [f"must be {ValueType(annotation).wanted}, got {value!r}"]
+    if problems:
+        raise ValueError(f"{name} {problems[0]}")
+
+
+def _by_position(hierarchy: str, classes: np.ndarray) -> str:
+    """Return the hierarchy with each label replaced by its position among the classes."""
+    position = {_written(label): i for i, label in enumerate(classes.tolist())}
+    named = [label for label, _ in parse(hierarchy)]
+    for label in named:
+        if label not in position:
+            raise ValueError(f"hierarchy has the label {label}, which is not among the classes {classes.tolist()}")
+    for label in position:
+        if label not in named:
+            raise ValueError(f"hierarchy lacks the class {label}: it must contain each of {classes.tolist()}")
+    return re.sub(r"[^\s()]+", lambda found: str(position[found[0]]), hierarchy)
+
+
+def _written(label: Any) -> str:
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -1,0 +1,336 @@
+"""The base class of classifiers: scikit-learn's conventions, on a group of one learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
+
+from budgetrun import learners
+from budgetrun.engine import Group, score
+from budgetrun.estimators.arguments import Variants, class_name, group_options
+from budgetrun.state import save_state
+
+# Kinds of dtypes.
+_NUMBERS = "fiub"
+# Rows scored at a time, to limit the memory for kernel values.
+_ROWS = 1024
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what limits the threads of the libraries for linear algebra; looking for these takes long."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _one_thread(method: F) -> F:
+    """Let a method compute with one thread: its matrices are too small for several, which would wait for each other."""
+
+    @wraps(method)
+    def limited(*args: Any, **options: Any) -> Any:
+        with _blas().limit(limits=1):
+            return method(*args, **options)
+
+    return limited  # type: ignore[return-value]
+
+
+class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An online learner as a classifier; each learner has its own subclass.
+
+    `fit` forgets earlier data and makes one pass over its data, in their order; `partial_fit` continues. The result is
+    exactly that of the learner fed example by example, however the data are divided into calls. Memory depends on the
+    size of the support set, not on the length of the stream.
+    """
+
+    _learners: Variants
+    _several: Variants
+    _arguments: frozenset[str]
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> BudgetClassifier:
+        """Forget earlier data and make one pass over these, in their order.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d)
+        y : array_like, shape (n,)
+            Two classes, or more if the learner is also multiclass.
+        **refused
+            ``sample_weight`` is refused: the learners' papers define no weights of examples.
+        """
+        self._refuse(refused)
+        self._forget()
+        return self._pass(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> BudgetClassifier:
+        """Continue with more rounds.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d), n >= 1
+        y : array_like, shape (n,)
+        classes : array_like, shape (n_classes,), or None
+            All classes; required in the first call, unless its labels include every class.
+        **refused
+            As in `fit`.
+
+        Raises
+        ------
+        ValueError
+            A parameter was changed since the first call; only ``averaged`` can be.
+        """
+        self._refuse(refused)
+        one = classes is None and _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y, classes)
+        return self
+
+    def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
+        """Continue with one round, with the result of `partial_fit`, but faster.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+        y : int, float, str or bool
+            The label.
+        classes : array_like, shape (n_classes,), or None
+            All classes; required if this is the first call. Later calls are faster without it.
+        """
+        row = np.asarray(x)
+        if classes is not None or not self._play_one(row, y):
+            self._pass(_table(x, row), [y], classes)
+
+    def decision_one(self, x: Any) -> Any:
+        """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
+        row = np.asarray(x)
+        score = self._score_one(row)
+        return self._scores(_table(x, row))[0] if score is None else score
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of one example of shape (d,)."""
+        score = self.decision_one(x)
+        return self.classes_[int(score >= 0) if np.ndim(score) == 0 else score.argmax()]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) for each row.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, n_classes)
+            Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
+        """
+        score = self._score_one(X[0]) if _is_row(X) else None
+        return self._scores(X) if score is None else np.array([score])
+
+    @_one_thread
+    def _scores(self, X: Any) -> np.ndarray:
+        member, averaged = self._member, getattr(self, "averaged", False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
+        return np.concatenate([score(member, piece, averaged).T for piece in pieces])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row, shape (n,)."""
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
+
+    def save(self, path: str | Path) -> None:
+        """Save the classifier to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
+
+        Raises
+        ------
+        CannotWriteError
+            The file cannot be written.
+        """
+        save_state(path, self)
+
+    @property
+    def support_set_(self) -> Any:
+        return _in_form(self._member.hypothesis.support_set, self._sparse)
+
+    @property
+    @_one_thread
+    def weights_(self) -> np.ndarray:
+        return self._member.hypothesis.coef.copy()
+
+    @property
+    def n_rounds_(self) -> int:
+        check_is_fitted(self, "_group")
+        return int(self._group.rounds)
+
+    @property
+    def mistakes_(self) -> int:
+        return int(self._member.count.mistakes)
+
+    @property
+    def online_error_(self) -> float:
+        return self.mistakes_ / self.n_rounds_
+
+    @property
+    def seed_(self) -> int:
+        return int(self._member.learner.seed)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in self._arguments and "_labels" in self.__dict__:
+            # The next call takes the general path, which compares the parameters with those in force.
+            self.__dict__["_labels"] = {}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}  # {note}" if (note := self._not_in_force()) else text
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        # The table that scikit-learn shows in notebooks has no room for the note.
+        return {"text/plain": repr(self)} if self._not_in_force() else super()._repr_mimebundle_(**options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = bool(self._several)
+        return tags
+
+    @property
+    def _member(self) -> Any:
+        check_is_fitted(self, "_group")
+        return self._group.members[0]
+
+    def _play_one(self, x: np.ndarray, y: Any) -> bool:
+        """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
+        try:
+            label = self.__dict__.get("_labels", {}).get(y)
+        except TypeError:
+            return False
+        if label is None or x.dtype.kind not in _NUMBERS:
+            return False
+        try:
+            return self._group.feed_one(x, label)
+        except Exception:
+            self._forget()
+            raise
+
+    def _score_one(self, x: np.ndarray) -> float | None:
+        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
+        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
+            return None
+        return self._group.score_one(x)
+
+    @_one_thread
+    def _pass(self, X: Any, y: Any, classes: Any) -> BudgetClassifier:
+        first = not hasattr(self, "_group")
+        if note := self._not_in_force():
+            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first)
+        if first:
+            found = self._found_classes(y, classes)
+            self._in_force = self.get_params(deep=False)
+            kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
+            self._group = Group(kernel, [learner], **options)
+            self.classes_ = found
+            # The engine keeps rows in the form of the first ones.
+            self._sparse = sp.issparse(X)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
+        # The labels on the engine's short path, for two classes without feature names, which scikit-learn checks.
+        short = len(self.classes_) == 2 and not hasattr(self, "feature_names_in_")
+        self._labels = dict(zip(self.classes_.tolist(), (-1, 1), strict=True)) if short else {}
+        known = set(self.classes_.tolist())
+        unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
+        if unknown:
+            raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
+        codes = np.searchsorted(self.classes_, y)
+        labels = codes if len(self.classes_) > 2 else 2 * codes - 1
+        # With a small support set, most of the time would go into the kernel values within a large block.
+        budget = self._member.learner.budget
+        block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
+        before = self._group.rounds
+        try:
+            for start in range(0, len(labels), block):
+                rows = _in_form(X[start : start + block], self._sparse)
+                self._group.feed(rows, labels[None, start : start + block])
+        except Exception:
+            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
+            if first or self._group.rounds > before:
+                self._forget()
+            raise
+        return self
+
+    def _forget(self) -> None:
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse"):
+            self.__dict__.pop(name, None)
+
+    def _not_in_force(self) -> str:
+        """Return which parameters are not those that the learner was started with; empty if all are."""
+        if "_group" not in self.__dict__:
+            return ""
+        now = self.get_params(deep=False)
+        changed = [k for k, old in self._in_force.items() if k != "averaged" and not _same(now.get(k), old)]
+        what = ", ".join(f"{name}={self._in_force[name]!r}, now {now.get(name)!r}" for name in changed)
+        return f"fitted with {what}" if changed else ""
+
+    def _refuse(self, refused: dict[str, Any]) -> None:
+        """Refuse arguments of `fit` that no learner has."""
+        for name, value in refused.items():
+            if name != "sample_weight":
+                raise TypeError(f"{type(self).__name__}.fit has no argument {name!r}")
+            if value is not None:
+                raise ValueError(
+                    f"{type(self).__name__} takes no sample_weight: the rule of its paper gives every example the same "
+                    "weight; leave it out, or repeat rows"
+                )
+
+    def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """Return the classes in ascending order, from ``classes`` or else from the labels."""
+        try:
+            check_classification_targets(y)
+            found: np.ndarray = np.unique(y if classes is None else classes)
+        except TypeError as error:
+            raise ValueError(f"the classes must all be numbers, or all be text ({error})") from None
+        except ValueError as error:
+            what = (
+                f"{error} y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
+            )
+            raise ValueError(what) from None
+        if len(found) > 2 and not self._several:
+            registry, name = learners.registry(), type(self).__name__
+            others = ", ".join(class_name(known, registry[known]) for known in learners.registry(multiclass=True))
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y, input_name='y')}, with {len(found)} classes: use a learner of several classes "
+                f"({others}), or sklearn.multiclass.OneVsRestClassifier({name}(...))"
+            )
+        if len(found) < 2:
+            raise ValueError(
+                f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give "
+                f"{'all' if self._several else 'both'} classes in the first call: classes=[...]"
+            )
+        return found
+
+
+def _is_row(X: Any) -> bool:
+    """Whether this is an array of one row."""
+    return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
+
+
+def _table(x: Any, row: np.ndarray) -> Any:
+    """Return one example as a table."""
+    return x if sp.issparse(x) else row[None]
+
+
+def _in_form(X: Any, sparse: bool) -> Any:
+    """Return rows as a csr_array or as a dense array."""
+    if sparse:
+        return sp.csr_array(X)
+    return X.toarray() if sp.issparse(X) else X
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or bool(np.all(one == other))

@@ -1,0 +1,142 @@
+"""The docstrings of classifiers, from those of their learners."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from budgetrun.estimators.arguments import DEFAULTS, Variants
+
+_RANDOM_STATE = """
+random_state : int >= 0, numpy.random.RandomState or None
+    scikit-learn's name for ``seed``: an integer is the seed, a RandomState draws one whenever a fit begins, and None
+    leaves it to ``seed``. The seed in use is `seed_`.
+"""
+_OF_ALL = """
+kernel : {"gaussian", "polynomial", "linear"}
+    The kernel; "gaussian" by default.
+gamma : float > 0, or None
+    Parameter of the gaussian kernel, exp(-gamma ||a - b||^2), and of the polynomial kernel; None means 1.
+sigma : float > 0, or None
+    Alternative to gamma for the gaussian kernel: gamma = 1 / (2 sigma^2).
+degree : int, >= 1
+coef0 : float, >= 0
+    Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+tie : {"mistake", "positive"}
+    In training, a score of exactly 0 is a mistake (default), or predicts the second class. `predict` always
+    returns the second class for it.
+    With more than two classes only "mistake" is possible.
+dtype : {"float64", "float32"}
+    Type of kernel values and scores.
+"""
+_AVERAGED = """
+averaged : bool
+    Predict with the mean of the hypotheses of all rounds (online-to-batch conversion) instead of the last
+    hypothesis. It can be changed after fitting.
+"""
+_ATTRIBUTES = """
+Attributes
+----------
+classes_ : ndarray, shape (n_classes,)
+n_features_in_ : int
+support_set_ : ndarray or csr_array, shape (n_support, n_features)
+    The support examples, oldest first.
+weights_ : ndarray, shape (n_support,)
+    The weights of the support examples in the last hypothesis; f(x) = sum of weights_ times kernel values.
+    With more than two classes: shape (n_classes, n_support); with a hierarchy, weights of (example, class) pairs.
+n_rounds_, mistakes_ : int
+    The rounds so far, and the mistakes on them. Each label is predicted before it is seen.
+online_error_ : float
+    mistakes_ / n_rounds_.
+"""
+_SEED = """
+seed_ : int
+    The seed in use.
+"""
+_EXAMPLE = re.compile(
+    r"run\(\w+\((?P<given>.*?)\), Gaussian\((?P<kernel>.*?)\), (?P<X>[^,]+), .*\n(?:>>> .*\n)*\(?(?P<mistakes>\d+)"
+)
+
+
+def page(title: str, variants: Variants, several: Variants, arguments: dict[str, Any]) -> str:
+    """Return a classifier's docstring: its learners' rules, parameters, papers and examples, and what all share."""
+    pages = {(v, kind): _sections(learner) for kind in (0, 1) for v, learner in (variants, several)[kind].items()}
+    lines = [
+        pages[None, 0]["summary"] if None in variants else "A family of learners; choose one with ``variant``.",
+        "",
+    ]
+    if several:
+        summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind]
+        lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
+    lines += ["Parameters", "----------"]
+    if None not in variants:
+        lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
+        lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
+    lines += _parameters(pages, arguments)
+    lines += _lines(_OF_ALL, several) + _lines(_AVERAGED if "averaged" in arguments else "", several)
+    lines += ["", *_lines(_ATTRIBUTES, several), *_lines(_SEED if "seed" in arguments else "", several)]
+    lines += ["", "References", "----------"]
+    for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
+        lines += ([f"{_owners(owners)}:"] if len(owners) < len(pages) else []) + text.splitlines()
+    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages)])
+
+
+def _sections(learner: type[Any]) -> dict[str, str]:
+    """Return the sections of a learner's docstring by their titles, and its summary."""
+    parts = re.split(r"\n\n(\w+)\n-+\n", inspect.getdoc(learner) or "")
+    return {"summary": parts[0].partition("\n")[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def _lines(text: str, several: Variants) -> list[str]:
+    return [line for line in text.strip().splitlines() if several or "than two classes" not in line]
+
+
+def _by_text(texts: dict[Any, str]) -> list[tuple[str, list[Any]]]:
+    """Return the different texts, each with its owners."""
+    found: dict[str, list[Any]] = {}
+    for owner, text in texts.items():
+        found.setdefault(text, []).append(owner)
+    return list(found.items())
+
+
+def _owners(owners: list[tuple[str | None, int]]) -> str:
+    """Return which variants or numbers of classes these are."""
+    named = [f'"{v}"' for v, _ in owners if v is not None]
+    either = " or ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
+    return f"variant {either}" if named else ("two classes", "more than two classes")[owners[0][1]]
+
+
+def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> list[str]:
+    """Return the entries of the learners' parameters: first those of all learners, then those of some."""
+    entries: dict[str, dict[Any, str]] = {}
+    for owner, of_one in pages.items():
+        for entry in re.split(r"\n(?! )", of_one.get("Parameters", "")):
+            if entry:
+                entries.setdefault(entry.partition(" : ")[0], {})[owner] = entry
+    lines = []
+    for name in sorted(entries, key=lambda name: len(entries[name]) < len(pages)):
+        texts = _by_text({owner: entry.partition("\n")[2] for owner, entry in entries[name].items()})
+        lines.append(next(iter(entries[name].values())).partition("\n")[0])
+        for text, owners in texts:
+            only = f"    With {_owners(owners)}{':' if len(texts) > 1 else ' only:'}"
+            lines += ([only] if len(owners) < len(pages) else []) + [line for line in text.splitlines() if line]
+        if name in DEFAULTS and name != "budget" and arguments[name] is not None:
+            lines.append(f"    The default, {arguments[name]}, is only a starting point: choose it for your data.")
+        if name == "seed":
+            lines += _RANDOM_STATE.strip().splitlines()
+    return lines
+
+
+def _examples(title: str, pages: dict[Any, dict[str, str]]) -> list[str]:
+    """Return the learners' examples as examples of the class."""
+    lines = [f">>> from budgetrun import {title}"]
+    for (variant, _), of_one in pages.items():
+        text = of_one["Examples"]
+        if found := _EXAMPLE.search(text):
+            before = [line for line in text.splitlines() if "budgetrun" not in line and "run(" not in line]
+            lines += [line for line in before if line.startswith(">>> ") and "count." not in line and line not in lines]
+            given = [f'variant="{variant}"'] if variant is not None else []
+            given += [part for part in (found["given"], found["kernel"]) if part]
+            lines += [f">>> {title}({', '.join(given)}).fit({found['X']}, y).mistakes_", found["mistakes"]]
+    return lines
