@@ -112,8 +112,6 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     if request.missing != "refuse":
         dataset["missing"] = request.missing
     dataset |= {"task": choices.task, "scale": choices.scale}
-    if request.classes:
-        dataset["classes"] = list(request.classes)
     dataset["order"] = "file" if request.shuffle is None else "permuted"
     gammas = list(choices.gammas)
     config = {
