@@ -15,6 +15,7 @@ from budgetrun.errors import AlteredError, DataMissingError, InputError, printab
 from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
+    from budgetrun.config.schema import Config
     from budgetrun.data import Card
     from budgetrun.report import Report
 
@@ -282,7 +283,7 @@ def list_(what: str) -> None:
 @main.command()
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 def check(configs: tuple[str, ...]) -> None:
-    """Check configs and report every mistake in them."""
+    """Check configs and their data, and report every mistake in them; nothing is downloaded."""
     from budgetrun import config as config_module
 
     problems = []
@@ -296,6 +297,7 @@ def check(configs: tuple[str, ...]) -> None:
         n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
         _say(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
+        problems += _inspect(loaded)
     if problems:
         raise InputError("\n".join(problems))
 
@@ -377,6 +379,19 @@ def bench(quick: bool, check: bool, data_dir: Path | None, results: Path) -> Non
 def _parts(text: str) -> tuple[str, ...]:
     """Return the parts of a list that is written with commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _inspect(config: Config) -> list[str]:
+    """Show the data of a config; return what is wrong with them."""
+    from budgetrun.data.inspection import inspect
+
+    problems = []
+    for dataset in config.datasets:
+        found = inspect(dataset)
+        for line in found.told:
+            _say(f"  {line}")
+        problems += found.problems
+    return problems
 
 
 def _counted(n: int | str, noun: str) -> str:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 from sweeping import COMMAND, TOP, config, ended, run, start, untimed, written
@@ -41,6 +42,7 @@ def own(text, **changes):
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
 
 
+GENERATED = "  noisy_gaussians: 300 rows x 2 features; 2 classes: -1 (150), 1 (150)\n"
 GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
 
 
@@ -78,7 +80,8 @@ def test_every_verb_has_help(command, verb):
 
 def test_a_days_work(command):
     path = config(".")
-    assert command("check", path) == (0, "small.yaml: valid; 8 settings of 4 algorithms on 1 dataset\n", "")
+    said = "small.yaml: valid; 8 settings of 4 algorithms on 1 dataset\n" + GENERATED
+    assert command("check", path) == (0, said, "")
     code, out, err = command("sweep", path, "--dry-run")
     assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 finished, 16 to do", "")
     assert os.listdir() == ["small.yaml"]
@@ -103,7 +106,7 @@ def test_a_days_work(command):
 
 def test_check_counts_every_setting_of_a_budgets_source(command):
     algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
-    said = "small.yaml: valid; 4 settings of 2 algorithms on 1 dataset\n"
+    said = "small.yaml: valid; 4 settings of 2 algorithms on 1 dataset\n" + GENERATED
     assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
 
 
@@ -295,6 +298,65 @@ def test_check_accepts_good_configs_and_reports_bad_ones(command):
     assert err.startswith("missing.yaml: no such file or config")
 
 
+def test_check_says_which_files_are_missing_and_is_content(command):
+    datasets = [{"name": "usps", "parts": ["train"], "test": ["test"]}]
+    code, out, err = command("check", config(".", datasets=datasets, repetitions=1))
+    assert (code, err) == (0, "")
+    assert "  usps: 7,291 rows x 256 features; 10 classes: 0 (1,194), 1 (1,005), " in out
+    assert "  note: dataset 'usps': 1 of 1 files are missing, and nothing was downloaded\n" in out
+
+
+class Scanned:
+    """What a table of the user's is found to be."""
+
+    features, label_found = ["a", "b"], "The label is column 'kind', the only one of text."
+    n_rows, counts, notes = 40, {0: 20, 1: 20}, ["own.csv: feature b is constant: always 3"]
+
+    def __init__(self, problems):
+        self.problems = problems
+
+    def scan(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    "problems", [[], ["own.csv: 3 of 40 rows have a missing value in column 'b'", "own.csv: 2 dates"]]
+)
+def test_check_reads_the_users_own_files(command, monkeypatch, problems):
+    asked = []
+    table = types.ModuleType("budgetrun.data.tables")
+    table.open_table = lambda path, **given: asked.append((path.name, given)) or Scanned(problems)
+    monkeypatch.setitem(sys.modules, table.__name__, table)
+    code, out, err = command("check", own(GOOD))
+    assert (code, err) == (2 if problems else 0, "".join(f"{problem}\n" for problem in problems))
+    assert out.splitlines()[1:] == [
+        "  own: 40 rows x 2 features; 2 classes: 0 (20), 1 (20)",
+        "  own: The label is column 'kind', the only one of text.",
+        "  own.csv: feature b is constant: always 3",
+    ]
+    assert asked == [("own.csv", {"label": "first", "missing": "refuse"})]
+
+
+def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
+    table = types.ModuleType("budgetrun.data.tables")
+    table.open_table = lambda *_, **__: Scanned([])
+    monkeypatch.setitem(sys.modules, table.__name__, table)
+    code, _, err = command("check", own("".join(f"{i % 3},{i % 7}\n" for i in range(40))))
+    assert (code, err[:14]) == (2, "dataset 'own':")
+
+
+@pytest.mark.parametrize("verb", ["check", "sweep"])
+@pytest.mark.parametrize(
+    "content", [b"label,a,b\n1,2,3\n", b"PAR1\x00\x15\x04", b"1 3:1 11:0.5\n", b"- a\n- b\n", b"{" * 9]
+)
+def test_data_are_no_config(command, verb, content):
+    with open("stream.data", "wb") as file:
+        file.write(content)
+    what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
+    advice = "if it is data, run learners on it: budgetrun run stream.data"
+    assert command(verb, "stream.data") == (2, "", f"stream.data: {what}; {advice}\n")
+
+
 @pytest.mark.parametrize(
     ("only", "sentence"),
     [
@@ -310,9 +372,9 @@ def test_check_accepts_good_configs_and_reports_bad_ones(command):
         ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
         ("task=x", "--only task=x: no such task  (allowed: -)"),
         ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, "
-         "algorithm, budget, seed"),
+         "algorithm, budget, seed, setting"),
         ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
-         "budget, seed"),
+         "budget, seed, setting"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])

@@ -96,9 +96,9 @@ class DatasetReader:
             self._refuse_what_needs_two_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
-        own = values.get("path") is not None
+        default_order = "permuted" if values.get("path") is None else "file"
         every_repetition_same = (
-            values.get("order", "file" if own else None) == "file"
+            values.get("order", default_order) == "file"
             and values["repetitions"] > 1
             and not generated
             and not values.get("balanced")

@@ -22,6 +22,8 @@ from budgetrun.files import own_folder
 _Some = Annotated[list[Any], Field(min_length=1)]
 # The most settings of an algorithm on a dataset: each is tried out when a config is checked.
 MOST_SETTINGS = 100_000
+# Of files that are meant as configs, whatever is in them.
+_SUFFIXES = (".yaml", ".yml")
 _PROFILE = ValueType(FileName)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
@@ -42,7 +44,18 @@ def load(path_or_name: str | Path, profile: str = "full") -> Config:
         No such config or profile, or the config is wrong: one line per problem, in the order of the file.
     """
     path = _find(str(path_or_name))
+    if path.suffix not in _SUFFIXES and not _is_mapping(path):
+        what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
+        raise InputError(f"{path}: {what}; if it is data, run learners on it: budgetrun run {path}")
     return read(read_text(path), path).apply_profile(profile)
+
+
+def _is_mapping(path: Path) -> bool:
+    """Whether a file could be a config: text, no longer than these may be, that YAML reads as a mapping."""
+    try:
+        return isinstance(parse(read_text(path)).data, dict)
+    except InputError:
+        return False
 
 
 def list_configs() -> list[tuple[str, str]]:

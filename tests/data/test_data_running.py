@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def plain(X):
 
 def in_chunks(X, cuts):
     scaler, bounds = Running(X.shape[1]), [0, *sorted(cuts), X.shape[0]]
-    return [scaler.scaled(X[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)], scaler
+    return [scaler.scaled(X[a:b]) for a, b in pairwise(bounds)], scaler
 
 
 @BOTH

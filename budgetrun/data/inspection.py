@@ -1,0 +1,71 @@
+"""What the data of a config are, and all that is wrong with a user's own files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from budgetrun.data import files
+from budgetrun.data.sources import sources_of
+from budgetrun.data.streams import stream_info
+from budgetrun.data.text import clipped
+from budgetrun.errors import DataMissingError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from budgetrun.config.schema import DatasetSpec
+
+
+# The most classes that are named.
+_MOST_LISTED = 20
+
+
+@dataclass
+class Inspection:
+    """What there is to say of a dataset, and what is wrong with it: sentences."""
+
+    told: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def inspect(dataset: DatasetSpec) -> Inspection:
+    """Return the size and the classes of a dataset. Nothing is downloaded.
+
+    A user's own files are read. Of a card, files are only looked for: a missing one is no problem.
+    """
+    found = Inspection()
+    try:
+        for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
+            if source is None:
+                continue
+            if source.card is None:
+                tables: Any = import_module("budgetrun.data.tables")
+                given = {"label": getattr(dataset, "label_column", "first")}
+                table = tables.open_table(source.path, **given, missing=getattr(dataset, "missing", "refuse"))
+                scan = table.scan()
+                found.told.append(f"{name}: {_size(scan.n_rows, len(table.features), scan.counts)}")
+                found.told += [f"{name}: {table.label_found}"] if table.label_found else []
+                found.told += scan.notes
+                found.problems += scan.problems
+            else:
+                facts = source.facts(None, download=False, verify=False)
+                size = _size(sum(facts.counts.values()), facts.n_features, facts.counts)
+                found.told.append(f"{name}: {size}")
+                if source.card.format != "generated":
+                    files.locate(source.card, source.parts, download=False)
+        if not found.problems:
+            # What does not go together, such as three classes and a task of two.
+            stream_info(dataset, download=False, verify=False)
+    except DataMissingError as error:
+        found.told.append(f"note: {error}")
+    except InputError as error:
+        found.problems.append(str(error))
+    return found
+
+
+def _size(n_rows: int, n_features: int, counts: Mapping[Any, int]) -> str:
+    shown = [f"{clipped(str(label), 20)} ({count:,})" for label, count in list(counts.items())[:_MOST_LISTED]]
+    more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
+    return f"{n_rows:,} rows x {n_features:,} features; {len(counts):,} classes: {', '.join([*shown, *more])}"
