@@ -36,7 +36,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     InputError
         The stream does not fit the request.
     """
-    said = [table.label_found] if table.label_found else []
+    said = [f"{table.label_found[0].upper()}{table.label_found[1:]}."] if table.label_found else []
     task = _task(request, table)
     if request.task == "auto":
         said.append(f"Task: {task}, as there are {len(table.classes)} classes.")

@@ -80,7 +80,7 @@ def run(request: Request) -> int:
         _say(f"{request.folder}: finished; to play the stream again: --force")
         return 0
     table = open_table(
-        request.source if not request.from_pipe else "-",
+        request.source,
         label=request.label,
         missing=request.missing,
         classes=list(request.classes) or None,
@@ -187,9 +187,10 @@ class _Rows:
         chunks = ((chunk.X, np.searchsorted(np.array(table.classes), chunk.y)) for chunk in table.chunks())
         if request.shuffle is None:
             return chunks
-        if table.n_rows is None:
-            raise InputError(f"{table.where}: --shuffle needs a file whose rows can be counted first")
-        return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, table.n_rows))
+        if not table.again:
+            raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
+        n_rows = sum(len(chunk.y) for chunk in table.chunks())
+        return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
 
     def peek(self) -> tuple[Matrix, np.ndarray]:
         """Return the first chunk."""
@@ -223,6 +224,11 @@ class _Run:
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
+        if not player.counts.rounds:
+            if compiling.begins():
+                _say("each learner is compiled once for this version, which takes some seconds")
+            X, codes = (part[:64] for part in self.rows.peek())
+            player.compile(X / (abs(X).max() or 1.0), codes)
         self.progress = Progress(self.table.n_rows, player.counts.rounds)
         try:
             with interrupts.raising():
@@ -255,10 +261,6 @@ class _Run:
     def _play_rows(self) -> None:
         player, counts = self.state.player, self.state.player.counts
         for X, codes in self._chunks():
-            if not counts.rounds:
-                if compiling.begins():
-                    self.progress.say("each learner is compiled once for this version, which takes some seconds")
-                player.compile(X[:64] / (abs(X[:64]).max() or 1.0), codes[:64])
             start = 0
             while start < len(codes):
                 end = start + player.piece(len(codes) - start)

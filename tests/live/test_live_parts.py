@@ -81,7 +81,7 @@ def test_budgets():
 
 
 def choices(task="binary", n_rows=1000):
-    return Choices(task, "none", (0.5,), "last", n_rows)
+    return Choices(task, "none", (0.5,), None, "last", n_rows)
 
 
 def test_the_perceptron_is_only_for_short_streams():

@@ -76,7 +76,7 @@ THREE = TABLE.assign(target=np.where(X[:, 0] > 0.5, "high", np.where(X[:, 0] < -
 DATED = TABLE.assign(when=pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"))
 COLORS = TABLE.assign(color=np.where(X[:, 1] > 0, "red", "blue"))
 UNSCALED = TABLE.assign(height=TABLE["height"] * 1e5)
-SORTED = TABLE.sort_values("target")
+SORTED = pd.concat([TABLE] * 10).sort_values("target")
 
 # Of each attempt that works: the file's name and content, further arguments, and what is said.
 WORKS = {
@@ -122,7 +122,7 @@ WORKS = {
         "exactly 0",
     ),
     "several gammas": ("s.csv", text_of(), ["--gamma", "0.1,1,10"], ""),
-    "a file sorted by label": ("s.csv", text_of(pd.concat([SORTED] * 10)), [], "sorted by label"),
+    "a file sorted by label": ("s.csv", text_of(SORTED), [], "sorted by label"),
     "shuffled": ("s.csv", text_of(SORTED), ["--shuffle", "3"], ""),
     "a constant column": ("s.csv", text_of(TABLE.assign(one=1.0)), [], "never changed"),
     "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "never full"),
@@ -136,7 +136,7 @@ FAILS = {
     "a header alone": ("s.csv", b"a,b,target\n", [], "no rows"),
     "text where a number belongs": ("s.csv", text_of(with_cells("width", [200], "much")), [], "much"),
     "a row that is too short": ("s.csv", text_of() + b"1,2\n", [], "columns"),
-    "missing values": ("s.csv", text_of(with_cells("width", [7], "")), [], "--missing"),
+    "missing values": ("s.csv", text_of(with_cells("width", [7], "")), [], "missing to skip"),
     "dates": ("s.csv", text_of(DATED), [], "date"),
     "no such label": ("s.csv", text_of(), ["--label", "goal"], "goal"),
     "a label that is measured": ("s.csv", text_of(), ["--label", "height"], "--label"),
