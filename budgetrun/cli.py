@@ -226,6 +226,25 @@ def report(results: Path) -> None:
 
 
 @main.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("stream")
+@click.option("--label", metavar="COLUMN", help="Count mistakes by this column: a name, a number, first or last.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "zero"]),
+    default="refuse",
+    show_default=True,
+    help="What to do with missing values.",
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
+def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:
+    """Predict the classes of a stream with a classifier that its method save wrote; - reads standard input."""
+    from budgetrun.estimators.predict import predict_stream
+
+    _say(predict_stream(model, stream, label=label, missing=missing, output=output), err=True)
+
+
+@main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 @_data_option
 @click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")

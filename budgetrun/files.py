@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from budgetrun.errors import CannotWriteError
 
@@ -78,6 +79,31 @@ def write(path: Path, content: str | bytes | memoryview) -> None:
     with explained(path):
         try:
             _write_new(temporary, data)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _sync_folder(path.parent)
+
+
+@contextmanager
+def growing(path: Path) -> Iterator[TextIO]:
+    """Open a file that is written bit by bit; it replaces the one at ``path`` at the end, or if that fails never does.
+
+    Raises
+    ------
+    CannotWriteError
+        As in `write`.
+    """
+    temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    with explained(path):
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(temporary, flags, 0o666), "w", encoding="utf-8", newline="") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
             with suppress(OSError):

@@ -123,6 +123,9 @@ class DatasetReader:
         if values.get("test_path") is not None and not own:
             text = "goes with path, a file of your own; for a card write test: [parts]"
             self.checker.add((*path, "test_path"), text)
+        for key in ("label_column", "missing"):
+            if values.get(key) is not None and not own:
+                self.checker.add((*path, key), "goes with path, a file of your own; remove it")
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
         """Whether a card generates new points in every repetition; a card that does not exist is a problem."""

@@ -160,6 +160,10 @@ class DatasetSpec(_Spec):
     test_path: Path | None = None
     # Whether the runs of this dataset are skipped, without an error, if its files are missing.
     optional: bool = False
+    # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
+    label_column: Text | int = "first"
+    # What to do with missing values in a file of the user: an error, leave the row out, or read 0.
+    missing: Literal["refuse", "skip", "zero"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,11 @@ from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, bare_name, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
+from budgetrun.data.tables.blocks import Reader
+from budgetrun.data.tables.encode import Missing
+from budgetrun.data.tables.origins import Held, Origin
 from budgetrun.data.tasks import listed
+from budgetrun.data.text import count_lines
 from budgetrun.errors import InputError
 from budgetrun.files import is_file
 from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
@@ -45,6 +49,12 @@ class Dataset:
         Whether further features may exist that are zero in every example.
     content_bytes : int
         The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
+    notes : tuple of str
+        What the reader made of the columns of a user's own file.
+    encoding : dict or None
+        Of a table of columns: what reads a test file into the same features.
+    first_index : 0 or 1
+        The index of the first feature in LIBSVM text.
     """
 
     X: Rows
@@ -54,6 +64,9 @@ class Dataset:
     reader: str
     open_ended: bool = False
     content_bytes: int = 0
+    notes: tuple[str, ...] = ()
+    encoding: dict[str, Any] | None = None
+    first_index: int = 1
 
     @classmethod
     def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
@@ -64,7 +77,8 @@ class Dataset:
         X = examples.X if isinstance(examples.X, IntegerRows) else as_whole(examples.X)
         if X is not examples.X:
             reading += matrix_bytes(examples.X)
-        return cls(X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading)
+        first = examples.first_index
+        return cls(X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading, first_index=first)
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -88,17 +102,32 @@ def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, 
     return _load_card(card.name, parts, stamps)
 
 
-def load_own(path: Path, where: str, key: str = "path") -> Dataset:
-    """Return a user's own file, which may be compressed (.gz, .bz2, .xz).
+@dataclass(frozen=True)
+class Own:
+    """How a user's own file is read.
 
-    A suffix that a format claims decides the format, otherwise the content does: text with a colon in its first 64 KB
-    is read as LIBSVM text, other text as a table.
+    Attributes
+    ----------
+    label : str or int
+        The column of the labels, of a table: ``first``, ``last``, a name, or a number from 1.
+    missing : 'refuse', 'skip' or 'zero'
+        What to do with missing values of a table.
+    """
+
+    label: str | int = "first"
+    missing: Missing = "refuse"
+
+
+def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, like: Path | None = None) -> Dataset:
+    """Return a user's own file in any format of `budgetrun.data.tables`.
+
+    A test file has the columns and categories of ``like``, the file of its stream.
     """
     if not is_file(path):
         raise InputError(
             f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
         )
-    return _load_own(Stamp.of(path))
+    return _load_own(Stamp.of(path), own or Own(), None if like is None else Stamp.of(like))
 
 
 @lru_cache(maxsize=2)
@@ -112,7 +141,7 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
         sha256s[file.file] = hashlib.sha256(content).hexdigest()
         files.check_sha256(card, file, stamp.path, sha256s[file.file])
         contents.append(Content(content, file.file))
-    examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column))
+    examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column, 1))
     dataset = Dataset.of(examples, sha256s, card.reader, sum(len(file.content) for file in contents))
     if dataset.X.shape[1] != card.n_features:
         raise InputError(
@@ -125,12 +154,45 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
 
 
 @lru_cache(maxsize=2)
-def _load_own(stamp: Stamp) -> Dataset:
+def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
+    from budgetrun.data.tables.opening import READERS, format_of
+    from budgetrun.data.tables.origins import File
+
     path = stamp.path
-    content = read_content(path)
-    name = formats.format_of(bare_name(path.name), content)
-    examples = formats.all_formats()[name].read([Content(content, shown(path))], Layout())
-    return Dataset.of(examples, {path.name: hashlib.sha256(content).hexdigest()}, formats.revision(name), len(content))
+    other = None if like is None else _load_own(like, own, None)
+    origin: Origin = File(path)
+    name = format_of(origin)
+    if name not in READERS or name in ("csv", "jsonl"):
+        # The very bytes that are hashed here are parsed below.
+        origin = Held(read_content(path), shown(path))
+    if name in READERS:
+        return _table(READERS[name](origin), path, own, origin, None if other is None else other.encoding)
+    assert isinstance(origin, Held)
+    layout = Layout(first_index=None if other is None else other.first_index)
+    examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
+    sha256 = hashlib.sha256(origin.content).hexdigest()
+    return Dataset.of(examples, {path.name: sha256}, formats.revision(name), len(origin.content))
+
+
+def _table(reader: Reader, path: Path, own: Own, origin: Origin, encoding: dict[str, Any] | None) -> Dataset:
+    from budgetrun.data.tables.columns import to_json
+    from budgetrun.data.tables.of_columns import ColumnTable
+    from budgetrun.data.tables.whole import whole
+
+    if encoding is not None and not reader.named and not any(column["categories"] for column in encoding["columns"]):
+        encoding = None  # columns of numbers without names
+    table = ColumnTable(reader, own.label, own.missing, encoding=encoding)
+    if table.label_column is None:
+        raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
+    n_bytes, n_rows = 0, table.n_rows
+    if isinstance(origin, Held):
+        n_bytes = len(origin.content)
+        n_rows = min(count_lines(origin.content), n_bytes // (2 * len(table.columns)) + 1)
+    X, y = whole(table, n_rows, n_bytes)
+    assert table.sha256 is not None
+    dataset = Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes)
+    encoding = {"columns": to_json(table.columns), "classes": None}
+    return replace(dataset, notes=tuple(table.notes()), encoding=encoding)
 
 
 def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:

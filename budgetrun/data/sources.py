@@ -13,7 +13,7 @@ import numpy as np
 from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.content import Stamp, content_size
-from budgetrun.data.dataset import Dataset, load_card, load_own
+from budgetrun.data.dataset import Dataset, Own, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
 from budgetrun.errors import InputError
@@ -95,6 +95,10 @@ class Source:
         The user's own file.
     key : 'path' or 'test_path'
         The config's key for it.
+    own : Own
+        How to read it.
+    like : Path or None
+        Of a test file: the file of its stream.
     """
 
     where: str
@@ -103,11 +107,13 @@ class Source:
     options: dict[str, Any] = field(default_factory=dict)
     path: Path = Path()
     key: str = "path"
+    own: Own = Own()
+    like: Path | None = None
 
     def load(self, data_dir: Path | None, rng: np.random.Generator) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
         if self.card is None:
-            return load_own(self.path, self.where, self.key)
+            return load_own(self.path, self.where, self.key, self.own, self.like)
         if self.card.format == "generated":
             return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, self.card.reader)
         return load_card(self.card, self.parts, data_dir)
@@ -129,7 +135,8 @@ class Source:
         """
         known, parts = self.card, self.parts
         if known is None:
-            return Facts.of(load_own(self.path, self.where, self.key))
+            dataset = load_own(self.path, self.where, self.key, self.own, self.like)
+            return Facts.of(dataset, dataset.notes)
         if known.format == "generated":
             counts = generator(known.name).counts(**self.options)
             return Facts(counts, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
@@ -177,6 +184,9 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     if spec.test_path is not None and known is not None:
         instead = "remove it" if is_generated else "name the card's parts to test on with 'test'"
         raise InputError(f"{where}: 'test_path' belongs to a dataset with 'path', not to one with a card; {instead}")
+    for key in ("label_column", "missing"):
+        if known is not None and key in spec.model_fields_set:
+            raise InputError(f"{where}: '{key}' belongs to a dataset with 'path', not to one with a card; remove it")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
     if spec.task == "multiclass":
@@ -185,8 +195,9 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
                 raise InputError(f"{where}: '{key}' does not go with 'task: multiclass'; remove one of them")
     if known is None:
         assert spec.path is not None
-        test = None if spec.test_path is None else Source(where, path=spec.test_path, key="test_path")
-        return Source(where, path=spec.path), test
+        own, test_path = Own(spec.label_column, spec.missing), spec.test_path
+        test = test_path and Source(where, path=test_path, key="test_path", own=own, like=spec.path)
+        return Source(where, path=spec.path, own=own), test
     if is_generated:
         return Source(where, known, options=generator(known.name).check(spec.options, known.options, where)), None
     stream = Source(where, known, known.chosen_parts(spec.parts))

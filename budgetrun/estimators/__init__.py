@@ -30,10 +30,15 @@ def load(path: str | Path) -> Any:
     InputError
         The file is missing, damaged or of another version, or holds something else.
     """
-    model, _ = load_state(path)
+    return load_with_meta(path)[0]
+
+
+def load_with_meta(path: str | Path) -> tuple[Any, Any]:
+    """Return what `load` does, and the encoding that was saved with it, or None."""
+    model, meta = load_state(path)
     if not isinstance(model, BudgetClassifier):
         raise InputError(f"{path}: not a classifier that was saved, but a {type(model).__name__}")
-    return model
+    return model, meta.get("encoding")
 
 
 def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassifier]:

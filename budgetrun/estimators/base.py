@@ -142,15 +142,22 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
         """Save the classifier to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
+
+        Parameters
+        ----------
+        path : str or Path
+        encoding : dict or None
+            `encoding` of the `budgetrun.data.tables.Table` that the examples come from, with its columns and
+            categories; ``budgetrun predict`` then reads other files into the same features.
 
         Raises
         ------
         CannotWriteError
             The file cannot be written.
         """
-        save_state(path, self)
+        save_state(path, self, encoding=encoding)
 
     @property
     def support_set_(self) -> Any:

@@ -73,7 +73,7 @@ class POMDR(BinaryLearner):
     title = "POMDR"
     compiled = False
     form = Optimistic
-    added: ClassVar = {"halving": "before"}
+    added: ClassVar = {"first_budget": None, "halving": "before"}
 
     def __init__(
         self,

@@ -41,6 +41,8 @@ _ROOMS = ("engine", "data", "learners", "solvers", "kernels", "compiling", "regi
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
+# And those of a user's own file.
+_OWN_KEYS = {"label_column", "missing"}
 
 
 def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
@@ -97,7 +99,7 @@ def run_id(
     what: dict[str, Any] = {
         "revisions": sorted(revisions(spec, dataset, info)),
         "data": info.sha256,
-        "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS),
+        "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS | (_OWN_KEYS if dataset.path else set())),
         "dataset": dataset.label,
         "seed": config.seed,
         "repetition": repetition,

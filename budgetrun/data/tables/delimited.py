@@ -12,7 +12,7 @@ import numpy as np
 
 from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.lines import HEAD_ROWS, Lines, head_lines, last_line_end, line_blocks
+from budgetrun.data.tables.lines import HEAD_FIELDS, HEAD_ROWS, Lines, head_lines, last_line_end, line_blocks
 from budgetrun.data.tables.origins import Origin
 from budgetrun.data.text import number_fault, shown
 from budgetrun.errors import InputError
@@ -48,16 +48,18 @@ class Delimited:
         self.separator = _separator(head)
         if b'"' in head:
             head = head_lines(origin, self._whole)
-        rows = list(islice(self._rows(head), HEAD_ROWS + 1))
-        if not rows:
+        found = self._rows(head)
+        row = next(found, None)
+        if row is None:
             raise InputError(f"{self.where}: no rows; all lines are blank")
-        first = [field.strip(" ") for field in rows[0].fields]
+        first = [field.strip(" ") for field in row.fields]
         width = len(first)
-        below = [row.fields for row in rows[1:] if len(row.fields) == width]
+        rows = islice(found, min(HEAD_ROWS, HEAD_FIELDS // width + 1))
+        below = [row.fields for row in rows if len(row.fields) == width]
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
-        if self.named and len(rows) == 1:
+        if self.named and not head[self._end_of_row(head, row.line) :].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
             columns = [[name, *column] for name, column in zip(first, columns, strict=True)]
@@ -152,6 +154,9 @@ class Delimited:
         from pyarrow import csv
 
         width = len(self.samples)
+        # pyarrow takes quotes after a blank for text.
+        if b'"' in text and any(mark + b' "' in text for mark in (self.separator.encode(), b"\n")):
+            raise pa.ArrowInvalid("blanks before quotes")
         if width > _WIDE and b'"' not in text:
             n_fields = {line.count(self.separator.encode()) + 1 for line in text.split(b"\n") if line}
             if n_fields != {width}:
@@ -232,13 +237,13 @@ class Delimited:
 @cache
 def _field_pattern(separator: str) -> re.Pattern[str]:
     s = re.escape(separator)
-    return re.compile(rf'(?:"((?:[^"]|"")*+)"([^{s}\n]*+)|([^{s}\n]*+))({s}|\n)')
+    return re.compile(rf'(?: *+"((?:[^"]|"")*+)"([^{s}\n]*+)|([^{s}\n]*+))({s}|\n)')
 
 
 @cache
 def _rows_pattern(separator: str) -> re.Pattern[bytes]:
     s = re.escape(separator)
-    field = rf'(?:"(?:[^"]|"")*+"[^{s}\n]*+|[^"{s}\n][^{s}\n]*+)?'
+    field = rf'(?: *+"(?:[^"]|"")*+"[^{s}\n]*+|(?! *")[^{s}\n]*+)'
     return re.compile(rf"(?:{field}(?:{s}{field})*+\n)*+".encode())
 
 

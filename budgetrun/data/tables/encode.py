@@ -132,7 +132,7 @@ def label_faults(
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
         wrong = np.isinf(y)
-        told = f"{y[wrong.argmax()]} is not a finite number; a label is one"
+        told = f"{y[wrong.argmax()]} is not a finite number"
         faults.append(Fault("infinite", int(wrong.argmax()), label.position, int(wrong.sum()), told))
     elif classes is not None:
         unknown = ~np.isin(y, np.array(list(classes), dtype=y.dtype if y.dtype.kind == "f" else None)) & ~missing

@@ -89,6 +89,8 @@ class Table(ABC):
         Whether `chunks` can be called more than once.
     skipped : int
         The rows that the last call of `chunks` left out because a value is missing.
+    zeroed : int
+        The missing values that it read as 0.
     unknown : dict of str to int
         For each category column, the rows whose category was not known; they have zeros there.
     """
@@ -98,7 +100,7 @@ class Table(ABC):
     label_found: str = ""
     n_rows: int | None = None
     again = True
-    skipped = 0
+    skipped = zeroed = 0
 
     def __init__(self, missing: Missing, classes: Sequence[Label] | None) -> None:
         self.missing, self._given = missing, classes
@@ -166,7 +168,7 @@ class Table(ABC):
         return self._chunks(n_rows)
 
     def _chunks(self, n_rows: int) -> Generator[Chunk]:
-        self.skipped = first_row = 0
+        self.skipped = self.zeroed = first_row = 0
 
         def read() -> Generator[list[Piece] | None]:
             for pieces in self._pieces(n_rows, closed=self._given is not None or not self.again):
@@ -180,6 +182,8 @@ class Table(ABC):
                     no_label = np.isnan(y) if y.dtype.kind == "f" else y == ""
                     X, y = without_missing(X, y, self.missing, no_label if len(y) else np.zeros(n, dtype=bool))
                     self.skipped += n - X.shape[0]
+                    if self.missing == "zero":
+                        self.zeroed += sum(fault.count for fault in faults if fault.kind == "missing")
                 if X.shape[0]:
                     yield Chunk(X, y, first_row)
                 first_row += n
@@ -215,9 +219,22 @@ class Table(ABC):
             )
         if fault.kind == "label":
             return f"{told}; name all labels in advance (--classes)"
-        if "number" in fault.told:
+        if fault.told.endswith(("number", "float64")):
             return told + ("; a label is a number too" if is_label else "; a feature is a finite number")
         return told
+
+    def notes(self) -> list[str]:
+        """Return what became of columns that are not numbers, and of missing values, after all rows were read."""
+        told = [f"{c} is left out: {c.why.removeprefix('left out: ')}" for c in self.columns if c.kind == "index"]
+        one_hot = [c for c in self.columns if c.kind == "category"]
+        told += [f"{c} became {len(c.features):,} features, one for each category" for c in one_hot]
+        told += [f"{c} is read as 0 and 1 ({c.why})" for c in self.columns if c.kind == "boolean"]
+        if self.skipped:
+            told.append(f"{self.skipped:,} rows are left out because a value is missing")
+        if self.zeroed:
+            told.append(f"{self.zeroed:,} missing values are read as 0")
+        told += [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in self.unknown.items() if n]
+        return [f"{self.where}: {one}." for one in told]
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""

@@ -1,0 +1,139 @@
+"""Predictions of a saved classifier for a stream of any format, chunk by chunk."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from budgetrun.data.tables import Table, open_table
+from budgetrun.data.tables.columns import Column, to_json
+from budgetrun.errors import InputError
+from budgetrun.estimators import BudgetClassifier, load_with_meta
+from budgetrun.files import cell, growing
+
+
+def predict_stream(
+    path: str | Path, source: str, *, label: str | None = None, missing: Any = "refuse", output: Path | None = None
+) -> str:
+    """Write the predictions and scores of a saved classifier as CSV.
+
+    The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and
+    ``score``, or with more than two classes one ``score_CLASS`` for each.
+
+    Parameters
+    ----------
+    path : str or Path
+        What `BudgetClassifier.save` wrote.
+    source : str
+        A file of any format, or ``-``.
+    label : str or None
+        The column of the labels, to count mistakes; it is no feature.
+    missing : 'refuse' or 'zero'
+        What to do with missing values. Rows are not left out: each has its prediction.
+    output : Path or None
+        The file; None for standard output.
+
+    Returns
+    -------
+    str
+        A sentence with the number of rows and, with labels, the error.
+
+    Raises
+    ------
+    InputError
+        The model or the stream cannot be used, or they do not fit.
+    """
+    model, encoding = load_with_meta(path)
+    if not hasattr(model, "classes_"):
+        raise InputError(f"{path}: this {type(model).__name__} has not been fitted")
+    table = _opened(model, encoding, source, label, missing)
+    names = [f"score_{name}" for name in model.classes_.tolist()] if len(model.classes_) > 2 else ["score"]
+    n_rows = mistakes = unknown = 0
+    with nullcontext(sys.stdout) if output is None else growing(output) as file:
+        out = csv.writer(file, lineterminator="\n")
+        labelled = table.label_column is not None
+        out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(cell, names)])
+        for first, y, scores, predicted in _chunks(model, table):
+            for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
+                labels = [_text(y[i])] if labelled else []
+                out.writerow([first + i + 1, *labels, _text(predicted[i]), *row])
+            n_rows += len(predicted)
+            if labelled:
+                classes = _classes_as(y, model, table)
+                mistakes += int((classes[_codes(scores)] != y).sum())
+                unknown += int((~np.isin(y, classes)).sum())
+    counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
+    counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
+    return f"{n_rows:,} rows{counts}"
+
+
+def _opened(model: BudgetClassifier, encoding: Any, source: str, label: str | None, missing: Any) -> Table:
+    """Open the stream with the features of the model."""
+    if encoding is not None:
+        return open_table(source, label=label, missing=missing, encoding=encoding)
+    d, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    columns = [
+        Column(str(i) if names is None else str(names[i - 1]), i, "number", "", named=names is not None)
+        for i in range(1, d + 1)
+    ]
+    if label is not None:
+        if source == "-":
+            raise InputError("--label: not with standard input, for a model that was saved without its encoding")
+        found = open_table(source, label=label, missing=missing).label_column
+        if found is not None:
+            columns.insert(found.position - 1 if names is None else d, found)
+    learned = {"columns": to_json(columns), "classes": None, "n_features": d, "sparse": model._sparse}
+    try:
+        return open_table(source, label=label, missing=missing, encoding=learned)
+    except InputError as error:
+        if label is None and "columns where" in str(error):
+            raise InputError(f"{error}; if one is the label, name it: --label COLUMN") from None
+        raise
+
+
+def _chunks(model: BudgetClassifier, table: Table) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray]]:
+    for chunk in table.chunks():
+        with warnings.catch_warnings():
+            # The columns have been compared by name already.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            scores = model.decision_function(chunk.X)
+        yield chunk.first_row, chunk.y, scores, model.classes_[_codes(scores)]
+
+
+def _codes(scores: np.ndarray) -> np.ndarray:
+    return scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)
+
+
+def _classes_as(y: np.ndarray, model: BudgetClassifier, table: Table) -> np.ndarray:
+    """Return the model's classes as the labels of the table are, numbers or text.
+
+    Raises
+    ------
+    InputError
+        None of the labels is a class.
+    """
+    try:
+        classes = model.classes_.astype(str if y.dtype.kind == "U" else y.dtype)
+    except (TypeError, ValueError):
+        classes = np.empty(0, y.dtype)
+    if not np.isin(y, classes).any():
+        raise InputError(
+            f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are none of the classes of the "
+            f"model, {model.classes_.tolist()}"
+        )
+    return classes
+
+
+def _text(value: Any) -> Any:
+    """Return a label for a cell: numbers as they are, whole ones without a point."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return cell(value) if isinstance(value, str) else value

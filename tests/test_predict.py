@@ -1,0 +1,127 @@
+"""`budgetrun predict`: a saved classifier on files, with the columns that it was trained on."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+import budgetrun
+from budgetrun.cli import main
+from budgetrun.data.tables import open_table
+
+N = 120
+X = np.random.default_rng(0).normal(size=(N, 3))
+SIGNS = X[:, 0] + X[:, 1] > 0
+WORDS = np.where(SIGNS, "yes", "no")
+FRAME = pd.DataFrame(X, columns=list("abc"))
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.assign(y=WORDS).to_csv("named.csv", index=False)
+    pd.DataFrame(np.column_stack([SIGNS, X]).astype(float)).to_csv("numbers.csv", index=False, header=False)
+
+
+def predict(*arguments, code=0, given=None):
+    result = CliRunner().invoke(main, ["predict", *arguments], input=given)
+    assert result.exit_code == code, result.stderr
+    return result.stdout, result.stderr
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_columns_go_by_name():
+    model = budgetrun.RBP(budget=30).fit(FRAME, WORDS)
+    model.save("model")
+    stdout, stderr = predict("model", "named.csv", "--label", "y")
+    found = rows(stdout)
+    assert list(found[0]) == ["row", "label", "prediction", "score"]
+    assert [float(row["score"]) for row in found] == model.decision_function(FRAME).tolist()
+    assert [row["prediction"] for row in found] == model.predict(FRAME).tolist()
+    assert [row["row"] for row in found] == [str(i) for i in range(1, N + 1)]
+    wrong = sum(row["prediction"] != row["label"] for row in found)
+    assert stderr == f"{N} rows; {wrong} mistakes, an error of {wrong / N:.2%}\n"
+    # In any order, with others between, from standard input, into a file.
+    FRAME.assign(other=WORDS)[["c", "other", "a", "b"]].to_csv("moved.csv", index=False)
+    expected = [row["score"] for row in found]
+    assert [row["score"] for row in rows(predict("model", "moved.csv")[0])] == expected
+    assert [row["score"] for row in rows(predict("model", "-", given=Path("moved.csv").read_text())[0])] == expected
+    assert predict("model", "moved.csv", "--output", "out.csv") == ("", f"{N} rows\n")
+    assert [row["score"] for row in rows(Path("out.csv").read_text())] == expected
+    assert predict("model", "numbers.csv", "--label", "first", code=2)[1].endswith(
+        "the labels in column 1, such as 0, are none of the classes of the model, ['no', 'yes']\n"
+    )
+    FRAME[["a", "b"]].to_csv("short.csv", index=False)
+    assert "column 'c' of the table that was learned is missing" in predict("model", "short.csv", code=2)[1]
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_columns_without_names_go_by_position(tmp_path):
+    model = budgetrun.Perceptron().fit(X, SIGNS.astype(int))
+    model.save("model")
+    stdout, stderr = predict("model", "numbers.csv", "--label", "1")
+    assert [float(row["score"]) for row in rows(stdout)] == model.decision_function(X).tolist()
+    assert "an error of" in stderr
+    sp.save_npz("rows.npz", sp.csr_array(X))
+    stdout, stderr = predict("model", "numbers.csv", code=2)
+    assert stderr == (
+        "numbers.csv: 4 columns where the table that was learned has 3; they must be the same; if one is the label, "
+        "name it: --label COLUMN\n"
+    )
+    assert predict("model", "-", "--label", "1", code=2, given="1,2,3,4\n")[1] == (
+        "--label: not with standard input, for a model that was saved without its encoding\n"
+    )
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_categories_and_several_classes_are_those_of_the_model():
+    color = np.random.default_rng(1).choice(["red", "green", "blue"], N)
+    FRAME.assign(color=color, y=np.array(["u", "v", "w"])[np.arange(N) % 3]).to_csv("train.csv", index=False)
+    table, model = open_table("train.csv", label="y"), budgetrun.Perceptron()
+    for chunk in table.chunks():
+        model.partial_fit(chunk.X, chunk.y, classes=table.classes)
+    model.save("model", encoding=table.encoding)
+    stdout, _ = predict("model", "train.csv", "--label", "y")
+    assert list(rows(stdout)[0]) == ["row", "label", "prediction", "score_u", "score_v", "score_w"]
+    # Fewer categories, which would make other features.
+    FRAME.assign(color="red").head(5).to_csv("red.csv", index=False)
+    chunk = next(open_table("train.csv", label="y", encoding=table.encoding).chunks())
+    assert len(rows(predict("model", "red.csv")[0])) == 5
+    first = model.decision_function(np.column_stack([X[:5], np.tile([0.0, 0.0, 1.0], (5, 1))]))
+    assert table.features[3:] == ["color=blue", "color=green", "color=red"]
+    assert chunk.X.shape == (N, 6)
+    found = rows(predict("model", "red.csv")[0])
+    assert [[float(row[f"score_{c}"]) for c in "uvw"] for row in found] == first.tolist()
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_what_cannot_be_predicted():
+    budgetrun.Forgetron().save("new")
+    assert predict("new", "named.csv", code=2)[1] == "new: this Forgetron has not been fitted\n"
+    assert predict("named.csv", "named.csv", code=2)[1].startswith("named.csv: not a file that budgetrun saved, or ")
+    assert predict("none", "named.csv", code=2)[1] == "none: cannot be read (No such file or directory)\n"
+    budgetrun.Perceptron().fit(FRAME, WORDS).save("model")
+    assert predict("model", "none.csv", code=2)[1].startswith("none.csv: no such file")
+    frame = FRAME.copy()
+    frame.loc[3, "b"] = np.nan
+    frame.to_csv("gap.csv", index=False)
+    assert "missing" in predict("model", "gap.csv", code=2)[1]
+    stdout, stderr = predict("model", "gap.csv", "--missing", "zero")
+    assert len(rows(stdout)) == N
+    assert stderr == f"{N} rows\n"
+    predict("model", "gap.csv", "--output", "out.csv", code=2)
+    assert not list(Path().glob("*out*"))
+    odd = np.where(np.arange(N) == 5, "perhaps", WORDS)
+    FRAME.assign(y=odd).to_csv("odd.csv", index=False)
+    assert predict("model", "odd.csv", "--label", "y")[1].endswith(
+        ", 1 of them because the model does not know the label\n"
+    )
