@@ -83,7 +83,8 @@ class DatasetReader:
                 self.checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
         for key in ("path", "test_path"):
             typed = values.get(key)
-            if typed is not None:
+            # Standard input, of a stream that was played; a sweep cannot read it again.
+            if typed is not None and str(typed) != "-":
                 # Unlike Path.expanduser and Path.is_file, these raise nothing if there is no such user or place.
                 own = Path(os.path.expanduser(typed))
                 places = list(dict.fromkeys([self.checker.folder / own, own]))

@@ -123,6 +123,8 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
 
     A test file has the columns and categories of ``like``, the file of its stream.
     """
+    if str(path) == "-":
+        raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
     if not is_file(path):
         raise InputError(
             f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"

@@ -47,7 +47,7 @@ def write_results(
         task_names=["-"],
         sha256=combined_sha256([sha256]),
         files={table.where: sha256},
-        notes=[*state.said, *(f"Warning: {sentence}" for sentence in warnings)],
+        notes=[*dict.fromkeys([*state.said, *table.notes()]), *(f"Warning: {sentence}" for sentence in warnings)],
         classes=state.classes,
         n_classes=len(state.classes) if config.multiclass else 2,
         readers=[table.reader],

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 
+import click
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
 
 from budgetrun.cli import main
+from budgetrun.report import summary
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -95,7 +97,7 @@ WORKS = {
     "Windows line ends": ("s.csv", text_of(lineterminator="\r\n"), [], ""),
     "a byte order mark": ("s.csv", b"\xef\xbb\xbf" + text_of(), [], "target"),
     "blank lines": ("s.csv", text_of().replace(b"\n", b"\n\n", 3) + b"\n\n", [], ""),
-    "an index column": ("s.csv", TABLE.to_csv().encode(), [], "dropped"),
+    "an index column": ("s.csv", TABLE.to_csv().encode(), [], "left out"),
     "categories": ("s.csv", text_of(COLORS), [], "color"),
     "booleans": ("s.csv", text_of(TABLE.assign(flag=X[:, 0] > 0)), [], ""),
     "missing values, skipped": ("s.csv", text_of(with_cells("width", [3, 9], "")), ["--missing", "skip"], ""),
@@ -154,6 +156,15 @@ FAILS = {
 }
 
 
+# For these, the whole report is written; for the others, its first table.
+WITH_PAGE = ("labels that are words", "three classes", "several gammas", "standard input")
+
+
+@pytest.fixture(autouse=True)
+def quickly(interpreted):
+    """Nothing is compiled."""
+
+
 def attempt(tmp_path, monkeypatch, name, content, arguments):
     monkeypatch.chdir(tmp_path)
     stream = [name] if name else []
@@ -169,12 +180,16 @@ def attempt(tmp_path, monkeypatch, name, content, arguments):
 @pytest.mark.parametrize("what", WORKS)
 def test_works(what, tmp_path, monkeypatch):
     name, content, arguments, said = WORKS[what]
+    if what not in WITH_PAGE:
+        monkeypatch.setattr("budgetrun.cli._report", lambda folder: click.echo(summary(folder)))
     result = attempt(tmp_path, monkeypatch, name, content, arguments)
     assert result.exit_code == 0, result.output
     assert "Traceback" not in result.output
     assert said.casefold() in result.output.casefold()
     assert re.search(r"^budget|B = ", result.stdout, re.MULTILINE)
-    assert (tmp_path / "results" / ("stdin" if name == "-" else "s") / "report.html").is_file()
+    folder = tmp_path / "results" / ("stdin" if name == "-" else "s")
+    assert (folder / "report.html").is_file() == (what in WITH_PAGE)
+    assert (folder / "config.yaml").is_file()
 
 
 @pytest.mark.parametrize("what", FAILS)

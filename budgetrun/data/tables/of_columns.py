@@ -82,10 +82,12 @@ class ColumnTable(Table):
         return Encoder(self.columns, None)
 
     def _look_through(self) -> None:
-        """Find all categories and labels."""
+        """Find all categories and labels, and count the rows."""
         columns = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
         found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
+        n_rows = 0
         for block in self._reader.blocks({column.position: column.as_text for column in columns}):
+            n_rows += block.n_rows if block is not None else 0
             for column in columns if block is not None else ():
                 values = block.columns[column.position]  # type: ignore[union-attr]
                 of_column = found[column.position]
@@ -97,6 +99,7 @@ class ColumnTable(Table):
                         f"{self.where}: {column}: more than {MOST_CATEGORIES:,} different categories; turn it into numbers "
                         "first, or leave the column out"
                     )
+        self.n_rows = n_rows
         for column in columns:
             if column.kind == "category":
                 self.columns[column.position - 1] = replace(column, categories=tuple(sorted(found[column.position])))
