@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.store.read import listed
 
 if TYPE_CHECKING:
     from budgetrun.live.play import Counts, Player
@@ -51,7 +50,7 @@ def _zeros(counts: Counts, names: Sequence[str]) -> dict[str, str]:
     if not affected:
         return {}
     return {
-        "zeros": f"The score of {listed(_few(affected))} was exactly 0 on up to {share.max():.0%} of the rounds: the "
+        "zeros": f"The score of {_few(affected)} was exactly 0 on up to {share.max():.0%} of the rounds: the "
         "kernel values of these examples underflow, so nothing is learned from them. Scale the features (--scale "
         "running) or take a smaller --gamma."
     }
@@ -62,7 +61,7 @@ def _constant(counts: Counts, features: Sequence[str]) -> dict[str, str]:
         return {}
     constant = [features[i] for i in np.flatnonzero(counts.constant).tolist()]
     noun = "Feature" if len(constant) == 1 else f"{len(constant):,} features"
-    return {"constant": f"{noun} never changed so far: {listed(_few(constant))}."}
+    return {"constant": f"{noun} never changed so far: {_few(constant)}."}
 
 
 def _one_class(counts: Counts, classes: Sequence[Any]) -> dict[str, str]:
@@ -85,9 +84,9 @@ def _unused_budgets(player: Player, names: Sequence[str]) -> dict[str, str]:
     ]
     if not unused:
         return {}
-    return {"budget": f"The budget was never full: {listed(_few(unused))}. A larger budget changes nothing."}
+    return {"budget": f"The budget was never full: {_few(unused)}. A larger budget changes nothing."}
 
 
-def _few(names: Sequence[str]) -> list[str]:
+def _few(names: Sequence[str]) -> str:
     more = [f"{len(names) - _MOST_NAMED:,} others"] if len(names) > _MOST_NAMED else []
-    return [*names[:_MOST_NAMED], *more]
+    return "; ".join([*names[:_MOST_NAMED], *more])

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from budgetrun.data.tables.origins import Origin
 from budgetrun.errors import InputError
 
-HEAD_BYTES = 1 << 22
+HEAD_BYTES = 1 << 20
 HEAD_ROWS = 10_000
 HEAD_FIELDS = 400_000
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 21
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
