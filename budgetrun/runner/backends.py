@@ -9,15 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.errors import InputError
+from budgetrun.runner import job as job_module
 from budgetrun.runner.interrupts import deferred
 from budgetrun.runner.job import Outcome, Settings, failure, run_and_store
 from budgetrun.runner.plan import Job
@@ -39,6 +41,18 @@ _ONE_THREAD = dict.fromkeys(
 ) | {"VECLIB_MAXIMUM_THREADS": "1"}
 
 
+# What is told the shares of the running jobs that have been done, by the ids of the jobs.
+Partly = Callable[[Mapping[str, float]], None]
+
+
+def _ignored(shares: Mapping[str, float]) -> None:
+    pass
+
+
+def _tell_alone(partly: Partly, job_id: str, share: float) -> None:
+    partly({job_id: share})
+
+
 class LocalBackend:
     """Worker processes on this machine; a single worker is this process itself, unless runs have a limit of time.
 
@@ -50,8 +64,8 @@ class LocalBackend:
         self._n_workers = workers
         self._workers: dict[Connection, subprocess.Popen[bytes]] = {}
 
-    def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish.
+    def outcomes(self, jobs: Sequence[Job], settings: Settings, partly: Partly = _ignored) -> Iterator[Outcome]:
+        """Yield the outcomes of jobs as they finish; ``partly`` is told the shares of those that are running, by id.
 
         Raises
         ------
@@ -61,19 +75,22 @@ class LocalBackend:
         # A run that never returns can be ended only in a process of its own.
         if self._n_workers == 1 and settings.timeout_seconds is None:
             for job in jobs:
+                job_module.tell = partial(_tell_alone, partly, job.job_id)
                 yield run_job(job, settings)
             return
         waiting, died = list(reversed(jobs)), False
-        idle, busy = list(self._workers), set[Connection]()
+        idle, busy = list(self._workers), dict[Connection, str]()
+        shares: dict[str, float] = {}
         received: list[Outcome | Exception] = []
         try:
             while True:
                 while waiting and len(busy) < self._n_workers:
                     worker = idle.pop() if idle else self._start()
-                    busy.add(worker)
+                    job = waiting.pop()
+                    busy[worker] = job.job_id
                     # If it has just died, there is nothing to receive below.
                     with suppress(OSError):
-                        worker.send((waiting.pop(), settings))
+                        worker.send((job, settings))
                 # Workers have their next jobs before the outcomes of the last are dealt with.
                 for outcome in received:
                     if isinstance(outcome, Exception):
@@ -85,12 +102,17 @@ class LocalBackend:
                 ready = wait(busy)
                 for worker in [one for one in busy if one in ready]:
                     try:
-                        received.append(worker.recv())
+                        found = worker.recv()
+                        if isinstance(found, float):
+                            shares[busy[worker]] = found
+                            continue
+                        received.append(found)
                         idle.append(worker)
                     except (EOFError, OSError):
                         died = True
                         self._end([worker])
-                    busy.remove(worker)
+                    shares.pop(busy.pop(worker), None)
+                partly(shares)
         finally:
             self._end(list(busy))
         if died:
@@ -134,8 +156,8 @@ class DaskBackend:
     def __init__(self, client: Any, address: str | None) -> None:
         self._client, self._address = client, address
 
-    def outcomes(self, jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish.
+    def outcomes(self, jobs: Sequence[Job], settings: Settings, partly: Partly = _ignored) -> Iterator[Outcome]:
+        """Yield the outcomes of jobs as they finish; nothing is known of those that are running.
 
         Raises
         ------

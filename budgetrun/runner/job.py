@@ -50,6 +50,24 @@ class Outcome:
     stored: bool = False  # whether the rows are in the results folder already
 
 
+# What is told how much of the job at hand has been done, as a share; a worker sends it to the sweep.
+tell: Callable[[float], None] | None = None
+_TOLD_SECONDS = 1.0
+
+
+class Share:
+    """Tells, at most once a second, how much of a job has been done."""
+
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+
+    def done(self, share: float) -> None:
+        """Tell a share between 0 and 1, if it is time to."""
+        if tell is not None and (now := time.monotonic()) - self._told >= _TOLD_SECONDS:
+            self._told = now
+            tell(share)
+
+
 # The rows of a job's runs, and the arrays to keep as their curves (empty for none).
 Measured = tuple[list[Record], dict[str, np.ndarray]]
 

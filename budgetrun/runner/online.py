@@ -18,7 +18,7 @@ from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.runner import identity
-from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
+from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
 
 if TYPE_CHECKING:
@@ -109,8 +109,9 @@ def _play_built(
     rounds, prefix = checkpoints(T), prefix_of(T)
     ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]]))
     measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
-    start, zeros = 0, np.zeros(len(built), dtype=np.int64)
+    start, zeros, share = 0, np.zeros(len(built), dtype=np.int64), Share()
     for end in ends.tolist():
+        share.done(start / T)
         zeros += zero_scores(group.feed(stream.X[start:end], Y[:, start:end]))
         start = end
         if end == prefix:
@@ -142,14 +143,14 @@ def compile_first(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any]
 
 
 def zero_scores(scores: np.ndarray) -> np.ndarray:
-    """Return on how many rounds each learner's scores, as `Group.feed` returns them, were all 0; shape (n_learners,)."""
+    """Return on how many rounds the scores that `Group.feed` returned were all 0, for each learner."""
     zero = scores == 0
     counts: np.ndarray = np.count_nonzero(zero if zero.ndim == 2 else zero.all(axis=1), axis=1)
     return counts
 
 
 def counts_of(member: Member, n_rounds: int, n_zeros: int) -> dict[str, Any]:
-    """Return the columns of a row that tell what a learner did in ``n_rounds`` rounds, ``n_zeros`` with a score of 0."""
+    """Return the columns of a row for a learner after ``n_rounds`` rounds, in ``n_zeros`` of which its score was 0."""
     count = member.count
     return {
         "mistakes": count.mistakes,

@@ -27,6 +27,8 @@ class Progress:
         self._left = seconds
         self._estimated = self._taken = self._longest = 0.0
         self._finished = 0
+        # Of the running jobs: what has been done of them, in estimated seconds.
+        self._partly = 0.0
         self._began = self._printed = time.monotonic()
         shown = sys.stderr.isatty() and self._n_runs > 0
         # Some terminals report their size as 0 x 0, for which tqdm shows nothing.
@@ -49,9 +51,22 @@ class Progress:
         """Replace the estimated time of the runs that are left."""
         self._left = seconds
 
+    def partly(self, estimated: float, running: int) -> None:
+        """Say how much of ``running`` running jobs has been done, in estimated seconds."""
+        self._partly = estimated
+        now = time.monotonic()
+        left = self._time_left()
+        self._bar.set_postfix_str(left)
+        if self._bar.disable and now - self._printed > 20:
+            self._printed = now
+            text = f"{self._finished:,}/{self._n_runs:,} runs, {duration(now - self._began)}"
+            jobs = "1 job" if running == 1 else f"{running} jobs"
+            print(f"{text}, {left} ({jobs} running)", file=sys.stderr, flush=True)
+
     def advance(self, n_runs: int, estimated: float, taken: float, dataset: str) -> None:
         """Count ``n_runs`` more as finished; they were estimated to take ``estimated`` seconds and took ``taken``."""
         self._finished += n_runs
+        self._partly = 0.0
         self._left -= estimated
         self._estimated += estimated
         self._taken += taken
@@ -70,15 +85,18 @@ class Progress:
     def _time_left(self) -> str:
         if self._finished == self._n_runs:
             return ""
-        left = max(0.0, self._left)
+        left = max(0.0, self._left - self._partly)
         expected = left / self._workers
-        if self._estimated > 0:
+        elapsed = time.monotonic() - self._began
+        if self._partly > 0:
+            spent, done = elapsed, self._estimated + self._partly
+        else:
             # The time between jobs counts as well, but not that of jobs which are still running.
-            elapsed = time.monotonic() - self._began
-            spent = max(self._taken / self._workers, elapsed - self._longest)
+            spent, done = max(self._taken / self._workers, elapsed - self._longest), self._estimated
+        if done > 0:
             # The first few seconds say little about the rest.
             trust = spent / (spent + 5)
-            expected += trust * (left * spent / self._estimated - expected)
+            expected += trust * (left * spent / done - expected)
         return f"about {duration(expected)} left"
 
     def say(self, text: str) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -193,7 +193,12 @@ class _Sweep:
         """Run jobs until all are finished or a worker dies; return those that are not finished."""
         left = {job.job_id: job for job in jobs}
         try:
-            for outcome in self.backend.outcomes(jobs, self.settings):
+            estimated = {job_id: self._seconds(job) for job_id, job in left.items()}
+
+            def partly(shares: Mapping[str, float]) -> None:
+                progress.partly(sum(share * estimated[job_id] for job_id, share in shares.items()), len(shares))
+
+            for outcome in self.backend.outcomes(jobs, self.settings, partly):
                 self._keep(left.pop(outcome.job_id), outcome, progress)
         except BrokenProcessPool:
             # Jobs may have finished although their outcome was never received.

@@ -10,14 +10,18 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 
+from budgetrun.runner import job as job_module
 from budgetrun.runner.backends import run_job
 
 
 def main(connection: Connection, parent: int) -> None:
     """Run jobs for the process with the id ``parent``, and send what comes of each: an outcome or an error."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    job_module.tell = partial(_tell, connection)
     while True:
         try:
             job, settings = connection.recv()
@@ -34,6 +38,11 @@ def main(connection: Connection, parent: int) -> None:
             connection.send(result)
         except OSError:
             return
+
+
+def _tell(connection: Connection, share: float) -> None:
+    with suppress(OSError):
+        connection.send(share)
 
 
 def _end_with(parent: int) -> None:

@@ -639,6 +639,27 @@ def test_the_time_left_does_not_count_jobs_that_are_running(capsys, monkeypatch)
     assert capsys.readouterr().err.splitlines()[-1] == "1/100 runs, 60 s, about 12 min left (d)"
 
 
+def test_the_time_left_follows_a_job_that_is_running(capsys, monkeypatch):
+    """One job was estimated at 4 s; after 21 s it has done a quarter."""
+    clock = [100.0]
+    monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
+    progress = Progress(n_runs=10, seconds=4.0, workers=2)
+    clock[0] += 21
+    progress.partly(1.0, 1)
+    progress.close()
+    assert capsys.readouterr().err.splitlines()[-1] == "0/10 runs, 21 s, about 51 s left (1 job running)"
+
+
+def test_jobs_tell_how_much_they_have_done(tmp_path, run_sweep, monkeypatch):
+    told = []
+    monkeypatch.setattr(Progress, "partly", lambda self, estimated, running: told.append((estimated, running)))
+    monkeypatch.setattr("budgetrun.runner.job._TOLD_SECONDS", 0.0)
+    path = config(tmp_path, algorithms=[{"name": "perceptron"}])
+    assert run_sweep(path, jobs=1)[0] == 0
+    assert told
+    assert all(estimated >= 0 and running == 1 for estimated, running in told)
+
+
 def test_a_bar_on_a_terminal_counts_finished_runs(tmp_path):
     master, slave = pty.openpty()
     process = start(tmp_path, "sweep", config(tmp_path), "--jobs", 1, stderr=slave)
