@@ -135,7 +135,7 @@ def test_failed_runs_are_kept_apart():
         (CONFIG, {"points": (sp.csr_array(X), WORDS)}, "the labels of sparse examples must be numbers, got <U3"),
         (CONFIG, {"points": "none.csv"}, "no such file"),
         (CONFIG | {"seed": np.int64(1)}, None, "a config consists of what YAML can hold"),
-        (CONFIG | {"allgorithms": []}, {"points": FRAME}, "config:.*algoritms.*did you mean 'algorithms'"),
+        (CONFIG | {"allgorithms": []}, {"points": FRAME}, "config:.*allgorithms.*did you mean 'algorithms'"),
         ({"name": "x"}, None, "config:1: "),
     ],
 )
