@@ -43,7 +43,7 @@ def load(path_or_name: str | Path, profile: str = "full") -> Config:
     InputError
         No such config or profile, or the config is wrong: one line per problem, in the order of the file.
     """
-    path = _find(str(path_or_name))
+    path = find(str(path_or_name))
     if path.suffix not in _SUFFIXES and not _is_mapping(path):
         what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
         raise InputError(f"{path}: {what}; if it is data, run learners on it: budgetrun run {path}")
@@ -99,7 +99,8 @@ def _own_configs() -> dict[str, Path]:
     return {path.stem: path for path in sorted(own_folder("configs").glob("*.yaml"))}
 
 
-def _find(typed: str) -> Path:
+def find(typed: str) -> Path:
+    """Return the file of a config, given as typed: a file, or the name of one that comes with budgetrun."""
     path = Path(typed)
     # Unlike the methods of Path, these functions raise nothing if a name is too long or a folder is closed.
     if os.path.isfile(path):

@@ -625,6 +625,8 @@ class Config(_Spec):
         for entry, dataset in zip(data["datasets"], self.datasets, strict=True):
             entry["path"] = dataset.typed_path or entry["path"]
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]
+            if dataset.path is None:
+                del entry["label_column"], entry["missing"]
         # What a number does not say is left out, and so are the numbers of a config without any.
         data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
         if not self.report.numbers:

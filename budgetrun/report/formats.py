@@ -24,7 +24,7 @@ from budgetrun.report.words import NONE, Lines
 
 def csv(table: Table | Listing) -> str:
     """Return the table as CSV: of a report's table one row per cell, in its unit; empty where there is no number."""
-    return csv_text([table.header, *table.rows] if isinstance(table, Listing) else _long_form(table))
+    return csv_text([table.header, *table.rows] if isinstance(table, Listing) else long_form(table))
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -45,7 +45,8 @@ def _exact(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _long_form(table: Table) -> list[list[Any]]:
+def long_form(table: Table) -> list[list[Any]]:
+    """Return the header and a row for each cell, as in the CSV file."""
     nothing = Cell(Place("", "", NO_BUDGET), None, None, ("", ""), None)
     records = [_record(cell, table) for cell in table.cells if cell.measured or cell.published]
     # An algorithm without settings is shown in the row of each setting, with the same numbers.

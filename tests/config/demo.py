@@ -55,7 +55,7 @@ KEYS += "algorithms, report, profiles"
 
 DATASET_KEYS = (
     "name, label, path, task, parts, scale, order, balanced, noise, positive, n_examples, options, repetitions, kernel, "
-    "test, test_path, optional"
+    "test, test_path, optional, label_column, missing"
 )
 
 

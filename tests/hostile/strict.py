@@ -4,6 +4,7 @@ A reader here takes the contents of some files and returns rows of features and 
 """
 
 import ast
+import csv as csv_module
 import io
 import math
 import re
@@ -29,14 +30,17 @@ def lines_of(content):
 def csv(files):
     rows, labels = [], []
     for content in files:
-        lines = lines_of(content)
-        probe = lines[min(1, len(lines) - 1)] or lines[0]
-        separator = next((mark for mark in (b";", b"\t", b",") if mark in probe), b" ")
+        lines = [line for line in lines_of(content) if line.strip(b" ")]
+        first = [re.sub(rb'"[^"]*"', b"", line) for line in lines[:20]]
+        marks = (b";", b"\t", b",", b"|")
+        even = [mark for mark in marks if len({line.count(mark) for line in first}) == 1 and mark in first[0]]
+        separator = next((mark for mark in [*even, *marks] if mark in (first[1:2] or first)[0]), b" ")
 
         def fields(line, separator=separator):
             if separator == b" ":
-                return [field for field in line.split(b" ") if field]
-            return [field.strip(b" ") for field in line.split(separator)]
+                return [field.strip(b'"') for field in line.split(b" ") if field]
+            found = next(csv_module.reader([line.decode()], delimiter=separator.decode(), skipinitialspace=True))
+            return [field.strip(" ").encode() for field in found]
 
         try:
             table = [[number(field) for field in fields(line)] for line in lines]
@@ -66,16 +70,18 @@ def libsvm(files):
         row = {}
         for pair in pairs:
             index, _, value = pair.partition(b":")
-            if not re.fullmatch(rb"[0-9]+", index) or int(index) <= max(row, default=0):
+            if not re.fullmatch(rb"[0-9]+", index) or int(index) <= max(row, default=-1):
                 raise ValueError(pair)
             row[int(index)] = number(value)
         sparse.append(row)
-    width = max([1, *(index for row in sparse for index in row)])
+    if not any(0 in row for row in sparse):
+        sparse = [{index - 1: value for index, value in row.items()} for row in sparse]
+    width = max([1, *(index + 1 for row in sparse for index in row)])
     # Features that no row has are left out, so that an index of two billion is no list of so many zeros.
     used = sorted({index for row in sparse for index in row if row[index]})
     return {
         "width": width,
-        "used": [at - 1 for at in used],
+        "used": used,
         "rows": [[r.get(at, 0.0) for at in used] for r in sparse],
     }, labels
 

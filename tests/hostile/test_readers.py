@@ -22,6 +22,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
 from budgetrun.data import dataset, limits, open_stream, stream_info, text
 from budgetrun.data.content import Stamp, read_content
+from budgetrun.data.tables import delimited, lines, origins
 from budgetrun.errors import InputError
 from budgetrun.kernels.rows import floats
 
@@ -183,12 +184,12 @@ def test_arrays_of_the_wrong_kind_are_refused(own, arrays, told):
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("s.csv", b"\xef\xbb\xbf", ":1:1: empty row"),
+        ("s.csv", b"\xef\xbb\xbf", ": no rows; all lines are blank"),
         ("s.csv", b"1,2\n1,\x00\n", ":2:2: '\\x00' is not a number"),
         ("s.csv", b"1,2\n1,\xff\xfe\n", "is not a number"),
-        ("s.csv", b"1,2\r1,3\r", "is not a number"),
-        ("s.csv", b'y,"a\n1,2\n1,3\n', ""),
-        ("s.csv", b'1,2\n"1,3\n', ":2:1: '\"1' is not a number"),
+        ("s.csv", b"1,2\r1,3\r", ":1: a carriage return without a line feed; save the file with \\n line ends"),
+        ("s.csv", b'y,"a\n1,2\n1,3\n', ":1: a quotation mark opens a field and is never closed"),
+        ("s.csv", b'1,2\n"1,3\n', ":2: a quotation mark opens a field and is never closed"),
         ("s.csv", b"1,2\n1," + b"9" * 10**6 + b"x\n", "..."),
         ("s.csv", b"1,2\n1," + b"9" * 10**6 + b"\n", "... is too large for a float64"),
         ("s.csv", b"1," * 10**6 + b"1\n2,3\n", ":2:3: 2 columns where the first row has 1000001"),
@@ -200,10 +201,7 @@ def test_arrays_of_the_wrong_kind_are_refused(own, arrays, told):
 )
 def test_hostile_text_is_refused_at_once(own, name, content, told):
     began = time.monotonic()
-    if told:
-        assert told in refused(own, name, content)
-    else:
-        assert own(name, content).X.shape == (2, 1)
+    assert told in refused(own, name, content)
     assert time.monotonic() - began < 5
 
 
@@ -354,7 +352,10 @@ def of_numbers(kind, X):
 
 @pytest.mark.parametrize("kind", ["csv", "npz", "svm", "sparse.svm"])
 def test_reading_takes_no_more_memory_than_the_plan_says(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(text, "_BLOCK_BYTES", 1 << 12)
+    sizes = [(text, "_BLOCK_BYTES"), (lines, "BLOCK_BYTES"), (lines, "HEAD_BYTES")]
+    sizes += [(origins, "_PIECE_BYTES"), (delimited, "HEAD_FIELDS")]
+    for module, name in sizes:
+        monkeypatch.setattr(module, name, 1 << 12)
     path = tmp_path / f"s.{kind}"
     path.write_bytes(of_numbers(kind, np.random.default_rng(0).normal(size=(20_000, 10))))
     spec = DatasetSpec(name="own", path=path, n_examples=100)

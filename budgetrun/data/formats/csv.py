@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from budgetrun.data.tables.of_columns import ColumnTable
 from budgetrun.data.tables.origins import Held
 from budgetrun.data.tables.whole import whole
 from budgetrun.data.text import count_lines
+from budgetrun.errors import InputError
 
 REVISION = 1
 SUFFIXES = (".csv", ".tsv")
@@ -24,13 +24,13 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
     return joined([parse_table(*file, layout.label_column) for file in files], files[0].where)
 
 
-def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Parse a table, one example per row, with the label in the first (or last) column.
+def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Parse a table of numbers, one example per row, with the label in the first (or last) column.
 
     Returns
     -------
     X : ndarray, shape (n, d), float64
-    y : ndarray, shape (n,), float64 or str
+    y : ndarray, shape (n,), float64
 
     Raises
     ------
@@ -38,6 +38,9 @@ def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tup
         Names the file, line and column (both from 1) of the first fault.
     """
     table = ColumnTable(Delimited(Held(content, where)), label)
+    for column in table.columns:
+        if column.kind not in ("number", "constant") and not (column.kind == "label" and column.numeric):
+            raise InputError(f"{where}: {column} does not hold numbers")
     n_rows = min(count_lines(content), len(content) // (2 * len(table.columns)) + 1)
     X, y = whole(table, n_rows, len(content))
     return np.asarray(X), y

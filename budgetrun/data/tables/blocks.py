@@ -82,7 +82,7 @@ class Reader(Protocol):
     """
 
     where: str
-    samples: Sequence[Sample]
+    samples: list[Sample]
     named: bool
     n_rows: int | None
     again: bool

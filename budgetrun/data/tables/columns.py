@@ -135,9 +135,7 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
         return "boolean", "true and false", ()
     if sample.kind == "number":
         return _number(distinct, "numbers", so_far)
-    numbers = {value for value in distinct if not (number_fault(value) or "x").endswith("is not a number")} | {
-        value for value in distinct if number_fault(value) is None
-    }
+    numbers = {value for value in distinct if not (number_fault(value) or "").endswith("is not a number")}
     n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"

@@ -20,16 +20,17 @@ from budgetrun.errors import InputError
 SEPARATORS = ";\t,|"
 # Of a head, the lines by which the separator is found.
 _LOOKED_AT = 20
-# pyarrow takes microseconds per column of a block, so rows of more fields are counted first.
+# With more columns than this, rows of another length are looked for first.
 _WIDE = 4096
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 
 class _Row(NamedTuple):
-    """The fields of a row, and the number of the line that it starts in, from 0."""
+    """The fields of a row, and the numbers of the line that it starts in and of the one after it, from 0."""
 
     fields: list[str]
     line: int
+    end: int
 
 
 class Delimited:
@@ -48,22 +49,27 @@ class Delimited:
         self.separator = _separator(head)
         if b'"' in head:
             head = head_lines(origin, self._whole)
+        self._refuse_returns(head, 1)
         found = self._rows(head)
         row = next(found, None)
         if row is None:
             raise InputError(f"{self.where}: no rows; all lines are blank")
         first = [field.strip(" ") for field in row.fields]
-        width = len(first)
-        rows = islice(found, min(HEAD_ROWS, HEAD_FIELDS // width + 1))
-        below = [row.fields for row in rows if len(row.fields) == width]
+        self._width, self.named = len(first), False
+        rows = list(islice(found, min(HEAD_ROWS, HEAD_FIELDS // self._width + 1)))
+        below = [row.fields for row in rows if len(row.fields) == self._width]
+        if self._width > _WIDE and len(below) < len(rows):
+            # Found here, before each of so many columns is looked at.
+            wrong = next(row for row in rows if len(row.fields) != self._width)
+            raise InputError(self._of_another_length(wrong, 1))
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
-        if self.named and not head[self._end_of_row(head, row.line) :].strip():
+        if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
             columns = [[name, *column] for name, column in zip(first, columns, strict=True)]
-        names = first if self.named else [str(position) for position in range(1, width + 1)]
+        names = first if self.named else [str(position) for position in range(1, self._width + 1)]
         missing = frozenset(MISSING)
         self.samples = [
             Sample(name, [None if value in missing else value for value in column])
@@ -86,25 +92,21 @@ class Delimited:
             if b'"' in text and self._whole(text) < len(text):
                 at = number + text.count(b"\n", 0, self._whole(text))
                 raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
+            self._refuse_returns(text, number)
             if header:
                 first = next(self._rows(text), None)
                 if first is None:
                     continue
-                end = self._end_of_row(text, first.line)
-                number += text.count(b"\n", 0, end)
-                text, header = text[end:], False
+                number += first.end
+                text, header = text.split(b"\n", first.end)[-1], False
             if text.strip(b" \n"):
                 yield self._block(Lines(text, number), wanted)
 
-    def _end_of_row(self, text: bytes, line: int) -> int:
-        """Return the position after the row that starts in a line."""
-        start = 0
-        for _ in range(line):
-            start = text.index(b"\n", start) + 1
-        end = text.index(b"\n", start) + 1
-        while b'"' in text[start:end] and self._whole(text[start:end]) == 0:
-            end = text.index(b"\n", end) + 1
-        return end
+    def _refuse_returns(self, text: bytes, number: int) -> None:
+        """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
+        if b"\r" in text and b"\r" in _QUOTED.sub(b"", text):
+            at = number + text.count(b"\n", 0, text.index(b"\r"))
+            raise InputError(f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends")
 
     def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
         import pyarrow as pa
@@ -118,7 +120,7 @@ class Delimited:
             return rows[row]
 
         def kept(found: Iterator[_Row]) -> Iterator[_Row]:
-            return (row for row in found if len(row.fields) == len(self.samples))
+            return (row for row in found if len(row.fields) == self._width)
 
         def place(row: int, position: int) -> str:
             return f"{self.where}:{lines.first + row_of(row).line}:{position}"
@@ -153,17 +155,12 @@ class Delimited:
         import pyarrow as pa
         from pyarrow import csv
 
-        width = len(self.samples)
         # pyarrow takes quotes after a blank for text.
         if b'"' in text and any(mark + b' "' in text for mark in (self.separator.encode(), b"\n")):
             raise pa.ArrowInvalid("blanks before quotes")
-        if width > _WIDE and b'"' not in text:
-            n_fields = {line.count(self.separator.encode()) + 1 for line in text.split(b"\n") if line}
-            if n_fields != {width}:
-                raise pa.ArrowInvalid("rows of several lengths")
         return csv.read_csv(
             pa.py_buffer(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=[str(k) for k in range(1, width + 1)]),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=[str(k) for k in range(1, self._width + 1)]),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
             csv.ConvertOptions(
                 column_types={str(position): kind for position, kind in types.items()},
@@ -178,19 +175,15 @@ class Delimited:
         """Read a block that has a fault, or is unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
-        width, rows, faults = len(self.samples), [], []
-        wrong: list[tuple[int, _Row]] = []
+        rows, faults = [], []
+        wrong: list[tuple[int, str]] = []
         for row in self._rows(text):
-            if len(row.fields) == width:
+            if len(row.fields) == self._width:
                 rows.append(row.fields)
             else:
-                wrong.append((len(rows), row))
+                wrong.append((len(rows), self._of_another_length(row, first)))
         if wrong:
-            at, row = wrong[0]
-            source = "the header" if self.named else "the first row"
-            told = f"{len(row.fields):,} columns where {source} has {width:,}; all rows have the same length"
-            place = f"{self.where}:{first + row.line}:{min(len(row.fields), width) + 1}"
-            faults.append(Fault("length", at, 0, len(wrong), f"{place}: {told}"))
+            faults.append(Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1]))
         columns: dict[int, Values] = {}
         for position, as_text in wanted.items():
             array = pa.array([fields[position - 1] for fields in rows], pa.large_string())
@@ -208,6 +201,12 @@ class Delimited:
             faults.append(Fault("text", row, position, len(undecoded), told))
         return columns, len(rows), faults
 
+    def _of_another_length(self, row: _Row, first: int) -> str:
+        n, width = len(row.fields), self._width
+        source = "the header" if self.named else "the first row"
+        told = f"{n} columns where {source} has {width}; all rows have the same length"
+        return f"{self.where}:{first + row.line}:{min(n, width) + 1}: {told}"
+
     def _whole(self, text: bytes) -> int:
         if b'"' not in text:
             return last_line_end(text)
@@ -220,7 +219,7 @@ class Delimited:
         if '"' not in lines:
             for number, line in enumerate(lines[:-1].split("\n")):
                 if line.strip(" "):
-                    yield _Row(line.split(self.separator), number)
+                    yield _Row(line.split(self.separator), number, number + 1)
             return
         fields: list[str] = []
         number = start = 0
@@ -230,7 +229,7 @@ class Delimited:
             number += found[0].count("\n")
             if end == "\n":
                 if len(fields) > 1 or fields[0].strip(" ") or quoted is not None:
-                    yield _Row(fields, start)
+                    yield _Row(fields, start, number)
                 fields, start = [], number
 
 

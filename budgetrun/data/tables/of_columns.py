@@ -73,6 +73,13 @@ class ColumnTable(Table):
         self.columns = columns_of(samples, position, reader.named, left_out)
         if label is not None:
             self.label_found = f"the label is {self.columns[position - 1]}, as asked"
+        if not self.again:
+            of_label = [value for value in samples[position - 1].values if value is not None]
+            found = {float(value) if self.columns[position - 1].numeric else _as_text(value) for value in of_label}
+            self._check_classes(found)
+            self._labels_seen = as_classes(found)
+        # The values, perhaps many, are not needed any more.
+        reader.samples = [replace(sample, values=()) for sample in samples]
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -109,14 +116,8 @@ class ColumnTable(Table):
     _labels_seen: tuple[Label, ...] | None = None
 
     def _found_classes(self) -> tuple[Label, ...]:
-        label = self.label_column
-        if label is None:
+        if self.label_column is None:
             return ()
-        if not self.again:
-            values = [value for value in self._reader.samples[label.position - 1].values if value is not None]
-            found = {float(value) if label.numeric else _as_text(value) for value in values}
-            self._check_classes(found)
-            return as_classes(found)
         if self._labels_seen is None:
             self._look_through()
         return self._labels_seen or ()

@@ -118,7 +118,7 @@ class Pipe(Origin):
         return self._held
 
     def file(self) -> Any:
-        return _Sequential(self)
+        return io.BufferedReader(_Sequential(self), _PIECE_BYTES)
 
     def _read(self) -> Iterator[bytes]:
         held, self._held = self._held, b""
