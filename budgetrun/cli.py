@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import AlteredError, DataMissingError, InputError, printable
+from budgetrun.errors import AlteredError, DataMissingError, InputError, counted, printable
 from budgetrun.runner import interrupts
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def report(results: Path) -> None:
 
     def index() -> None:
         if reports and reports[0].results.folder != results:
-            _say(f"index of {_counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
+            _say(f"index of {counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
 
     _for_each(results, write, finish=index)
 
@@ -281,7 +282,7 @@ def verdicts(results: Path) -> None:
 @main.command()
 @click.argument("results", type=_Folder(path_type=Path))
 def status(results: Path) -> None:
-    """Show how many runs of a results folder are finished, and the command that completes it."""
+    """Show how many runs of a results folder, or of a config, are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
     def show(folder: Path) -> list[str]:
@@ -313,9 +314,9 @@ def check(configs: tuple[str, ...]) -> None:
             problems.append(str(error))
             continue
         counts = sorted({loaded.count(dataset.label) for dataset in loaded.datasets})
-        n_settings = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        of = f"{_counted(n_settings, 'setting')} of {_counted(len(loaded.algorithms), 'algorithm')}"
-        _say(f"{name}: valid; {of} on {_counted(len(loaded.datasets), 'dataset')}")
+        fewest = f"{counts[0]:,} to " if len(counts) > 1 else ""
+        of = f"{fewest}{counted(counts[-1], 'setting')} of {counted(len(loaded.algorithms), 'algorithm')}"
+        _say(f"{name}: valid; {of} on {counted(len(loaded.datasets), 'dataset')}")
         problems += _inspect(loaded)
     if problems:
         raise InputError("\n".join(problems))
@@ -413,10 +414,6 @@ def _inspect(config: Config) -> list[str]:
     return problems
 
 
-def _counted(n: int | str, noun: str) -> str:
-    return f"{n} {noun}" if str(n) == "1" else f"{n} {noun}s"
-
-
 def _report(folder: Path) -> Report:
     """Write the report of a folder, show its first table and return it."""
     from budgetrun.report import Report
@@ -429,7 +426,12 @@ def _report(folder: Path) -> Report:
 
 
 def _folders(results: Path) -> list[Path]:
-    """Return the results folder itself, or the results folders that it contains."""
+    """Return the results folder itself, or the results folders that it contains; those of a config, given its name."""
+    if not results.is_dir():
+        from budgetrun import config
+
+        with suppress(InputError):
+            results = Path("results") / config.load(str(results)).name
     if (results / "manifest.json").is_file():
         return [results]
     # Names of configs have no dot; folders that --force moved aside have one.

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend, told apart from errors that are ours."""
+"""Errors that are the user's to mend, told apart from errors that are ours; and what makes sentences of their parts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _CONTROL = re.compile(
 def printable(text: str) -> str:
     """Return a text with each control character written as an escape, e.g. ``\\x1b``; tabs and line ends stay."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: ``1 run``, ``1,234 runs``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 class InputError(Exception):

@@ -104,6 +104,31 @@ def test_a_days_work(command):
     assert out.splitlines()[0] == "small: 16 runs, 0 finished, 16 to do"
 
 
+def test_status_takes_a_config(command, undrawn):
+    path = config(".")
+    command("sweep", path, "--jobs", 1)
+    said = (0, "results/small: 16 of 16 runs finished\n", "")
+    assert command("status", path) == command("status", "results/small") == said
+    said = "results/quickstart: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n"
+    assert command("status", "quickstart") == (2, "", said)
+
+
+def test_every_config_algorithm_and_kernel_has_a_line(command):
+    for what in ("configs", "algorithms", "kernels", "datasets"):
+        lines = command("list", what)[1].splitlines()
+        assert lines
+        assert all(len(line.split(None, 1)) == 2 for line in lines)
+
+
+def test_a_size_without_a_unit_is_refused(command):
+    for size in ("8", "0.5", "4096"):
+        code, _, err = command("sweep", config("."), "--memory", size)
+        said = f"{size!r} has no unit, and would be so many bytes; write {size}G for gigabytes"
+        assert (code, said in err) == (2, True)
+    for size in ("8G", "500M", "8000000000"):
+        assert command("sweep", config("."), "--memory", size, "--dry-run")[0] == 0
+
+
 def test_check_counts_every_setting_of_a_budgets_source(command):
     algorithms = [{"name": "rbp", "budget": {"of": "source"}}, {"name": "cks", "label": "source", "budget": [3, 4]}]
     said = "small.yaml: valid; 4 settings of 2 algorithms on 1 dataset\n" + GENERATED
@@ -303,7 +328,7 @@ def test_check_says_which_files_are_missing_and_is_content(command):
     code, out, err = command("check", config(".", datasets=datasets, repetitions=1))
     assert (code, err) == (0, "")
     assert "  usps: 7,291 rows x 256 features; 10 classes: 0 (1,194), 1 (1,005), " in out
-    assert "  note: dataset 'usps': 1 of 1 files are missing, and nothing was downloaded\n" in out
+    assert "  note: dataset 'usps': 1 of 1 file is missing, and nothing was downloaded\n" in out
 
 
 class Scanned:

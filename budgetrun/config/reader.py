@@ -59,11 +59,12 @@ def _is_mapping(path: Path) -> bool:
 
 
 def list_configs() -> list[tuple[str, str]]:
-    """Return the name and the source of every config that comes with budgetrun."""
+    """Return the name and the source, or the description, of every config that comes with budgetrun."""
     listed = []
     for name, path in _own_configs().items():
         data = parse(read_text(path)).data
-        listed.append((name, str(data.get("source") or "") if isinstance(data, dict) else ""))
+        about = data if isinstance(data, dict) else {}
+        listed.append((name, str(about.get("source") or about.get("description") or "")))
     return listed
 
 

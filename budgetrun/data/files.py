@@ -12,7 +12,7 @@ from pathlib import Path
 
 from budgetrun.data.cards import Card, CardFile
 from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
-from budgetrun.errors import DataMissingError, InputError
+from budgetrun.errors import DataMissingError, InputError, counted
 from budgetrun.files import checkout, is_file
 
 ENVIRONMENT = "BUDGETRUN_DATA"
@@ -120,10 +120,12 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
                 failures.append(outcome)
     absent = [file for file, path in zip(files, paths, strict=True) if path is None]
     if absent:
+        are = "is" if len(absent) == 1 else "are"
         reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
         places = "".join(f"\n  put {_description(file)} at {cache_folder() / file.file}" for file in absent)
+        count = f"{len(absent)} of {counted(len(files), 'file')}"
         raise DataMissingError(
-            f"dataset '{card.name}': {len(absent)} of {len(files)} files are missing, and {reasons}{places}\n"
+            f"dataset '{card.name}': {count} {are} missing, and {reasons}{places}\n"
             f"  or name a folder that has them with --data or ${ENVIRONMENT}"
         )
     return [path for path in paths if path is not None]

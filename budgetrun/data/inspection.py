@@ -10,7 +10,7 @@ from budgetrun.data import files
 from budgetrun.data.sources import sources_of
 from budgetrun.data.streams import stream_info
 from budgetrun.data.text import clipped
-from budgetrun.errors import DataMissingError, InputError
+from budgetrun.errors import DataMissingError, InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,4 +68,5 @@ def inspect(dataset: DatasetSpec) -> Inspection:
 def _size(n_rows: int, n_features: int, counts: Mapping[Any, int]) -> str:
     shown = [f"{clipped(str(label), 20)} ({count:,})" for label, count in list(counts.items())[:_MOST_LISTED]]
     more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
-    return f"{n_rows:,} rows x {n_features:,} features; {len(counts):,} classes: {', '.join([*shown, *more])}"
+    n_classes = "1 class" if len(counts) == 1 else f"{len(counts):,} classes"
+    return f"{counted(n_rows, 'row')} x {counted(n_features, 'feature')}; {n_classes}: {', '.join([*shown, *more])}"

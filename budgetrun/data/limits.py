@@ -12,6 +12,8 @@ from budgetrun.errors import InputError
 
 ENVIRONMENT = "BUDGETRUN_MEMORY"
 DEFAULT = "8G"
+# A smaller number lacks its unit.
+_LEAST_BYTES = 1e6
 _given: ContextVar[float | None] = ContextVar("memory", default=None)
 
 
@@ -21,11 +23,13 @@ def parse_bytes(text: str) -> float:
     Raises
     ------
     ValueError
-        Not a positive number, with or without K, M, G or T after it.
+        Not a positive number with K, M, G or T after it, nor a number of at least a million bytes.
     """
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"{text[:40]!r} is not a size; give a number with K, M or G, like 8G")
+    if not match[2] and float(match[1]) < _LEAST_BYTES:
+        raise ValueError(f"{text!r} has no unit, and would be so many bytes; write {match[1]}G for gigabytes")
     return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
 

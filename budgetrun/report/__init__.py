@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
+from budgetrun.errors import counted
 from budgetrun.report import figures, page, tables
 from budgetrun.report.evidence import with_numbers
 from budgetrun.report.formats import plain
@@ -65,8 +66,7 @@ class Report:
         width = shutil.get_terminal_size(fallback=(100, 24)).columns
         lines = [plain(self.tables[0], width)]
         if results.failures:
-            noun = "run" if len(results.failures) == 1 else "runs"
-            lines.append(f"{len(results.failures)} {noun} failed; the means are over those that finished.\n")
+            lines.append(f"{counted(len(results.failures), 'run')} failed; the means are over those that finished.\n")
         files = {"tables": "tables", "figures": "figures", "page": "report.html"}
         places = {"runs": results.runs_path, **{name: results.folder / file for name, file in files.items()}}
         lines += [f"{name:<8} {path}" for name, path in places.items() if path.exists()]

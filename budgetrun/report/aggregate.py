@@ -93,6 +93,11 @@ class Measured:
     budget: float
     support_size: float
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation over the streams; with one stream, that over its seeds. NaN with a single run."""
+        return self.sd if self.n_streams > 1 else self.sd_over_seeds
+
 
 Measurements = dict[Place, Measured]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from budgetrun.report.aggregate import NO_BUDGET, Budget, Measurements, Place
 from budgetrun.report.layout import Block, Cell, Row
@@ -37,6 +38,8 @@ class Grid:
     chosen: dict[Place, str]
     # What people call a dataset.
     title: Callable[[str], str]
+    # The labels of the datasets that are the user's own.
+    own: Container[str] = ()
 
     def blocks(self) -> list[Block]:
         """Return a block for each budget, or for each dataset where that shows the effect of the budget better."""
@@ -53,7 +56,7 @@ class Grid:
                 Block(
                     self.title(row),
                     "budget",
-                    [self._row(titles[b], row, b, s) for b in budgets for s in settings[row, b]],
+                    _merged([self._row(titles[b], row, b, s) for b in budgets for s in settings[row, b]]),
                 )
                 for row in self.rows
             ]
@@ -100,8 +103,14 @@ class Grid:
     def _row(self, header: str, row: str, budget: Budget, setting: Setting) -> Row:
         cells = [self._cell(Place(row, column, budget, setting)) for column in self.columns]
         places = [self._find(Place(row, column, budget, setting)) for column in self.columns]
-        means = [self.ran[place].budget for place in places if place is not None and place.budget == budget]
-        return Row(header, setting, _mean_budget(means) if budget.kind == "fraction" else "", cells)
+        ran = [self.ran[place] for place in places if place is not None and place.budget == budget]
+        means = {one.budget for one in ran}
+        if row in self.own and len(means) == 1 and all(one.n_streams == 1 for one in ran):
+            number = int(means.pop())
+            return Row(header, setting, f"B {number:,}" if budget.kind == "fraction" else "", cells, number)
+        return Row(
+            header, setting, _mean_budget([one.budget for one in ran]) if budget.kind == "fraction" else "", cells
+        )
 
     def _cell(self, at: Place) -> Cell:
         """Return the cell of a column in a row; its place has the budget of the block where the label has none."""
@@ -137,6 +146,28 @@ class Grid:
         if number is None and not self._places.get((at.dataset, at.label)):
             number = self.published.find(at._replace(setting=NO_SETTING), any_budget=at.budget == NO_BUDGET)
         return number
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """Return the rows of a dataset's budgets, with those of the same number as one."""
+    groups: dict[Any, list[Row]] = {}
+    for i, row in enumerate(rows):
+        groups.setdefault(i if row.number is None else (row.setting, row.number), []).append(row)
+    found = []
+    for first, *others in groups.values():
+        if first.number is not None:
+            number = f"B = {first.number}"
+            titles = [row.header for row in (first, *others) if row.header != number]
+            header = " = ".join([*dict.fromkeys(titles), number]).replace(" = B", "")
+            cells = [
+                next((cell for cell in same if cell.measured), same[0])
+                for same in zip(first.cells, *(row.cells for row in others), strict=True)
+            ]
+            shown = {id(cell) for cell in cells}
+            same = [cell for row in (first, *others) for cell in row.cells if id(cell) not in shown]
+            first = first._replace(header=header, mean_budget="", cells=cells, same=tuple(same))
+        found.append(first)
+    return found
 
 
 def _mean_budget(means: list[float]) -> str:

@@ -96,13 +96,16 @@ class Row(NamedTuple):
     """A row of a block.
 
     ``header`` is a dataset or a budget's title; ``mean_budget`` says what a budget that follows another algorithm came
-    to, empty where the header already says it.
+    to, empty where the header already says it. ``number`` is the budget of a single stream of the user's; ``same`` has
+    the cells of rows with the same number, which are not shown.
     """
 
     header: str
     setting: Setting
     mean_budget: str
     cells: list[Cell]
+    number: int | None = None
+    same: tuple[Cell, ...] = ()
 
     @property
     def label(self) -> str:
@@ -111,8 +114,9 @@ class Row(NamedTuple):
 
     @property
     def full_label(self) -> str:
-        """The label and, where the settings' budgets differ, the mean budget."""
-        return f"{self.label} ({self.mean_budget})" if self.mean_budget and self.setting.items else self.label
+        """The label and, on a user's own stream and where the settings' budgets differ, the mean budget."""
+        shown = self.mean_budget and (self.setting.items or self.number is not None)
+        return f"{self.label} ({self.mean_budget})" if shown else self.label
 
 
 class Block(NamedTuple):
@@ -235,7 +239,7 @@ class Table(Captioned):
     @cached_property
     def cells(self) -> list[Cell]:
         """All cells, block by block."""
-        return [cell for block in self.blocks for row in block.rows for cell in row.cells]
+        return [cell for block in self.blocks for row in block.rows for cell in (*row.cells, *row.same)]
 
     @cached_property
     def has_published(self) -> bool:

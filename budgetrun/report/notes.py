@@ -86,9 +86,12 @@ def _of_cells(table: Table) -> str:
         beside.append(f"published, difference relative to the published value{in_sds}")
     cell += f" ({'; '.join(beside)})" if beside else ""
     unit = ", in percent" if table.quantity.is_percent else ""
+    single = [one.measured for one in table.cells if one.measured and one.measured.n_streams == 1]
+    seeds = any(one.n_seeds > 1 for one in single)
+    of_one = "with a single stream, it is over its seeds" if seeds else "a single stream has none"
     return (
         f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over seeds; "
-        "a single stream has none."
+        f"{of_one}."
     )
 
 

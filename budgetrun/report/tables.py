@@ -78,8 +78,9 @@ def _table(results: Results, spec: TableSpec) -> Table:
     # Everything that ran has its seconds, so they decide the layout.
     measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
     numbers, texts = published.shown(spec, divisor), choice.texts if choice else {}
-    blocks = Grid(rows, columns, measured, ran, numbers, reference, texts, results.title).blocks()
-    cells = [cell for block in blocks for row in block.rows for cell in row.cells]
+    own = {dataset.label for dataset in results.config.datasets if dataset.path is not None}
+    blocks = Grid(rows, columns, measured, ran, numbers, reference, texts, results.title, own).blocks()
+    cells = [cell for block in blocks for row in block.rows for cell in (*row.cells, *row.same)]
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     if tolerance == (None, None):
         tolerance = Tolerance(DEFAULT_TOLERANCE)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from budgetrun.config.quantities import Quantity
+from budgetrun.errors import counted
 from budgetrun.report.layout import Cell, Listing, Outside, Table
 from budgetrun.report.published import Number
 
@@ -75,7 +76,7 @@ def mean_text(cell: Cell, quantity: Quantity, *, with_sd: bool = True) -> str:
     m = cell.measured
     if m is None:
         return NONE
-    spread = f" ± {quantity.write(m.sd)}" if with_sd and not math.isnan(m.sd) else ""
+    spread = f" ± {quantity.write(m.spread)}" if with_sd and not math.isnan(m.spread) else ""
     return quantity.write(m.mean) + spread + ("†" if m.n_failed else "")
 
 
@@ -106,7 +107,7 @@ def hover(cell: Cell, quantity: Quantity) -> str:
         return "a single run"
     low, high = quantity.write(m.minimum), quantity.write(m.maximum)
     seeds = f", {m.n_seeds:,} seeds" if m.n_seeds > 1 else ""
-    return f"n = {m.n_streams:,} stream{'s' * (m.n_streams > 1)}{seeds}; {m.n_runs:,} runs from {low} to {high}"
+    return f"n = {counted(m.n_streams, 'stream')}{seeds}; {m.n_runs:,} runs from {low} to {high}"
 
 
 def are_best(cells: list[Cell], quantity: Quantity) -> list[bool]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.data import limits
-from budgetrun.errors import AlteredError, InputError
+from budgetrun.errors import AlteredError, InputError, counted
 from budgetrun.files import is_file
 from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.options import Options
@@ -55,13 +55,17 @@ def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
     except (InputError, ValueError) as error:
         states = Counter(row["status"] for row in rows.values())
         planned = manifest.get("plan", {}).get("runs")
-        total = f" of {planned:,}" if isinstance(planned, int) else ""
-        line = f"{folder}: {states['done']:,}{total} runs finished, {states['failed']:,} failed"
+        total = (
+            f"{states['done']:,} of {counted(planned, 'run')}"
+            if isinstance(planned, int)
+            else counted(states["done"], "run")
+        )
+        line = f"{folder}: {total} finished, {states['failed']:,} failed"
         return f"{line}; whether they are up to date is unknown: {error}"
     states = Counter(rows[run.run_id]["status"] for run in plan.runs if run.run_id in rows)
     n_finished, n_failed = states["done"], states["failed"]
     n_outdated = 0 if plan.missing or plan.left_out else len(plan.outdated(rows))
-    line = f"{folder}: {n_finished:,} of {len(plan.runs):,} runs finished"
+    line = f"{folder}: {n_finished:,} of {counted(len(plan.runs), 'run')} finished"
     line += f", {n_failed:,} failed" if n_failed else ""
     line += f", {n_outdated:,} of earlier code or data" if n_outdated else ""
     line += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
@@ -101,7 +105,7 @@ def describe(config: Config, options: Options) -> str:
         done = finished(store.rows(), plan.runs)
     remaining = plan.remaining(done, options.only)
     n_finished = sum(run.run_id in done for run in selected)
-    lines = [f"{config.name}: {len(selected):,} runs, {n_finished:,} finished, {len(remaining):,} to do"]
+    lines = [f"{config.name}: {counted(len(selected), 'run')}, {n_finished:,} finished, {len(remaining):,} to do"]
     jobs = [job for runs in in_phases(remaining) for job in jobs_within_memory(config, plan, runs, options)]
     seconds: dict[str, float] = defaultdict(float)
     largest: dict[str, float] = defaultdict(float)
@@ -111,8 +115,8 @@ def describe(config: Config, options: Options) -> str:
         largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype))
     n_selected, n_remaining = Counter(run.dataset for run in selected), Counter(run.dataset for run in remaining)
     for label, info in plan.infos.items():
-        line = f"  {label}: {info.n_examples:,} rounds x {info.n_features:,} features, "
-        line += f"{n_selected[label]:,} runs, {n_remaining[label]:,} to do"
+        line = f"  {label}: {counted(info.n_examples, 'round')} x {counted(info.n_features, 'feature')}, "
+        line += f"{counted(n_selected[label], 'run')}, {n_remaining[label]:,} to do"
         if n_remaining[label]:
             line += f", about {duration(seconds[label])} on one core, {largest[label] / 1e9:.1f} GB per worker"
         lines.append(line)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun import compiling
 from budgetrun.data import limits
-from budgetrun.errors import CannotWriteError, InputError, printable
+from budgetrun.errors import CannotWriteError, InputError, counted, printable
 from budgetrun.files import CANNOT_WRITE
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Backend, opened
@@ -103,7 +103,9 @@ class _Sweep:
             _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
-            _say(f"{len(outdated):,} runs in {store.folder} are of earlier code or data; they are run again")
+            are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
+            what = f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data"
+            _say(f"{what}; {they} run again")
             store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
@@ -111,7 +113,7 @@ class _Sweep:
         how = one_by_one if config.timed and self.options.jobs is None else ""
         if not all(run.spec.solver for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
-        _say(f"{config.name}: {len(remaining):,} runs to do, {len(done):,} finished, in {store.folder}{how}")
+        _say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)
         if interrupted:
@@ -124,7 +126,9 @@ class _Sweep:
         if failed:
             n_more = len(failed) - _FAILURES_SHOWN
             more = f" ({n_more:,} more than these)" if n_more > 0 else ""
-            _say(f"{len(failed):,} runs failed{more}; to repeat them: {again}")
+            _say(
+                f"{counted(len(failed), 'run')} failed{more}; to repeat {'it' if len(failed) == 1 else 'them'}: {again}"
+            )
         return 1 if failed or plan.missing else 0
 
     def _run_safely(self, remaining: Sequence[Run]) -> bool:

@@ -78,7 +78,7 @@ def test_verify_tells_each_state_and_downloads_nothing(made):
 
 def test_missing_without_an_address_says_where_to_put_it(made):
     assert message(fetch, small_card(made), kind=DataMissingError) == (
-        "dataset 'small': 1 of 1 files are missing, and f/small.gz has no public address; "
+        "dataset 'small': 1 of 1 file is missing, and f/small.gz has no public address; "
         "see datasets/small.yaml for how it was made\n"
         f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
         "  or name a folder that has them with --data or $BUDGETRUN_DATA"
@@ -165,7 +165,7 @@ def test_a_download_that_fails_leaves_nothing_behind(made, server, case):
     }
     server.answers["/small.gz"], reason = answers[case]
     assert message(fetch, small_card(made, [url]), kind=DataMissingError) == (
-        f"dataset 'small': 1 of 1 files are missing, and {reason}\n"
+        f"dataset 'small': 1 of 1 file is missing, and {reason}\n"
         f"  put f/small.gz at {made.cache / 'f/small.gz'}\n"
         "  or name a folder that has them with --data or $BUDGETRUN_DATA"
     )
@@ -238,7 +238,7 @@ def test_a_file_without_checksum_is_never_downloaded(made, monkeypatch):
             stream_info, DatasetSpec(name=unknown_card(made).name), made.data, download, kind=DataMissingError
         )
         assert told == (
-            "dataset 'unknown': 1 of 1 files are missing, and files without a known checksum are never downloaded\n"
+            "dataset 'unknown': 1 of 1 file is missing, and files without a known checksum are never downloaded\n"
             f"  put f/small.gz (from http://127.0.0.1:9/small) at {made.cache / 'f/small.gz'}\n"
             "  or name a folder that has them with --data or $BUDGETRUN_DATA"
         )

@@ -149,7 +149,7 @@ def test_only_some_runs_bring_the_perceptrons_they_need(tmp_path, run_sweep):
     path = config(tmp_path)
     options = {"only": {"algorithm": ["forgetron"], "budget": ["0.25"], "repetition": ["1"]}}
     said = describe(config_module.load(path), Options(results=tmp_path / "results", **options))
-    assert said.startswith("small: 1 runs, 0 finished, 2 to do\n")
+    assert said.startswith("small: 1 run, 0 finished, 2 to do\n")
     code, err = run_sweep(path, **options)
     assert (code, err.splitlines()[-1]) == (0, "2/2 runs, _ s")
     folder = tmp_path / "results" / "small"
@@ -166,7 +166,7 @@ def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp
     own = tmp_path / "own.csv"
     own.write_text("".join(f"{i % 2},{i % 7}\n" for i in range(40)))
     datasets = [{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}, {"name": "own"}]
-    datasets[2]["path"] = str(own)
+    datasets[2] |= {"path": str(own), "order": "permuted"}
     path = config(tmp_path, datasets=datasets)
     assert run_sweep(path, only={"dataset": ["own"]})[0] == 0
     assert run_sweep(path, only={"dataset": ["noisy_gaussians"]})[0] == 0
@@ -200,7 +200,7 @@ def test_several_classes_and_a_test_set(tmp_path, run_sweep):
         y = rng.integers(0, 3, n)
         X = rng.normal(size=(n, 2)) + 3 * np.eye(3)[y, :2]
         (tmp_path / f"{name}.csv").write_text("".join(f"{a},{b},{c}\n" for a, (b, c) in zip(y, X, strict=True)))
-    own = {"name": "own", "path": "own.csv", "test_path": "held_out.csv", "task": "multiclass"}
+    own = {"name": "own", "path": "own.csv", "test_path": "held_out.csv", "task": "multiclass", "order": "permuted"}
     algorithms = [
         {"name": "perceptron"},
         {"name": "projectron", "eta": [0.1, 0.3]},
@@ -342,7 +342,7 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
     part.write_bytes(part.read_bytes()[:-30])
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 16 finished")
     table.unlink()
-    assert run_sweep(path)[1].startswith("small: 1 runs to do, 15 finished")
+    assert run_sweep(path)[1].startswith("small: 1 run to do, 15 finished")
     for one in (folder / "parts").iterdir():
         one.unlink()
     table.write_bytes(whole[:-30])
@@ -350,7 +350,7 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
         run_sweep(path)
     # Accepted as it is.
     (folder / "runs.csv.sha256").unlink()
-    assert run_sweep(path)[1].startswith("small: 1 runs to do, 15 finished")
+    assert run_sweep(path)[1].startswith("small: 1 run to do, 15 finished")
     assert len(finished(folder)) == 16
 
 
@@ -738,7 +738,7 @@ def test_a_users_own_file_may_stand_beside_the_config(tmp_path, run_sweep, capsy
     written(tmp_path / "project", given)
     monkeypatch.chdir(tmp_path)
     assert run_sweep("project/mine.yaml")[0] == 0
-    assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 runs finished\n", "")
+    assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 run finished\n", "")
 
 
 # -- values of each dataset, numbers of each length, and a job for each run --------------------------------------------

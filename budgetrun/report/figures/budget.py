@@ -73,8 +73,8 @@ class BudgetPanel(Panel):
             series.band_label = f"{name}, min to max over seeds"
             if name not in self.names["lines"]:
                 series.curves = []
-        elif len(xs) > 1 and all(m.n_streams > 1 for m in shown) and max(m.sd for m in shown) > NO_SPREAD:
-            series.band = xs, [m.mean - m.sd for m in shown], [m.mean + m.sd for m in shown]
+        elif len(xs) > 1 and min(m.spread for m in shown) >= 0 and max(m.spread for m in shown) > NO_SPREAD:
+            series.band = xs, [m.mean - m.spread for m in shown], [m.mean + m.spread for m in shown]
         return series
 
     def _mark(self, name: str, place: Place) -> Series:
@@ -100,9 +100,14 @@ class BudgetPanel(Panel):
             sentences.append(f"Without a budget, at the mean size of the support set: {names}.")
         if self.levels:
             sentences.append(f"Dotted, without a budget: {listed(one.name for one in self.levels)}.")
-        shaded = [m.n_streams for one in self.lines if one.band and not one.band_label for m in one.measured]
-        if shaded:
-            sentences.append(f"Shaded: one standard deviation over the {max(shaded):,} {self.stream}s.")
+        shaded = [one for one in self.lines if one.band and not one.band_label]
+        streams = max((m.n_streams for one in shaded for m in one.measured), default=1)
+        if streams > 1:
+            sentences.append(f"Shaded: one standard deviation over the {streams:,} {self.stream}s.")
+        elif shaded:
+            seeds = max(m.n_seeds for one in shaded for m in one.measured)
+            names = listed(one.name for one in shaded)
+            sentences.append(f"Shaded: one standard deviation over the {seeds:,} seeds of {names}.")
         banded = [one for one in self.lines if one.band_label]
         if banded:
             seeds = max(m.n_seeds for one in banded for m in one.measured)
