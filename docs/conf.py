@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Write the numbers and generated parts of README.md and docs/*.md again, from results/, the code and the configs.
 
-A table, or a part of a page, stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is followed by its name,
-``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
+A table, or a part of a page, stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is
+followed by its name, ``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
 
 Usage: python scripts/write_numbers.py            (the tests fail if a page is not as this would write it)
 """

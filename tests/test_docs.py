@@ -24,10 +24,12 @@ def blocks(page, language):
     return [text for of, text in found if of == language]
 
 
+# The whole tutorial is run by test_tutorial.py.
+WITHOUT_TUTORIAL = [page for page in PAGES if page.stem != "tutorial"]
 of_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
-@of_page
+@pytest.mark.parametrize("page", WITHOUT_TUTORIAL, ids=lambda page: page.stem)
 def test_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "example"}
@@ -35,7 +37,7 @@ def test_python_runs(page, tmp_path, monkeypatch):
         exec(compile(text, str(page), "exec"), names)
 
 
-@of_page
+@pytest.mark.parametrize("page", WITHOUT_TUTORIAL, ids=lambda page: page.stem)
 def test_configs_are_valid(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
