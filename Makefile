@@ -14,7 +14,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test coverage fuzz torture lint mypy data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ lint: $(READY) mypy  ## Check style, formatting, types and spelling
 
 mypy: $(READY)  ## Check types
 	$(BIN)/mypy
+
+docs: $(READY)  ## Build the site of the documentation in build/docs; once before: .venv/bin/pip install -e '.[docs]'
+	$(BIN)/python -m sphinx -qW --keep-going docs build/docs
 
 data: $(READY)  ## Download and verify the data sets of all configs
 	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1 phishing w8a cod_rna susy_30000 covtype_92962

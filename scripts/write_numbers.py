@@ -1,7 +1,7 @@
-"""Write the numbers on README.md and docs/*.md again, computed from results/.
+"""Write the numbers and generated parts of README.md and docs/*.md again, from results/, the code and the configs.
 
-A table stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is followed by its name,
-``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
+A table, or a part of a page, stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is
+followed by its name, ``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
 
 Usage: python scripts/write_numbers.py            (the tests fail if a page is not as this would write it)
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_pages import PARTS, markdown
 
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
@@ -86,12 +87,6 @@ def _with_published(table: str, **spec: Any) -> str:
     return f"{_text(**spec)} ({_text(**spec, published=table)})"
 
 
-def _markdown(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = list(heading)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _table81() -> str:
     columns = ["perceptron", "forgetron(self_tuned)", "forgetron(greedy)", "forgetron(basic)", "cks"]
     results = _evidence.results("forgetron_table81")
@@ -106,7 +101,7 @@ def _table81() -> str:
             difference = round(100 * (ours / published - 1), 1) + 0.0
             cells.append(f"{ours:.2f} ({published:.2f}, {difference:+.1f}%)")
         rows.append([results.title(dataset), *cells])
-    return _markdown(["online error, %", *map(results.title, columns)], rows)
+    return markdown(["online error, %", *map(results.title, columns)], rows)
 
 
 def _projectron() -> str:
@@ -117,7 +112,7 @@ def _projectron() -> str:
         specs = [{"results": folder, "dataset": dataset, "label": label} for label in columns]
         sizes = [_number({}, "size", **spec, quantity="support_size").value for spec in specs]
         rows.append([title, *(f"{_text(**spec)} ({size:,.0f})" for spec, size in zip(specs, sizes, strict=True))])
-    return _markdown(["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows)
+    return markdown(["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows)
 
 
 _SETS = ("phishing", "susy", "ijcnn1", "cod_rna", "w8a", "a9a")
@@ -137,7 +132,7 @@ def _ahpatron() -> str:
         best = errors.index(min(errors))
         cells[best] = f"**{cells[best]}**"
         rows.append([results.title(dataset), *cells])
-    return _markdown(["online error, %", *map(results.title, columns)], rows)
+    return markdown(["online error, %", *map(results.title, columns)], rows)
 
 
 def _ahpatron_calibrated() -> str:
@@ -156,7 +151,7 @@ def _ahpatron_calibrated() -> str:
                 f"{ours:,.0f} ({published:,.0f})",
             ]
         )
-    return _markdown(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
+    return markdown(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
 
 
 def _mpu() -> str:
@@ -177,7 +172,7 @@ def _mpu() -> str:
         "optimum in",
         "seconds, MPU / LIBLINEAR, same objective",
     ]
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def _configs() -> str:
@@ -194,16 +189,114 @@ def _configs() -> str:
         else:
             n_runs, time = len(make_plan(config).runs), "not recorded"
         rows.append([f"`{path.stem}`", what + description, f"{n_runs:,}", time])
-    return _markdown(["config", "what it reproduces", "runs", "core time of the runs"], rows)
+    return markdown(["config", "what it reproduces", "runs", "core time of the runs"], rows)
+
+
+def _guide_budget() -> str:
+    columns = ["perceptron", "forgetron(self_tuned)", "forgetron(greedy)", "rbp", "cks"]
+    rows = []
+    for folder, dataset in (
+        ("forgetron_fig4", "usps"),
+        ("forgetron_fig4", "mnist"),
+        ("forgetron_fig5", "census_income"),
+    ):
+        for fraction, text in ((0.0625, "p/16"), (0.25, "p/4"), (0.5, "p/2"), (0.75, "3p/4")):
+            place = {"results": folder, "dataset": dataset, "budget_fraction": fraction}
+            cells = [_text(**place, label=label) for label in columns]
+            rows.append([_evidence.results(folder).title(dataset), text, *cells])
+    return markdown(["online error, %", "B", *map(_evidence.results("forgetron_fig4").title, columns)], rows)
+
+
+_OF_2024 = ["ahpatron", "projectron++(2024)", "projectron", "fogd", "bogd++", "nogd", "pomdr"]
+
+
+def _guide_held() -> str:
+    """Return errors and, in brackets, the support sizes; FOGD has features instead."""
+    rows = []
+    for dataset in _SETS:
+        cells = []
+        for label in _OF_2024:
+            spec = {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
+            held = _number({}, label, **spec, quantity="support_size").value
+            cells.append(_text(**spec) + (f" ({held:,.0f})" if held else ""))
+        rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
+    titles = map(_evidence.results("ahpatron_table2").title, _OF_2024)
+    return markdown(["online error, % (examples held)", *titles], rows)
+
+
+def _guide_seconds() -> str:
+    results = _evidence.results("ahpatron_seconds")
+    means = results.runs.groupby(["dataset", "label"])[["seconds", "n_examples"]].mean()
+    rows = []
+    for dataset in _SETS:
+        of_set = means.loc[dataset]
+        cells = [f"{1e6 * of_set['seconds'][label] / of_set['n_examples'][label]:,.0f}" for label in _OF_2024]
+        rows.append([results.title(dataset), f"{of_set['n_examples'].iloc[0]:,.0f}", *cells])
+    return markdown(["microseconds per round", "rounds", *map(results.title, _OF_2024)], rows)
+
+
+def _guide_growth() -> str:
+    columns = ["self-tuned Forgetron", "RBP", "greedy Forgetron", "CKS"]
+    rows = []
+    for budget in (10, 100, 1000, 2000):
+        cells = []
+        for learner in columns:
+            where = {"panel": "budget", "learner": learner, "side": "engine", "budget": budget}
+            cell = {
+                column: _number({}, learner, csv="bench/growth.csv", where=where, column=column).value
+                for column in ("seconds", "rounds")
+            }
+            cells.append(f"{1e6 * cell['seconds'] / cell['rounds']:.1f}")
+        rows.append([f"{budget:,}", *cells])
+    return markdown(["microseconds per round, B =", *columns], rows)
+
+
+def _guide_drift() -> str:
+    columns = ["perceptron", "rbp", "modified_rbp", "forgetron(self_tuned)", "forgetron(simplified)"]
+    results = _evidence.results("sutskever_bounds")
+    rows = [
+        [
+            results.title(dataset),
+            f"{budget:,}",
+            *(_text(results="sutskever_bounds", dataset=dataset, budget=budget, label=label) for label in columns),
+        ]
+        for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise")
+        for budget in (100, 1000)
+    ]
+    return markdown(["online error, %", "B", *map(results.title, columns)], rows)
+
+
+def _guide_classes() -> str:
+    columns = ["perceptron", "passive_aggressive", "projectron", "projectron++", "rbp"]
+    results = _evidence.results("projectron_multiclass")
+    rows = []
+    for dataset in ("usps", "mnist"):
+        for eta in ("0.3", "0.7", "1"):
+            cells = []
+            for label in columns:
+                spec = {"results": "projectron_multiclass", "dataset": dataset, "label": label, "setting": f"eta={eta}"}
+                if label in ("perceptron", "passive_aggressive"):
+                    del spec["setting"]
+                held = _number({}, label, **spec, quantity="support_size").value
+                cells.append(f"{_text(**spec)} ({held:,.0f})")
+            rows.append([results.title(dataset), eta, *cells])
+    return markdown(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    **PARTS,
     "table81": _table81,
     "projectron": _projectron,
     "ahpatron": _ahpatron,
     "ahpatron_calibrated": _ahpatron_calibrated,
     "mpu": _mpu,
     "configs": _configs,
+    "guide_budget": _guide_budget,
+    "guide_held": _guide_held,
+    "guide_seconds": _guide_seconds,
+    "guide_growth": _guide_growth,
+    "guide_drift": _guide_drift,
+    "guide_classes": _guide_classes,
 }
 
 

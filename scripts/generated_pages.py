@@ -1,0 +1,191 @@
+"""The parts of docs/learners.md and docs/gallery.md that follow from the code and the configs; see write_numbers.py."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from budgetrun import config as configs
+from budgetrun import estimators, learners, solvers, theory
+from budgetrun.config.schema import Config
+
+TOP = Path(__file__).resolve().parent.parent
+RESULTS = TOP / "results"
+CLAIMS = TOP / "configs" / "claims"
+
+# Kinds of learners, by verbs of a hypothesis; the first kind that a rule uses a verb of is its kind.
+KINDS = {
+    "step": (
+        "Explicit features",
+        "The hypothesis becomes a weight vector over a fixed number of features that approximate the kernel.",
+    ),
+    "set_hint_weight": (
+        "Second thoughts",
+        "The prediction adds a hint, the mean of the last examples. A full support set is halved.",
+    ),
+    "project|keep": (
+        "Projection",
+        "An example that nearly lies in the span of others is represented by these. In a learner without a budget, eta "
+        "is how far from the span an example may be: a larger eta gives a smaller support set.",
+    ),
+    "scale": ("Shrinking", "All weights shrink, so that an old example has a small weight when it is removed."),
+    "evict|displace": ("Removal", "Examples leave again: in most cases, one for each that joins a full support set."),
+    "add": ("No limit", "Every example that is added stays, so memory and time per round grow with the stream."),
+}
+
+
+def markdown(heading: list[str], rows: Iterable[list[str]]) -> str:
+    """Return a table."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# -- learners ----------------------------------------------------------------------------------------------------------
+
+
+def all_learners() -> str:
+    """Return a table of learners for each kind."""
+    kinds: dict[str, list[list[str]]] = {title: [] for title, _ in KINDS.values()}
+    for variants in learners.registry().values():
+        for learner in variants.values():
+            kinds[_kind(learner)].append(_learner_row(learner))
+    head = ["learner", "rule", "cost per round", "mistake bound", "classes", "Python", "measured in"]
+    parts = [f"## {title}\n\n{text}\n\n{markdown(head, kinds[title])}" for title, text in reversed(KINDS.values())]
+    return "\n\n".join(parts)
+
+
+def all_solvers() -> str:
+    """Return a table of the batch solvers."""
+    head = ["solver", "rule", "cost", "bound on its updates", "measured in"]
+    return markdown(head, map(_solver_row, solvers.registry().values()))
+
+
+def _kind(learner: type[Any]) -> str:
+    own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
+    text = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
+    return next(title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text))
+
+
+def _learner_row(learner: type[Any]) -> list[str]:
+    several = learners.registry(multiclass=True).get(learner.name, {}).get(learner.variant)
+    made = next(name for name, kind in estimators.CLASSIFIERS.items() if learner in kind._learners.values())
+    bounds = [bound.name for bound in theory.registry() if bound.is_about(learner)]
+    name = f"{learner.name}({learner.variant})" if learner.variant else learner.name
+    return [
+        f"**{_escaped(learner.title)}** `{name}`<br>{_paper(learner)}",
+        _rule(learner),
+        _cost(learner),
+        "<br>".join(bounds) or "none",
+        "two or more" if several else "two",
+        f"`{made}`" + (f'<br>`variant="{learner.variant}"`' if learner.variant else ""),
+        _measured(learner.name, learner.variant),
+    ]
+
+
+def _solver_row(solver: type[Any]) -> list[str]:
+    # Each theorem is about one of the two problems, with and without slack.
+    made = [solver(), *([solver(hard_margin=True)] if "hard_margin" in inspect.signature(solver).parameters else [])]
+    bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
+    name = f"**{solver.title}** `{solver.name}`<br>{_paper(solver)}"
+    return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None)]
+
+
+def _rule(thing: type[Any]) -> str:
+    return _escaped((inspect.getdoc(thing) or "").partition("\n")[0])
+
+
+def _section(thing: type[Any], title: str) -> str:
+    """Return a section of a docstring, in one line."""
+    page = inspect.getdoc(thing) or ""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[^\n]*\n---|\Z)", page, re.DOTALL | re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _paper(thing: type[Any]) -> str:
+    """Return the authors and the year of a docstring's first reference."""
+    return _section(thing, "References").partition(")")[0] + ")"
+
+
+def _cost(thing: type[Any]) -> str:
+    """Return the first sentence of the notes that says how the cost grows."""
+    sentences = re.split(r"(?<=[^.\s])\. ", _section(thing, "Notes"))
+    cost = next((sentence for sentence in sentences if "O(" in sentence), "not stated")
+    return _escaped(cost.removesuffix(".").replace(" per round", "", 1))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([|*_<])", r"\\\1", text)
+
+
+@cache
+def _committed() -> dict[str, Config]:
+    """Return the configs whose results are committed, by name."""
+    return {
+        path.parent.name: configs.load(TOP / "configs" / f"{path.parent.name}.yaml")
+        for path in sorted(RESULTS.glob("*/manifest.json"))
+    }
+
+
+def _measured(name: str, variant: str | None) -> str:
+    links = [
+        f"[{folder}](../results/{folder}/report.html)"
+        for folder, config in _committed().items()
+        if any((entry.name, entry.variant) == (name, variant) for entry in config.algorithms)
+    ]
+    more = [f"and {len(links) - 3} more"] if len(links) > 3 else []
+    return "<br>".join([*links[:3], *more]) or "nothing committed"
+
+
+# -- gallery -----------------------------------------------------------------------------------------------------------
+
+
+def gallery() -> str:
+    """Return a section of figures for each config whose results are committed."""
+    papers = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(CLAIMS.glob("*.yaml"))}
+    seen: dict[str, list[str]] = {}
+    for paper in papers.values():
+        for claim in paper["claims"]:
+            for file in claim.get("see", ()):
+                seen.setdefault(file, []).append(f"- {_escaped(claim['claim'])} *{claim['verdict'].capitalize()}.*")
+    sections = []
+    for folder, config in _committed().items():
+        figures = _figures(folder, config)
+        if not figures:
+            continue
+        commands = [f"budgetrun sweep {folder}"]
+        if any(file.startswith("bounds_") for file in figures):
+            commands.append(f"budgetrun bounds results/{folder}")
+        paper = papers.get(folder.partition("_")[0])
+        description = " ".join(config.description.split())
+        place = re.search(r"((?:Figure|Table) [\d.]+\w?(?:, [^;]+)?)", config.source)
+        title = place[1] if place else re.split(r"[:,.]", description)[0]
+        lines = [
+            f"## {paper['title']}: {title}" if paper else f"## {title}",
+            description,
+            f"Config [`{folder}`](../configs/{folder}.yaml), [its page of results](../results/{folder}/report.html):",
+            "\n".join(["```", *commands, "```"]),
+        ]
+        for file, title in figures.items():
+            path = f"{folder}/figures/{file}"
+            claims = ["\n".join(seen[path])] if path in seen else []
+            lines += [f"### {title}", *claims, f"![{title}](../results/{path})"]
+        sections.append("\n\n".join(lines))
+    return "\n\n".join(sections)
+
+
+def _figures(folder: str, config: Config) -> dict[str, str]:
+    """Return the titles of the figures of a results folder, by file: the config's, then those of bounds."""
+    titles = {f"{figure.name}.png": figure.title for figure in config.report.figures}
+    for dataset in config.datasets:
+        shown = config.report.titles.get(dataset.label, dataset.label)
+        titles[f"bounds_{dataset.label}.png"] = f"Mistakes and their bounds: {shown}"
+    return {file: title for file, title in titles.items() if (RESULTS / folder / "figures" / file).is_file()}
+
+
+PARTS = {"learners": all_learners, "solvers": all_solvers, "gallery": gallery}

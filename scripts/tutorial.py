@@ -1,0 +1,62 @@
+"""Run docs/tutorial.md and write what its commands print into it.
+
+A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
+``yaml`` block with a name is a file of that name.
+
+Usage: python scripts/tutorial.py            (the tests fail if the page is not as this would write it)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from click.testing import CliRunner
+
+from budgetrun.cli import main
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(console|python|text|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# What differs from machine to machine: progress, and the last digits of scores.
+VARYING = {r"^\d+/\d+ runs.*\n": "", r"(\.\d{4})\d{6,}": r"\1..."}
+
+
+def played(page: str) -> str:
+    """Return the page with what its blocks print when they run in the current folder, one after the other."""
+    names: dict[str, Any] = {"__name__": "tutorial"}
+    printed = ""
+
+    def play(block: re.Match[str]) -> str:
+        nonlocal printed
+        language, text = block.groups()
+        if language == "console":
+            command = text.partition("\n")[0].removeprefix("$ ")
+            output = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="budgetrun").output
+            for pattern, shown in VARYING.items():
+                output = re.sub(pattern, shown, output, flags=re.MULTILINE)
+            text = f"$ {command}\n{output.rstrip()}\n"
+        elif language == "yaml":
+            Path(f"{yaml.safe_load(text)['name']}.yaml").write_text(text, encoding="utf-8")
+        elif language == "text":
+            text = printed
+        else:
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(compile(text, PAGE.name, "exec"), names)
+            printed = output.getvalue()
+        return f"```{language}\n{text}```"
+
+    return BLOCK.sub(play, page)
+
+
+if __name__ == "__main__":
+    os.environ["BUDGETRUN_COMPILED"] = "0"
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        text = played(PAGE.read_text(encoding="utf-8"))
+    PAGE.write_text(text, encoding="utf-8")
