@@ -153,7 +153,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     "algorithms",
     multiple=True,
     metavar="NAME[:KEY=VALUE,...]",
-    help="A learner, for example rbp or ahpatron:epsilon=0.5; repeatable.  [default: a few that differ in kind]",
+    help="A learner, see 'budgetrun list algorithms'; repeatable.  [default: a few that differ in kind]",
 )
 @click.option(
     "--gamma", default="auto", show_default=True, metavar="G,...", help="Of the gaussian kernel exp(-G ||a - b||^2)."
@@ -184,8 +184,8 @@ def run(stream: str, budgets: str, algorithms: tuple[str, ...], gamma: str, clas
     from budgetrun.live.request import Request, budgets_of
     from budgetrun.live.run import run as run_stream
 
-    chosen = {"budgets": budgets_of(budgets), "algorithms": algorithms, "gamma": _parts(gamma)}
-    request = Request(stream, classes=_parts(classes), **chosen, **given)
+    given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
+    request = Request(stream, algorithms=algorithms, **given)
     code = run_stream(request)
     if (request.folder / "manifest.json").is_file():
         _report(request.folder)

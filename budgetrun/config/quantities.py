@@ -86,7 +86,6 @@ QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         ONLINE_ERROR,
-        WINDOWED_ERROR,
         SUPPORT_SIZE,
         Quantity("margin_updates", "number of margin updates", "margin updates", lower_is_better=False),
         TEST_ERROR,
@@ -97,6 +96,9 @@ QUANTITIES = {
         SECONDS_RATIO,
     )
 }
+
+# What figures may show in addition.
+IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR}
 
 # The type of a quantity's name in configs: a `Literal` for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:

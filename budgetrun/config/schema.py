@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from budgetrun.config.problems import allowed_names, nearest, quoted
-from budgetrun.config.quantities import QUANTITIES, QuantityName
+from budgetrun.config.quantities import IN_FIGURES, QuantityName
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed
 
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     FigureY = str
 else:
     FigureX = Literal[tuple(FIGURE_AXES)]
-    FigureY = Literal[tuple(name for name in QUANTITIES if any(name in shown for shown in FIGURE_AXES.values()))]
+    FigureY = Literal[tuple(name for name in IN_FIGURES if any(name in shown for shown in FIGURE_AXES.values()))]
 
 
 class _Spec(BaseModel):
@@ -627,6 +627,9 @@ class Config(_Spec):
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]
             if dataset.path is None:
                 del entry["label_column"], entry["missing"]
+        for figure in data["report"]["figures"]:
+            if figure["budget"] is None:
+                del figure["budget"]
         # What a number does not say is left out, and so are the numbers of a config without any.
         data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
         if not self.report.numbers:

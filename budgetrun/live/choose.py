@@ -9,7 +9,7 @@ import numpy as np
 from budgetrun.config.schema import AUTO
 from budgetrun.data.median import ROUNDS, median_gamma
 from budgetrun.errors import InputError
-from budgetrun.live.request import LINEAR, MOST_ROUNDS_OF_PERCEPTRON, PERCEPTRON, Choices, Request
+from budgetrun.live.request import Choices, Request, defaults
 from budgetrun.live.scaling import scaler
 
 if TYPE_CHECKING:
@@ -53,14 +53,11 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         except ValueError as error:
             raise InputError(f"{table.where}: --gamma auto: {error}") from None
         said.append(f"gamma: {median:g}, the median heuristic on the first {first.shape[0]:,} rounds.")
-    too_long = table.n_rows is None or table.n_rows > MOST_ROUNDS_OF_PERCEPTRON
-    if not request.algorithms and too_long:
-        said.append(
-            f"The {PERCEPTRON} is left out: without a budget it keeps every mistake of a long stream; to include it: "
-            f"--algorithm {PERCEPTRON}."
-        )
-    if not request.algorithms and task == "multiclass":
-        said.append(f"{LINEAR}, the linear baseline, is for two classes only.")
+    left_out = [] if request.algorithms else defaults(task, table.n_rows)[1]
+    said += [
+        f"{name} is left out: without a budget it keeps every mistake of a long stream; to include it: --algorithm {name}."
+        for name in left_out
+    ]
     return Choices(task, scale, gammas, median, _label(table), table.n_rows), said
 
 

@@ -20,8 +20,8 @@ from budgetrun.store.write import Store
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
     from budgetrun.data.tables import Table
+    from budgetrun.live.kept import Progressed
     from budgetrun.live.request import Request
-    from budgetrun.live.run import Progressed
 
 
 def name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:

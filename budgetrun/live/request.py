@@ -13,15 +13,8 @@ from budgetrun.data.tables.encode import Missing
 from budgetrun.errors import InputError
 from budgetrun.plotting import slug
 
-# Chosen for what they do past the budget: nothing to remove, shrink and remove the oldest, remove at random, project
-# half of the examples. The Perceptron itself keeps every mistake, so it is only for streams of at most so many rounds.
-LINEAR, PERCEPTRON = "linear_perceptron", "perceptron"
-MOST_ROUNDS_OF_PERCEPTRON = 20_000
-_BINARY = (PERCEPTRON, "forgetron", "rbp", "ahpatron:epsilon=0.7")
-_MULTICLASS = (PERCEPTRON, "rbp")
 BUDGETS = (100, 300, 1000)
 _SEEDS = 3
-# Examples of which the median heuristic takes gamma, and whose range decides on the scale.
 _ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 
 
@@ -100,11 +93,8 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
     multiclass = choices.task == "multiclass"
-    asked = request.algorithms or (_MULTICLASS if multiclass else _BINARY)
-    too_long = choices.n_rows is None or choices.n_rows > MOST_ROUNDS_OF_PERCEPTRON
-    if not request.algorithms and too_long:
-        asked = tuple(name for name in asked if name != PERCEPTRON)
-    algorithms = [_entry(text, request, multiclass) for text in asked]
+    algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
+    algorithms = [_completed(entry, request, multiclass) for entry in algorithms]
     labels = [_label(entry) for entry in algorithms]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
@@ -136,15 +126,22 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _entry(text: str, request: Request, multiclass: bool) -> dict[str, Any]:
-    from budgetrun import learners
-    from budgetrun.registry import parameters
+def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the entries of the default learners, and the names of those that would keep too much of such a stream."""
+    every = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
+    most = [entry.pop("most_rounds", None) for entry in every]
+    fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]
+    kept = [entry for entry, good in zip(every, fits, strict=True) if good]
+    return kept, [entry["name"] for entry, good in zip(every, fits, strict=True) if not good]
 
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Return the entry of a config for ``NAME(VARIANT):KEY=VALUE,...``."""
     found = _ALGORITHM.fullmatch(text.strip())
     if found is None:
         raise InputError(
-            f"--algorithm {text}: must be NAME or NAME(VARIANT), with parameters after a colon, for example "
-            "ahpatron:epsilon=0.5  (budgetrun list algorithms)"
+            f"--algorithm {text}: must be NAME or NAME(VARIANT), with parameters after a colon as KEY=VALUE,KEY=VALUE  "
+            "(budgetrun list algorithms)"
         )
     entry: dict[str, Any] = {"name": found["name"]}
     if found["variant"]:
@@ -154,16 +151,21 @@ def _entry(text: str, request: Request, multiclass: bool) -> dict[str, Any]:
         if not equals:
             raise InputError(f"--algorithm {text}: {pair!r} must be KEY=VALUE")
         entry[key.strip()] = yaml.safe_load(value)
+    return entry
+
+
+def _completed(entry: dict[str, Any], request: Request, multiclass: bool) -> dict[str, Any]:
+    """Return an entry with the budgets and seeds of the request, if the learner has any."""
+    from budgetrun import learners
+    from budgetrun.registry import parameters
+
     try:
         learner: Any = learners.find(entry["name"], entry.get("variant"), multiclass=multiclass)
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry
-    if "budget" in parameters(learner) and "budget" not in entry:
-        entry["budget"] = list(request.budgets)
-    if learner.draws and request.seeds > 1:
-        entry["seeds"] = request.seeds
-    return entry
+    budget = {"budget": list(request.budgets)} if "budget" in parameters(learner) else {}
+    return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
 
 
 def _label(entry: dict[str, Any]) -> str:

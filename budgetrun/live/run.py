@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,11 @@ from budgetrun.errors import InputError, printable
 from budgetrun.files import make_folder, write
 from budgetrun.live import finish
 from budgetrun.live.choose import FIRST, choices
+from budgetrun.live.kept import Progressed
 from budgetrun.live.play import Player
 from budgetrun.live.progress import Progress
 from budgetrun.live.request import Request, config_text
-from budgetrun.live.scaling import Scaler, scaler
+from budgetrun.live.scaling import scaler
 from budgetrun.live.shuffle import shuffled
 from budgetrun.live.warn import warnings
 from budgetrun.runner import identity, interrupts
@@ -39,26 +40,6 @@ if TYPE_CHECKING:
 STATE, CONFIG = "stream.state", "config.yaml"
 # The first state is saved after so many seconds; later ones cost at most this share of the time.
 _FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
-
-
-@dataclass
-class Progressed:
-    """All that is kept of a stream between two calls: what was chosen, and how far its learners are."""
-
-    request: dict[str, Any]
-    config: str
-    said: list[str]
-    classes: list[Any]
-    encoding: Any
-    scaler: Scaler
-    player: Player
-    # Of the parts of a pipe that earlier calls have read.
-    sha256s: list[str] = field(default_factory=list)
-    # What ``gamma: auto`` stands for.
-    median_gamma: float | None = None
-    stamp: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    ended: bool = False
 
 
 def run(request: Request) -> int:

@@ -1,4 +1,4 @@
-"""The parts of `budgetrun run`: curves of streams of unknown length, shuffling outside memory, stretches of one class."""
+"""The parts of `budgetrun run`: curves of streams of unknown length, shuffling outside memory, requests."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import QUANTITIES, Quantity
+from budgetrun.config.quantities import IN_FIGURES, Quantity
 from budgetrun.config.schema import FigureSpec
 from budgetrun.plotting import BAND_ALPHA, HOLLOW, Look
 from budgetrun.report import published
@@ -105,7 +105,7 @@ class Panel(ABC):
         self.results, self.numbers, self.spec = numbers.results, numbers, spec
         self.dataset, self.called = spec.dataset, numbers.results.title(spec.dataset)
         self.title = spec.title or self.called
-        self.y = QUANTITIES[spec.y]
+        self.y = IN_FIGURES[spec.y]
         if spec.log_x is not None:
             self.log_x = spec.log_x
         # Labels of algorithms, as the config gives them; then what needs a look.
