@@ -102,6 +102,7 @@ def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
             _check_version(content["version"], path)
             reader = _Reader(archive, content["nodes"])
             obj, meta = reader.value(content["root"]), reader.value(content["meta"])
+            _check_revisions(content["revisions"], _revisions(reader.things), content["version"], path)
     except InputError:
         raise
     except OSError as error:
@@ -110,7 +111,6 @@ def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
         # Any error at all can come from a file that somebody made.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(f"{path}: not a file that budgetrun saved, or damaged ({reason})") from error
-    _check_revisions(content["revisions"], _revisions(reader.things), content["version"], path)
     return obj, meta
 
 
@@ -441,7 +441,7 @@ def _check_revisions(saved: Any, now: dict[str, int], version: str, path: Path) 
     if saved == now:
         return
     if not isinstance(saved, dict):
-        raise InputError(f"{path}: not a file that budgetrun saved, or damaged (no revisions)")
+        raise ValueError("no revisions")
     changed = [name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name)]
     parts = ", ".join(f"{name}: {saved.get(name)}, now {now.get(name)}" for name in changed)
     raise InputError(

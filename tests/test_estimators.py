@@ -1,5 +1,6 @@
 """The classifiers: scikit-learn's conventions, and the same numbers as the references."""
 
+import copy
 import doctest
 import pickle
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -543,8 +545,12 @@ def test_saved_classifiers(tmp_path):
     assert loaded.get_params().keys() == model.get_params().keys()
     assert list(loaded.classes_) == ["no", "yes"]
     assert list(loaded.feature_names_in_) == ["a", "b"]
-    for one in (model, loaded):
+    joblib.dump(model, tmp_path / "joblib")
+    others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "joblib")]
+    for one in (model, loaded, *others):
         one.partial_fit(frame, labels)
+    for one in others:
+        assert one.decision_function(frame).tobytes() == model.decision_function(frame).tobytes()
     assert loaded.decision_function(frame).tobytes() == model.decision_function(frame).tobytes()
     # It can begin again, too.
     assert (
