@@ -55,7 +55,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         said.append(f"gamma: {median:g}, the median heuristic on the first {first.shape[0]:,} rounds.")
     left_out = [] if request.algorithms else defaults(task, table.n_rows)[1]
     said += [
-        f"{name} is left out: without a budget it keeps every mistake of a long stream; to include it: --algorithm {name}."
+        f"{name} is left out: on a long stream it keeps too many examples; to include it: --algorithm {name}."
         for name in left_out
     ]
     return Choices(task, scale, gammas, median, _label(table), table.n_rows), said

@@ -88,14 +88,14 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["15: report.figures[0].y: with x: budget must be one of online_error, test_error, last_test_error, got 'support_size'"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], x: rounds, y: test_error, point: perceptron, log_x: maybe}",
      ["15: report.figures[0].log_x: must be true or false, got 'maybe'",
-      "15: report.figures[0].y: with x: rounds must be one of online_error, support_size, got 'test_error'"]),
+      "15: report.figures[0].y: with x: rounds must be one of online_error, windowed_error, support_size, got 'test_error'"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], x: support_size, y: test_error, band: [drawing]}",
      ["15: report.figures[0].y: test_error needs a test set, and dataset 'mine' has none; "
       "add test: [parts], or test_path: FILE next to path",
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
-     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, got 'error'"]),
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, windowed_error, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  titles: {mine: One, digits: One, nobody: Two}",
      ["16: report.titles.digits: 'One' is already the title of 'mine'; choose another",
