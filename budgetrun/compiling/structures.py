@@ -21,7 +21,6 @@ from numba.core import cgutils, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import (
     NativeValue,
-    box,
     infer_getattr,
     intrinsic,
     lower_getattr_generic,
@@ -80,47 +79,24 @@ def replace(source: FunctionType, loop: FunctionType) -> None:
     overload(source, jit_options=OPTIONS)(scope["resolve"])
 
 
-class Kept:
-    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
-
-    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
-    """
-
-    __slots__ = ("_memory", "_numba_type_")
-
-    def __init__(self, kind: types.Type, memory: Any) -> None:
-        self._numba_type_, self._memory = kind, memory
-
-
 @structref.register
 class KeptType(types.StructRef):  # type: ignore[misc]  # numba has no types
     """The type of `Kept` in compiled code."""
 
 
-_MEMORY = types.MemInfoPointer(types.voidptr)
-structref.define_constructor(Kept, KeptType, ["inside"])
+class Kept(structref.StructRefProxy):  # type: ignore[misc]
+    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
+
+    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
+    """
 
 
-@box(KeptType)
-def _box(kind: Any, value: Any, c: Any) -> Any:
-    memory = c.box(_MEMORY, structref._Utils(c.context, c.builder, kind).get_struct_ref(value).meminfo)
-    constants = [c.env_manager.read_const(c.env_manager.add_const(thing)) for thing in (Kept, kind)]
-    made = c.pyapi.call_function_objargs(constants[0], [constants[1], memory])
-    c.pyapi.decref(memory)
-    return made
-
-
-@unbox(KeptType)
-def _unbox_kept(kind: Any, thing: Any, c: Any) -> NativeValue:
-    memory = c.pyapi.object_getattr_string(thing, "_memory")
-    structure = structref._Utils(c.context, c.builder, kind).new_struct_ref(c.unbox(_MEMORY, memory).value)
-    c.pyapi.decref(memory)
-    return NativeValue(structure._getvalue())
+structref.define_proxy(Kept, KeptType, ["inside"])
 
 
 def keep(thing: Any) -> Kept:
     """Return the structure of an object; this function is only compiled."""
-    return Kept(thing)  # type: ignore[call-arg]  # compiled, it takes what is inside
+    return Kept(thing)
 
 
 def write_back(kept: Kept) -> None:

@@ -106,6 +106,13 @@ def take_whole(X: Any, rows: Any) -> bool:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
+@overload(sums.of_round, jit_options=structures.OPTIONS)
+def _of_round(values, k):
+    if isinstance(values, types.Array):
+        return lambda values, k: values[k]
+    return lambda values, k: values
+
+
 def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
     if len(out) == 1:

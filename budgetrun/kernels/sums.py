@@ -62,6 +62,12 @@ def close_gap(values: np.ndarray, at: int, end: int) -> None:
     values[at : end - 1] = values[at + 1 : end]
 
 
+def of_round(values: Any, k: int) -> float:
+    """Return the value of round ``k``, from one value per round or one for all."""
+    value: float = values if isinstance(values, float) else values[k]
+    return value
+
+
 def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
     """Write values to some places of an array."""
     to[places] = values

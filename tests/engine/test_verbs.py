@@ -15,7 +15,7 @@ from budgetrun.engine.hypotheses import (
     Projected,
     random_features,
 )
-from budgetrun.engine.hypotheses.base import Options
+from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
 
 
 class Decaying(Expansion):
@@ -71,7 +67,7 @@ class Decaying(Expansion):
             self._sum_again(self._round + 1)
             return
         square = self._squares[slot]
-        left = self.current - removed * self._tiles[self._tile, gone, self._round - self.tile_start]
+        left = self.current - removed * self._value(gone)
         self._moved = factor * left + weights[i] * square - self.scores[self._round]
         self._mass = factor * self._mass + abs(weights[i]) * np.sqrt(square)
         self._change_scores(gone, -removed)
@@ -85,10 +81,14 @@ class Decaying(Expansion):
         factor = self._pass(self.now)
         self._change_scores(SCALED, factor)
 
-    def begin_tile(self) -> None:
-        if (self._before + self.tile_end) % TILE == 0:
-            self._pass(self._before + self.tile_end)
-        self._begin_tile()
+    def _score_tile(self) -> None:
+        if (self._before + self.tile_start) % TILE == 0:
+            self._pass(self._before + self.tile_start)
+        self._sum_tile()
+
+    @property
+    def doubt(self) -> float:
+        return np.inf
 
     def score_at(self, t: int) -> float:
         self.scores[t] = self._score_at(t) * self._powers[self._before + t - self._since]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from budgetrun.compiling import interpreted
-from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Options
+from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
-from budgetrun.engine.play import play, run
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
 
 _NONE, _OLDEST, _ALL = range(3)
 
@@ -73,7 +70,6 @@ class Expansion(Summed):
         self._track = {None: _NONE, "oldest": _OLDEST, "all": _ALL}[track]
         self._normed = norm
         self._norm_sq = 0.0
-        self._moved = 0.0
         self._own = np.zeros(16)
         self._capacity = -1 if capacity is None else capacity
         # With track="all": kernel values between support examples, each example's row of them, and the free rows.
@@ -99,10 +95,6 @@ class Expansion(Summed):
     @property
     def norm_sq(self) -> float:
         return self._norm_sq
-
-    @property
-    def current(self) -> float:
-        return self.scores[self._round] + self._moved
 
     def score_of(self, i: int) -> float:
         """Return f(x_i), the score of support example ``i``."""
@@ -150,7 +142,7 @@ class Expansion(Summed):
         if self._track != _NONE:
             self._append_tracked(weight, square, score, values)
         self._append(slot, weight, square, score)
-        self._moved += weight * self._tiles.item(self._tile, slot, self._round - self.tile_start)
+        self._moved += weight * float(self._value(slot))
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
@@ -199,15 +191,11 @@ class Expansion(Summed):
         self._head, self._tail = 0, n
         self._slots[:n] = slots
         self._weights[:n] = weights
-        values = self._tiles[self._tile, slots, self._round - self.tile_start]
-        self._moved = float(inner(self.coef, values)) - self.scores.item(self._round)
+        self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
     # -- called by the engine ------------------------------------------------------------------------------------
-
-    def _begin_round(self) -> None:
-        self._moved = 0.0
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
         """Copy another expansion in the middle of a block, and compute what this one tracks in addition.
@@ -233,23 +221,23 @@ class Expansion(Summed):
         add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
         return scores
 
+    @property
+    def doubt(self) -> float:
+        return UNSURE * self._mass
+
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         return self._score_at(t)
 
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
-        if abs(score) <= UNSURE * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
-            values = taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
-            weights = self._weights[self._head : self._tail]
+        if abs(score) <= UNSURE * self._mass * self.lengths[t]:
+            values, weights = self._values_at(t), self.coef
             score = float(inner(weights, values))
             if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
                 score = 0.0
             self.scores[t] = score
         return score
-
-    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        return run(play, self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
         pairs = size + 1 if self._track == _ALL and size else 0
@@ -302,7 +290,7 @@ class Expansion(Summed):
         elif self._track == _OLDEST and own:
             add_multiple(self.self_scores[:own], delta, self._computed_row(i)[:own])
         self._weights[self._head + i] += delta
-        self._moved += delta * self._tiles[self._tile, slot, self._round - self.tile_start]
+        self._moved += delta * self._value(slot)
         self._change_scores(slot, delta)
 
     def _row(self, i: int) -> np.ndarray:
@@ -338,24 +326,19 @@ class Expansion(Summed):
             self._make_room()
 
     def has_room(self) -> bool:
-        """Return whether there is room for the examples that a block may add."""
-        more = 2 * len(self._block_slots) + 1
-        n = self.size + more
-        pairs = n if self._capacity < 0 else min(n, self._capacity)
-        enough = self._track != _ALL or pairs <= len(self._pairs)
-        return enough and self._tail + more <= len(self._slots) and n <= len(self._then_slots)
+        return self._has_places() and (self._track != _ALL or self._most_pairs <= len(self._pairs))
+
+    @property
+    def _most_pairs(self) -> int:
+        return self._most if self._capacity < 0 else min(self._most, self._capacity)
 
     def _make_room(self) -> None:
         super()._make_room()
-        if self._track == _ALL:
-            old, wanted = len(self._pairs), self.size + 2 * len(self._block_slots) + 1
-            wanted = wanted if self._capacity < 0 else min(wanted, self._capacity)
-            if wanted > old:
-                room = wanted if self._capacity < 0 else min(max(wanted, old * 3 // 2), self._capacity)
-                pairs = np.zeros((room, room))
-                pairs[:old, :old] = self._pairs
-                free = np.zeros(room, dtype=np.intp)
-                free[: self._n_free] = self._free_places[: self._n_free]
-                free[self._n_free : self._n_free + room - old] = np.arange(old, room)
-                self._pairs, self._free_places = pairs, free
-                self._n_free += room - old
+        old = len(self._pairs)
+        if self._track == _ALL and self._most_pairs > old:
+            room = self._most_pairs if self._capacity < 0 else min(max(self._most_pairs, old * 3 // 2), self._capacity)
+            pairs = np.zeros((room, room))
+            pairs[:old, :old] = self._pairs
+            free = np.concatenate((self._free_places[: self._n_free], np.arange(old, room)))
+            self._n_free, self._pairs = len(free), pairs
+            self._free_places = np.concatenate((free, np.zeros(room - len(free), dtype=np.intp)))

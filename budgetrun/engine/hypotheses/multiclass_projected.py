@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from budgetrun.engine.hypotheses.base import Hypothesis, Options
+from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.pool import Pool
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.engine.rules import MulticlassRule
-    from budgetrun.kernels import Rows
+from budgetrun.kernels import Rows
 
 
 @dataclass
@@ -73,12 +69,11 @@ class MulticlassProjected(Hypothesis):
 
     form = "multiclass_projected"
     averages = True
+    compiled = False
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
-        super().__init__(pool)
         self.n_classes = len(label_kernel)
-        self.scores = np.empty((self.n_classes, 0))
-        self._moved = np.zeros(self.n_classes)
+        super().__init__(pool, self.n_classes)
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)
         groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
         self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
@@ -91,11 +86,6 @@ class MulticlassProjected(Hypothesis):
         self._gaps = np.empty((0, self.n_classes))
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def current(self) -> np.ndarray:
-        now: np.ndarray = self.scores[:, self._round] + self._moved
-        return now
 
     @property
     def slots(self) -> np.ndarray:
@@ -153,69 +143,33 @@ class MulticlassProjected(Hypothesis):
     def _begin_round(self) -> None:
         self._moved = np.zeros(self.n_classes)
 
-    def play(self, learner: MulticlassRule, y: np.ndarray, t: int, options: Options) -> int:
-        b = len(y)
-        while t < b:
-            act = self._next_act(learner, y, t)
-            if act is None:
-                return b
-            t, mistaken, told = act
-            self.at(t, mistaken)
-            learner.update(self, *told)
-            self.largest_size = max(self.largest_size, self.size)
-            t += 1
-            if options.single:
-                return t
-        return b
+    def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
+        """Return the rival of class ``y`` on a round of the block, and f_y minus the rival's score.
 
-    def _next_act(
-        self, learner: MulticlassRule, y: np.ndarray, t: int
-    ) -> tuple[int, bool, tuple[int, int, float]] | None:
-        """Return the next round on which the learner acts, whether it is a mistake, and what it is told."""
-        b = len(y)
-        while t < b:
-            doubt = self.rounding
-            true, scores = y[t:], self.scores[:, t:]
-            at = np.arange(b - t)
-            own = scores[true, at]
-            others = scores.astype(np.float64)
-            others[true, at] = -np.inf
-            best = others.max(axis=0)
-            lead = own - best
-            close = others >= best - doubt
-            rivals = close.argmax(axis=0)
-            costs = learner.costs
-            if costs is None:
-                margins, tempting = lead, rivals
-            else:
-                augmented = others + costs.T[:, true]
-                worst = augmented.max(axis=0)
-                margins, tempting = own - worst + 1, (augmented >= worst - doubt).argmax(axis=0)
-            thresholds = learner.margins(self, t, true, tempting)
-            hits = (lead <= doubt) | (margins <= thresholds + doubt)
-            k = int(hits.argmax())
-            if not hits[k]:
-                return None
-            t += k
-            label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
-            threshold, margin, tempter = _of_round(thresholds, k), margins.item(k), int(tempting[k])
-            if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
-                rival, gap = self.settled(t, label)
-                if costs is None:
-                    margin, tempter = gap, rival
-                    threshold = _of_round(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
-            if gap <= 0:
-                return t, True, (label, rival, gap)
-            if margin < threshold:
-                return t, False, (label, tempter, margin)
-            t += 1
-        return None
+        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
+        several tie. Scores tie if they differ only by rounding.
+        """
+        # Handicaps are costs minus 1.
+        one = handicaps.any()
+        scores = self.scores[:, t] + (handicaps + one)
+        own, scores[y] = self.scores[y, t], -np.inf
+        best = scores.max()
+        lead, close = float(own - best + one), (scores >= best - self.rounding).nonzero()[0]
+        if one or (abs(lead) > self.rounding and len(close) == 1):
+            return int(close[0]), lead
+        # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
+        least = max(
+            negligible(part.function.products(t * part.q + i), self.rounding)
+            for part in self.parts
+            for i in range(part.q)
+        )
+        return int((scores >= best - least).argmax()), 0.0 if abs(lead) <= least else lead
 
     def begin_block(self) -> None:
+        super().begin_block()
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
         refuse_impossible(pool)
-        self.scores = np.empty((self.n_classes, b))
         self._gaps = np.empty((b, self.n_classes))
         for part in self.parts:
             q = part.q
@@ -245,19 +199,6 @@ class MulticlassProjected(Hypothesis):
 
     def solving(self, size: int) -> float:
         return float(size) ** 2
-
-    def settled(self, t: int, y: int) -> tuple[int, float]:
-        """Return the rival and the lead of round ``t`` of the block; scores that differ only by rounding tie."""
-        # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
-        least = max(
-            negligible(part.function.products(t * part.q + i), self.rounding)
-            for part in self.parts
-            for i in range(part.q)
-        )
-        scores = self.scores[:, t].copy()
-        own, scores[y] = scores[y], -np.inf
-        lead = float(own - scores.max())
-        return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))
@@ -320,8 +261,3 @@ class MulticlassProjected(Hypothesis):
 # In units of the function's squared norm: a function with a smaller residual is not added to a span, because
 # coordinates computed from such a tiny residual are mostly rounding error.
 _LEAST = 1e-6
-
-
-def _of_round(values: float | np.ndarray, k: int) -> float:
-    """Return the value of round ``k``, from one value per round or one for all."""
-    return values if isinstance(values, float) else values.item(k)

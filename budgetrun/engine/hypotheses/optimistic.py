@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from budgetrun.engine.hypotheses.base import UNSURE, Options
+from budgetrun.engine.hypotheses.base import UNSURE
 from budgetrun.engine.hypotheses.expansion import Expansion
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
+from budgetrun.engine.play import Options
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 
 
 class Optimistic(Expansion):

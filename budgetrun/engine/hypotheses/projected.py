@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import Hypothesis, Options
+from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.pool import Pool
 from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.engine.rules import BinaryRule
-    from budgetrun.kernels import Rows
+from budgetrun.kernels import Rows
 
 
 class Projected(Hypothesis):
@@ -45,6 +41,7 @@ class Projected(Hypothesis):
 
     form = "projected"
     averages = True
+    compiled = False
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
@@ -53,8 +50,6 @@ class Projected(Hypothesis):
         self._slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
-        # The change of f(x_t) by verbs since the prediction.
-        self._moved = 0.0
         # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
@@ -81,10 +76,6 @@ class Projected(Hypothesis):
     @property
     def coef(self) -> np.ndarray:
         return self._coef(None)
-
-    @property
-    def current(self) -> float:
-        return self.scores.item(self._round) + self._moved
 
     def residuals(self, t: int) -> np.ndarray:
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
@@ -132,10 +123,8 @@ class Projected(Hypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def _begin_round(self) -> None:
-        self._moved = 0.0
-
     def begin_block(self) -> None:
+        super().begin_block()
         pool = self._pool
         values = pool.block[self._slots[~self._beside]]
         projected = self._subspace.begin_block(values.astype(np.float64, copy=False))
@@ -143,28 +132,6 @@ class Projected(Hypothesis):
         self._residuals = self.squares_from(0) - projected
         refuse_impossible(pool)
         self._settle(0)
-
-    def play(self, learner: BinaryRule, y: np.ndarray, t: int, options: Options) -> int:
-        scores, b = self.scores, len(y)
-        while t < b:
-            margins = learner.margins(self, t)
-            hits = y[t:] * scores[t:] <= margins + self.rounding
-            k = int(hits.argmax())
-            if not hits[k]:
-                return b
-            t += k
-            threshold = margins if isinstance(margins, float) else margins.item(k)
-            label, score = int(y[t]), self._settled(t)
-            margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or not options.positive))
-            t += 1
-            if mistake or margin < threshold:
-                self.at(t - 1, mistake)
-                learner.update(self, label, score)
-                self.largest_size = max(self.largest_size, self.size)
-                if options.single:
-                    return t
-        return b
 
     def end_block(self) -> None:
         self._f.end_block()
@@ -182,7 +149,7 @@ class Projected(Hypothesis):
         scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
         return scores
 
-    def _settled(self, t: int) -> float:
+    def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         score = self.scores.item(t)
         if abs(score) <= self.rounding:
