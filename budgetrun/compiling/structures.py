@@ -72,11 +72,8 @@ def prepare(thing: Any) -> None:
 
 def replace(source: FunctionType, loop: FunctionType) -> None:
     """Let compiled code call ``loop`` in the place of a function, which has the same parameters."""
-    names = ", ".join(inspect.signature(loop).parameters)
-    scope = {"loop": loop}
-    exec(f"def resolve({names}): return loop", scope)
     _CALLABLE.add(source)
-    overload(source, jit_options=OPTIONS)(scope["resolve"])
+    overload(source, jit_options=OPTIONS)(_resolving(loop))
 
 
 @structref.register
@@ -153,7 +150,9 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             continue
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
-            _add_method(struct, attribute, _stand_in(found) if hasattr(found, "interpreted") else found)
+            source = _stand_in(found) if hasattr(found, "interpreted") else found
+            _make_callable(source)
+            overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
         elif isinstance(found, staticmethod):
             overload_attribute(struct, attribute)(_constant(_compiled(found.__func__)))
         elif isinstance(found, property):
@@ -218,14 +217,13 @@ def _constant(value: Any) -> Callable[..., Any]:
     return lambda self: lambda self: value
 
 
-def _add_method(struct: type, name: str, source: FunctionType) -> None:
+def _resolving(source: FunctionType) -> Callable[..., FunctionType]:
     def resolve(*arguments: Any) -> FunctionType:
         return source
 
     # numba compares the two signatures.
     resolve.__signature__ = inspect.signature(source)  # type: ignore[attr-defined]
-    _make_callable(source)
-    overload_method(struct, name, jit_options=OPTIONS)(resolve)
+    return resolve
 
 
 def _stand_in(method: FunctionType) -> FunctionType:

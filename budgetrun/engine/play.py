@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
 
 def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-    """Let a learner act on its rounds from ``t`` on, in compiled code if form and rule can be; see `Hypothesis.play`."""
+    """Do what `Hypothesis.play` says, in compiled code if the form and the rule can be compiled."""
     rounds, costs = (play, ()) if f.scores.ndim == 1 else (play_classes, (learner.costs,))
     if not (f.compiled and compiling.takes(learner)):
         return rounds(f, learner, y, t, options, *costs)

@@ -39,6 +39,8 @@ class Pool:
         The number of rounds so far, including the current block.
     kind : Kind or None
         How examples are stored; None before the first block.
+    shared : dict
+        What else learners share, by their keys.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
@@ -52,6 +54,7 @@ class Pool:
         self.tiles = np.empty((1, 0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
         self.kind: Kind | None = None
+        self.shared: dict[Any, Any] = {}
         # k(x, x), if it is the same for all examples.
         self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
         self._block: np.ndarray | None = None

@@ -3,7 +3,7 @@
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.hypotheses.features import ExplicitFeatures, RandomFeatures, random_features
+from budgetrun.engine.hypotheses.features import ExplicitFeatures, random_features
 from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion
 from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected
 from budgetrun.engine.hypotheses.nystroem import Nystroem
@@ -20,6 +20,5 @@ __all__ = [
     "Nystroem",
     "Optimistic",
     "Projected",
-    "RandomFeatures",
     "random_features",
 ]

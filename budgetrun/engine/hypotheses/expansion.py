@@ -232,7 +232,7 @@ class Expansion(Summed):
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= UNSURE * self._mass * self.lengths[t]:
-            values, weights = self._values_at(t), self.coef
+            values, weights = self._values_at(t), self._weights[self._head : self._tail]
             score = float(inner(weights, values))
             if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
                 score = 0.0

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
+from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
 
 
@@ -23,10 +23,8 @@ class Part:
     labels : ndarray of int, shape (q,)
     kernel : ndarray, shape (q, q)
         The label kernel between them.
-    subspace : Subspace
-        The span of the pairs. The functions of a block are numbered by round, then by label.
     function : SpannedFunction
-        f on these labels.
+        f on these labels, in the span of the pairs. The functions of a block are numbered by round, then by label.
     slots, of : ndarray of int, shape (size,)
         The slots of the pairs' examples in the pool, and the positions of their labels in ``labels``.
     gaps : ndarray, shape (b, q, q)
@@ -35,14 +33,10 @@ class Part:
 
     labels: np.ndarray
     kernel: np.ndarray
-    subspace: Subspace = field(default_factory=Subspace)
-    function: SpannedFunction = field(init=False)
+    function: SpannedFunction = field(default_factory=SpannedFunction)
     slots: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     of: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     gaps: np.ndarray = field(default_factory=lambda: np.empty((0, 1, 1)))
-
-    def __post_init__(self) -> None:
-        self.function = SpannedFunction(self.subspace)
 
     @property
     def q(self) -> int:
@@ -159,9 +153,7 @@ class MulticlassProjected(Hypothesis):
             return int(close[0]), lead
         # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
         least = max(
-            negligible(part.function.products(t * part.q + i), self.rounding)
-            for part in self.parts
-            for i in range(part.q)
+            negligible(part.function.terms(t * part.q + i), self.rounding) for part in self.parts for i in range(part.q)
         )
         return int((scores >= best - least).argmax()), 0.0 if abs(lead) <= least else lead
 
@@ -174,12 +166,13 @@ class MulticlassProjected(Hypothesis):
         for part in self.parts:
             q = part.q
             values = pool.block[part.slots][:, :, None] * part.kernel[part.of][:, None, :]
-            projected = part.subspace.begin_block(np.ascontiguousarray(values, dtype=np.float64).reshape(-1, b * q))
-            self.scores[part.labels] = part.function.begin_block().reshape(b, q).T
+            values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, b * q)
+            projected, scores = part.function.begin_block(values)
+            self.scores[part.labels] = scores.reshape(b, q).T
             if q == 1:
                 part.gaps = (squares * part.kernel[0, 0] - projected)[:, None, None]
             else:
-                z = part.subspace.coordinates.reshape(-1, b, q)
+                z = part.function.coordinates.reshape(-1, b, q)
                 part.gaps = squares[:, None, None] * part.kernel - np.einsum("nbc,nbe->bce", z, z)
             self._settle(part, 0)
 
@@ -217,9 +210,9 @@ class MulticlassProjected(Hypothesis):
         part, i = self._at(c)
         t, q = self._round, part.q
         j = t * q + i
-        products = part.subspace.products(j, (t + 1) * q)
+        products = part.function.products(j, (t + 1) * q)
         part.function.step(j, weight, self.now)
-        self._moved[part.labels] += weight * part.subspace.products(j, t * q)[:q]
+        self._moved[part.labels] += weight * part.function.products(j, t * q)[:q]
         self._move(part, weight, products)
 
     def _add(self, c: int, weight: float) -> None:
@@ -231,8 +224,7 @@ class MulticlassProjected(Hypothesis):
         values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
         self._moved[part.labels] += weight * values[:q]
         self._move(part, weight, values[q:])
-        row = part.subspace.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
-        part.function.extend()
+        row = part.function.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
         part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
         self._settle(part, t)

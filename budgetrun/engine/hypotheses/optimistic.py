@@ -55,9 +55,11 @@ class Optimistic(Expansion):
         self._predictions = np.empty(0)
         self._last_slots = self._recent_slots
         self._last_labels = self._recent_labels
-        # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .); None if not computed.
+        # The Cholesky factor of the kernel matrix of a support set, and the weights of P k(x_t, .) on one; and the
+        # rounds of these support examples, if any.
         self._factor: Any = None
-        self._shares: np.ndarray | None = None
+        self._shares = np.empty(0)
+        self._factored = self._shared = np.empty(0, dtype=np.int64)
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -88,22 +90,10 @@ class Optimistic(Expansion):
         """From the next round on, predict with f + hint_weight * hint."""
         self._hint_weight = hint_weight
 
-    def add(self, weight: float) -> None:
-        super().add(weight)
-        self._factor = self._shares = None
-
-    def evict(self, i: int) -> None:
-        super().evict(i)
-        self._factor = self._shares = None
-
     def replace(self, i: int, point: Rows, weight: float) -> None:
         super().replace(i, point, weight)
-        self._factor = self._shares = None
-
-    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
-        if len(chosen) < self.size:
-            self._factor = None
-        super().keep(chosen, weights, norm_sq)
+        # The point has the round of another example.
+        self._factored = self._shared = self._factored[:0]
 
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
@@ -148,12 +138,11 @@ class Optimistic(Expansion):
 
     def _begin_round(self) -> None:
         super()._begin_round()
-        self._shares = None
+        self._shared = self._shared[:0]
 
     def end_block(self) -> None:
         kept = slice(max(0, len(self._last_slots) - self._window), None)
         self._recent_slots, self._recent_labels = self._last_slots[kept].copy(), self._last_labels[kept].copy()
-        self._shares = None
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
@@ -186,11 +175,11 @@ class Optimistic(Expansion):
 
     def _projection(self) -> np.ndarray:
         """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""
-        if self._shares is None or len(self._shares) != self.size:
-            if not self.size:
-                self._shares = np.empty(0)
-            else:
-                if self._factor is None:
-                    self._factor = cho_factor(self.gram(), lower=True)
-                self._shares = cho_solve(self._factor, self.kernel_row())
+        rounds = self.rounds
+        if not len(rounds):
+            return np.empty(0)
+        if not np.array_equal(self._factored, rounds):
+            self._factor, self._factored = cho_factor(self.gram(), lower=True), rounds
+        if not np.array_equal(self._shared, rounds):
+            self._shares, self._shared = cho_solve(self._factor, self.kernel_row()), rounds
         return self._shares

@@ -8,12 +8,12 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
+from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
 
 
 class Projected(Hypothesis):
-    """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
+    """f in the span of the support set, kept in orthonormal coordinates by `SpannedFunction`.
 
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
     error of projecting an example.
@@ -45,8 +45,7 @@ class Projected(Hypothesis):
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self._subspace = Subspace()
-        self._f = SpannedFunction(self._subspace)
+        self._f = SpannedFunction()
         self._slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
@@ -92,8 +91,7 @@ class Projected(Hypothesis):
         if beside:
             self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
         else:
-            row = self._subspace.extend(self._round, values, math.sqrt(self.residual))
-            self._f.extend()
+            row = self._f.extend(self._round, values, math.sqrt(self.residual))
             self._f.step(self._round, weight, self.now)
             self._residuals[self._round] = 0.0
             rest = self._residuals[self._round + 1 :]
@@ -108,7 +106,7 @@ class Projected(Hypothesis):
             self._step(weight, self._values(self._slots[self._beside].item(twin)), self.square)
             self._weights[:, twin] += weight, weight * self.now
         else:
-            self._step(weight, self._subspace.products(self._round, self._round + 1), self.projected_square)
+            self._step(weight, self._f.products(self._round, self._round + 1), self.projected_square)
             self._f.step(self._round, weight, self.now)
 
     def scale(self, phi: float) -> None:
@@ -127,8 +125,8 @@ class Projected(Hypothesis):
         super().begin_block()
         pool = self._pool
         values = pool.block[self._slots[~self._beside]]
-        projected = self._subspace.begin_block(values.astype(np.float64, copy=False))
-        self.scores = self._f.begin_block() + self._weights[0] @ pool.block[self._slots[self._beside]]
+        projected, scores = self._f.begin_block(values.astype(np.float64, copy=False))
+        self.scores = scores + self._weights[0] @ pool.block[self._slots[self._beside]]
         self._residuals = self.squares_from(0) - projected
         refuse_impossible(pool)
         self._settle(0)
@@ -153,7 +151,7 @@ class Projected(Hypothesis):
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         score = self.scores.item(t)
         if abs(score) <= self.rounding:
-            terms = self._f.products(t)
+            terms = self._f.terms(t)
             if self._weights.size:
                 terms = np.append(terms, self._weights[0] * self._pool.block[self._slots[self._beside], t])
             if abs(score) <= negligible(terms, self.rounding):
