@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun import compiling
-from budgetrun.engine.hypotheses.expansion import Expansion
+from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError, OutOfRangeError
@@ -291,6 +291,7 @@ class Group:
             self.pool.admit(X)
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
+        sum_ahead(self.pool, [player.f for player in self._players])
         share = (time.perf_counter() - began) / len(self._members)
         for member in self._members:
             member.seconds += share

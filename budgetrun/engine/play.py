@@ -83,12 +83,11 @@ def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Options, 
             mistake = lead <= 0
             if costs is not None and not mistake:
                 rival, lead = f.lead_at(t, label, costs[label] - 1)
-            margins = learner.margins(f, t, y[t : t + 1], np.array([rival]))
-            t += 1
-            if mistake or lead < of_round(margins, 0):
-                f.at(t - 1, mistake)
+            if mistake or lead < learner.margins(f, t, label, rival):
+                f.at(t, mistake)
                 learner.update(f, label, rival, lead)
                 f.largest_size = max(f.largest_size, f.size)
                 if single:
-                    return t
+                    return t + 1
+            t += 1
     return t

@@ -116,7 +116,7 @@ def _of_round(values, k):
 def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
     if len(out) == 1:
-        total = 0.0
+        total = out[0]
         for i in range(len(slots)):
             total += weights[i] * tile[slots[i], 0]
         out[0] = total
@@ -124,12 +124,44 @@ def add_up(weights, slots, tile, out):
     if len(out) == TILE:
         _add_rows(weights, slots, tile, out)
         return
-    for r in range(len(out)):
-        out[r] = 0.0
     for i in range(len(slots)):
         weight, values = weights[i], tile[slots[i]]
         for r in range(len(out)):
             out[r] += weight * values[r]
+
+
+def add_up_together(
+    weights: Any, slots: Any, ends: Any, rounds: Any, n_rounds: int, chunk: int, tiles: Any, out: Any
+) -> None:
+    """Do what `add_up` does for several lists of weights and slots, so that kernel values stay in the caches meanwhile.
+
+    Parameters
+    ----------
+    weights, slots : ndarray, shape (n,)
+        The lists, one after the other.
+    ends : ndarray of int, shape (lists,)
+        Where each of them ends.
+    rounds : ndarray of int64, shape (slots,)
+        The rounds of the examples in the slots, up to ``n_rounds``. Those of ``chunk`` rounds are added to all lists
+        before the next, if lists are in the order of rounds.
+    tiles : ndarray, shape (tiles, slots, 64)
+    out : ndarray of float64, shape (lists, 64 * tiles)
+    """
+    n, n_chunks = len(ends), n_rounds // chunk + 1
+    bounds = np.empty((n_chunks + 1, n), np.intp)
+    for k in range(n):
+        i = ends[k - 1] if k else 0
+        for c in range(n_chunks):
+            bounds[c, k] = i
+            while i < ends[k] and rounds[slots[i]] < chunk * (c + 1):
+                i += 1
+        bounds[n_chunks, k] = ends[k]
+    for tile in range(len(tiles)):
+        for c in range(n_chunks):
+            for k in range(n):
+                i, end = bounds[c, k], bounds[c + 1, k]
+                if i < end:
+                    _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
 
 
 def _add_multiple(values, factor, more):
@@ -356,8 +388,10 @@ _DOUBLE = ir.DoubleType()
 _LANES = 8
 
 
-def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool) -> list[Any]:
+def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
     """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
+
+    The sums begin with the vector ``first``, or 0.
 
     Parameters
     ----------
@@ -369,7 +403,7 @@ def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: boo
     nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     sums: list[Any] = []
     for _ in lefts(ir.Constant(n.type, 0)):
-        sums.append(cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * lanes)))
+        sums.append(cgutils.alloca_once_value(builder, first or ir.Constant(wide, [0.0] * lanes)))
     with cgutils.for_range(builder, n) as loop:
         right = row(loop.index)
         for total, left in zip(sums, lefts(loop.index), strict=True):
@@ -397,7 +431,7 @@ def _store(builder: Any, vector: Any, pointer: Any) -> None:
 
 @intrinsic
 def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any:
-    """out[r] = the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
+    """out[r] += the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         given = zip(signature.args, args, strict=True)
@@ -410,7 +444,8 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
             return _vector(builder, builder.inttoptr(at, rows.data.type), TILE)
 
         n = builder.extract_value(places.shape, 0)
-        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False)
+        before = _vector(builder, target.data, TILE)
+        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False, before)
         _store(builder, total, target.data)
         return context.get_dummy_value()
 

@@ -10,7 +10,7 @@ from budgetrun import compiling
 
 
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """out = the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
+    """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
 
     Parameters
     ----------
@@ -21,10 +21,8 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
     """
     if compiling.on():
         compiling.loop("add_up")(weights, slots, tile, out)
-    elif len(slots):
-        out[:] = np.add.accumulate(weights[:, None] * tile[slots], axis=0)[-1]
     else:
-        out[:] = 0
+        out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
 
 
 def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:

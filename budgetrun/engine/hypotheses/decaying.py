@@ -35,6 +35,7 @@ class Decaying(Expansion):
     """
 
     form = "decaying"
+    _plain = False
 
     def __init__(self, pool: Pool, decay: float) -> None:
         super().__init__(pool)
@@ -86,10 +87,6 @@ class Decaying(Expansion):
             self._pass(self._before + self.tile_start)
         self._sum_tile()
 
-    @property
-    def doubt(self) -> float:
-        return np.inf
-
     def score_at(self, t: int) -> float:
         self.scores[t] = self._score_at(t) * self._powers[self._before + t - self._since]
         return float(self.scores[t])
@@ -106,6 +103,7 @@ class Decaying(Expansion):
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""
         factor = self._powers[n_rounds - self._since]
         multiply(self._weights[self._head : self._tail], factor)
+        self._n_known = -1
         self._mass *= factor
         self._since = self._now = n_rounds
         return float(factor)

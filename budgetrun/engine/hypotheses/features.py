@@ -68,10 +68,6 @@ class OfFeatures(Hypothesis):
         self._products = self._features.products(*rounds)
         self.scores[slice(*rounds)] = self._features.Z[slice(*rounds)] @ self._w
 
-    @property
-    def doubt(self) -> float:
-        return np.inf
-
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if it is 0 except for rounding."""
         return self._settled(t)

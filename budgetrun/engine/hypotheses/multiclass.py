@@ -65,10 +65,10 @@ class MulticlassExpansion(Summed):
         several tie. Scores tie if they differ only by rounding.
         """
         least = UNSURE * self._mass * self.lengths[t]
-        rival, lead, tied = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+        rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         if tied:
             least = self._sum_at(t)
-            rival, lead, _ = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+            rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         return rival, 0.0 if abs(lead) <= least else lead
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -89,6 +89,7 @@ class MulticlassExpansion(Summed):
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile = self._tiles[self._tile][:, t - self.tile_start :]
+        self.scores[:, t : self.tile_end] = 0.0
         for c in range(self.n_classes):
             mine, signed = self._of_class(c, weights, slots)
             add_up(signed, slots[mine], tile, self.scores[c, t : self.tile_end])
@@ -127,7 +128,7 @@ class MulticlassExpansion(Summed):
             self._classes, self._rivals = np.resize(self._classes, capacity), np.resize(self._rivals, capacity)
 
 
-def _rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
+def rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
     """Return the first class with the largest score apart from ``y``, the lead over it, and whether scores tie.
 
     ``own`` is the score of ``y``, and scores that differ by at most ``least`` tie.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
@@ -91,27 +92,24 @@ class MulticlassProjected(Hypothesis):
 
     def residual(self, y: int, rival: int) -> float:
         """Return ||delta||^2 of k((x_t, y), .) - k((x_t, rival), .), for the example of the current round."""
-        return self.residuals(self._round, np.array([y]), np.array([rival])).item(0)
+        return self.residual_at(self._round, y, rival)
 
     def projected_square(self, y: int, rival: int) -> float:
         """Return ||P (k((x_t, y), .) - k((x_t, rival), .))||^2, for the example of the current round."""
-        return float(self.square * self._between(y, rival)) - self.residual(y, rival)
+        return self.square_at(self._round, y, rival) - self.residual(y, rival)
 
-    def residuals(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels, in their shape."""
-        at = np.arange(t, t + len(true))
-        lost = self._gaps[at, true] + self._gaps[at, rivals]
-        for p, part in enumerate(self.parts):
-            if part.q > 1:
-                both = (self._part_of[true] == p) & (self._part_of[rivals] == p)
-                i, j = self._position[true[both]], self._position[rivals[both]]
-                lost[both] -= 2 * part.gaps[at[both], i, j]
-        settle(lost, self.squares_from(t)[: len(true)], self.rounding, str(self._pool.kernel))
-        return lost
+    def residual_at(self, t: int, y: int, rival: int) -> float:
+        """Return `residual` for round ``t`` of the block."""
+        lost = self._gaps[t, [y]] + self._gaps[t, rival]
+        if self._part_of[y] == self._part_of[rival]:
+            lost -= 2 * self._at(y)[0].gaps[t, self._position[y], self._position[rival]]
+        settle(lost, self._squares[self._block_slots[[t]]], self.rounding, str(self._pool.kernel))
+        return lost.item()
 
-    def squares_of(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 of the same rounds and pairs of labels."""
-        return self.squares_from(t)[: len(true)] * self._between(true, rivals)
+    def square_at(self, t: int, y: int, rival: int) -> float:
+        """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 for round ``t`` of the block."""
+        K = self._label_kernel
+        return float(self._squares[self._block_slots[t]] * (K[y, y] + K[rival, rival] - 2 * K[y, rival]))
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -145,17 +143,15 @@ class MulticlassProjected(Hypothesis):
         """
         # Handicaps are costs minus 1.
         one = handicaps.any()
-        scores = self.scores[:, t] + (handicaps + one)
-        own, scores[y] = self.scores[y, t], -np.inf
-        best = scores.max()
-        lead, close = float(own - best + one), (scores >= best - self.rounding).nonzero()[0]
-        if one or (abs(lead) > self.rounding and len(close) == 1):
-            return int(close[0]), lead
+        scores, own = self.scores[:, t] + (handicaps + one), self.scores.item(y, t)
+        rival, lead, tied = rival_of(scores, y, own, self.rounding)
+        if one or not tied:
+            return rival, lead + one
         # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
         least = max(
             negligible(part.function.terms(t * part.q + i), self.rounding) for part in self.parts for i in range(part.q)
         )
-        return int((scores >= best - least).argmax()), 0.0 if abs(lead) <= least else lead
+        return rival_of(scores, y, own, least)[0], 0.0 if abs(lead) <= least else lead
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -201,11 +197,6 @@ class MulticlassProjected(Hypothesis):
             weights[part.labels[part.of], at] = part.function.weights(n_rounds)
         return weights
 
-    def _between(self, y: int | np.ndarray, rival: int | np.ndarray) -> float | np.ndarray:
-        """Return the squared distance between labels under the label kernel."""
-        K = self._label_kernel
-        return K[y, y] + K[rival, rival] - 2 * K[y, rival]
-
     def _project(self, c: int, weight: float) -> None:
         part, i = self._at(c)
         t, q = self._round, part.q
@@ -232,11 +223,7 @@ class MulticlassProjected(Hypothesis):
 
     def _move(self, part: Part, weight: float, values: np.ndarray) -> None:
         """Add to the scores of later rounds."""
-        change = weight * values.reshape(-1, part.q).T
-        if part.q == 1:
-            self.scores[part.labels[0], self._round + 1 :] += change[0]
-        else:
-            self.scores[part.labels, self._round + 1 :] += change
+        self.scores[part.labels, self._round + 1 :] += weight * values.reshape(-1, part.q).T
 
     def _settle(self, part: Part, t: int) -> None:
         """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""

@@ -25,6 +25,7 @@ class Nystroem(OfFeatures, Expansion):
     """
 
     form = "nystroem"
+    _plain = False
 
     def __init__(self, pool: Pool, unit: float) -> None:
         super().__init__(pool, unit)

@@ -41,6 +41,7 @@ class Optimistic(Expansion):
     """
 
     form = "optimistic"
+    _plain = False
 
     def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
         super().__init__(pool, norm=True)

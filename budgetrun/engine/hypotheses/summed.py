@@ -45,6 +45,10 @@ class Summed(Hypothesis):
         self._changed = np.zeros(MOST_CHANGES, dtype=np.intp)
         self._changes = np.zeros(MOST_CHANGES)
         self._n_changes = 0
+        # Sums of the block's scores over the first support examples, computed before it, and how many these are; -1 if
+        # a weight has changed since.
+        self._known = np.zeros(0)
+        self._n_known = 0
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -112,13 +116,17 @@ class Summed(Hypothesis):
 
     def _sum_again(self, t: int) -> None:
         """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
-        n, weights = self.size, self._weights[self._head : self._tail]
-        self._n_changes, self._n_then = 0, n
-        copy(self.slots, self._then_slots)
-        copy(weights, self._then_weights)
-        self._mass = mass(weights, taken(self._squares, self.slots))
+        weights, slots, old = self._weights[self._head : self._tail], self.slots, 0
+        if self._n_known > 0:
+            # Examples were added, and nothing else has changed.
+            old = self._n_then
+        else:
+            self._mass = mass(weights, taken(self._squares, slots))
+        copy(slots[old:], self._then_slots[old:])
+        copy(weights[old:], self._then_weights[old:])
+        self._n_changes, self._n_then = 0, len(slots)
         if t < self.tile_end:
-            self._add_up(weights, self.slots, t)
+            self._add_up(weights, slots, t)
 
     # -- the support set -----------------------------------------------------------------------------------------
 
