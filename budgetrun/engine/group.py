@@ -153,8 +153,6 @@ class Group:
         self.guard = guard
         self.watch = watch
         self._shape = () if n_classes is None else (n_classes,)
-        # The first round of the block, until a learner acts on a round.
-        self._first: int | None = 0
         # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
         self._single: Single | None = None
         self._patience = _PATIENCE
@@ -245,7 +243,6 @@ class Group:
                 played = single is not None and single.learn(x, label)
         except Exception as raised:
             self._close()
-            self._first = None
             self._fail(self._members, raised)
         self._members[0].seconds += time.perf_counter() - began
         return played
@@ -301,7 +298,6 @@ class Group:
 
     def _begin(self, player: Player, Y: np.ndarray, out: np.ndarray) -> None:
         began = time.perf_counter()
-        self._first = self.rounds - len(self.pool.block_slots)
         player.f.begin_block()
         self._play(player, Y[player.members[0].task], 0, out, began)
 
@@ -311,9 +307,8 @@ class Group:
         options = Options(self.tie == "positive", -1, watch is not None)
         first, updates = self.rounds - len(y), f.updates
         while player.members and t < len(y):
-            if player.shared and (full := player.members[-1].learner.budget) is not None:
-                options = options._replace(full=full)
-            self._first = None
+            if player.shared:
+                options = options._replace(full=player.members[-1].learner.budget or -1)
             t = f.play(player.members[0].learner, y, t, options)
             if watch is not None and f.updates > updates:
                 updates = f.updates
@@ -388,8 +383,8 @@ class Group:
         """Record an error that is to be isolated, and remove its members; raise any other."""
         error = raised
         if members and isinstance(raised, Exception) and _is_arithmetic(raised):
-            now = members[0].hypothesis.now if self._first is None else self._first + 1
-            error = out_of_range(raised, f"{_name(members[0].learner)}, round {now:,}")
+            where = f"{_name(members[0].learner)}, round {getattr(members[0].hypothesis, 'now', 1):,}"
+            error = out_of_range(raised, where)
             error.__cause__ = raised
         if not isinstance(raised, self.isolate):
             raise error from error.__cause__

@@ -353,32 +353,45 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
                 out[tile, s, 0] = formula(sums[s], *numbers)
         return
     sums = np.zeros((4, width))
-    whole = width == TILE and used >= 4
-    for tile in range(tiles):
-        first = tile * width
+    if width == TILE and used >= 4:
+        # Copies without gaps: the features of four slots, and of eight rounds at a time.
+        four, eights = np.empty((len(columns), 4)), np.empty((tiles, TILE // _LANES, len(columns), _LANES))
+        for tile in range(tiles):
+            for j in range(len(columns)):
+                for r in range(TILE):
+                    eights[tile, r // _LANES, j, r % _LANES] = columns[j, tile * TILE + r]
         for start in range(0, used, 4):
             # The last four may have been filled in part already.
-            s = min(start, used - 4) if whole else start
-            n = min(4, used - s)
-            if whole and kernel.of_distance:
-                _square_distances(stored, s, columns, first, sums)
-            elif whole:
-                _inner_products(stored, s, columns, first, sums)
-            else:
-                sums[:] = 0
-                for i in range(n):
-                    for j in range(len(columns)):
-                        a, row = stored[j, s + i], columns[j]
-                        if kernel.of_distance:
-                            for r in range(width):
-                                sums[i, r] += (a - row[first + r]) * (a - row[first + r])
-                        else:
-                            for r in range(width):
-                                sums[i, r] += a * row[first + r]
-            for i in range(n):
-                total, values = sums[i], out[tile, s + i]
-                for r in range(width):
-                    values[r] = formula(total[r], *numbers)
+            s = min(start, used - 4)
+            for j in range(len(columns)):
+                row = stored[j]
+                for i in range(4):
+                    four[j, i] = row[s + i]
+            for tile in range(tiles):
+                if kernel.of_distance:
+                    _square_distances(four, eights, tile, sums)
+                else:
+                    _inner_products(four, eights, tile, sums)
+                for i in range(4):
+                    total, values = sums[i], out[tile, s + i]
+                    for r in range(width):
+                        values[r] = formula(total[r], *numbers)
+        return
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            total, values = sums[0], out[tile, s]
+            total[:] = 0
+            for j in range(len(columns)):
+                a, row = stored[j, s], columns[j]
+                if kernel.of_distance:
+                    for r in range(width):
+                        total[r] += (a - row[first + r]) * (a - row[first + r])
+                else:
+                    for r in range(width):
+                        total[r] += a * row[first + r]
+            for r in range(width):
+                values[r] = formula(total[r], *numbers)
 
 
 # -- sums in registers ------------------------------------------------------------------------------------------------
@@ -455,31 +468,32 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
 def _sums_of_four(distances: bool) -> Any:
     """Make the function of which `_square_distances` and `_inner_products` are the two forms."""
 
-    def fill(typing: Any, stored: Any, slot: Any, columns: Any, first: Any, out: Any) -> Any:
+    def fill(typing: Any, four: Any, eights: Any, tile: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kinds, at = signature.args, args[1]
-            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 2, 4))
-            n, capacity = (builder.extract_value(left.shape, i) for i in (0, 1))
-            width = builder.extract_value(right.shape, 1)
+            kinds = signature.args
+            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 1, 3))
+            n = builder.extract_value(left.shape, 0)
+
+            def number(value: int) -> Any:
+                return ir.Constant(n.type, value)
 
             def lefts(j: Any) -> Any:
-                begin = builder.add(builder.mul(j, capacity), at)
-                return [builder.gep(left.data, [builder.add(begin, ir.Constant(at.type, i))]) for i in range(4)]
+                begin = builder.mul(j, number(4))
+                return [builder.gep(left.data, [builder.add(begin, number(i))]) for i in range(4)]
 
-            with cgutils.for_range_slice(
-                builder, ir.Constant(n.type, 0), ir.Constant(n.type, TILE), ir.Constant(n.type, _LANES)
-            ) as (chunk, _):
+            with cgutils.for_range(builder, number(TILE // _LANES)) as chunk:
 
                 def row(j: Any) -> Any:
-                    begin = builder.add(builder.mul(j, width), builder.add(args[3], chunk))
-                    return _vector(builder, builder.gep(right.data, [begin]), _LANES)
+                    chunks = builder.add(builder.mul(args[2], number(TILE // _LANES)), chunk.index)
+                    at = builder.add(builder.mul(chunks, n), j)
+                    return _vector(builder, builder.gep(right.data, [builder.mul(at, number(_LANES))]), _LANES)
 
                 for i, total in enumerate(_sums(builder, n, lefts, row, _LANES, distances)):
-                    place = builder.add(chunk, ir.Constant(n.type, TILE * i))
+                    place = builder.add(builder.mul(chunk.index, number(_LANES)), number(TILE * i))
                     _store(builder, total, builder.gep(target.data, [place]))
             return context.get_dummy_value()
 
-        return types.void(stored, types.intp, columns, types.intp, out), generate
+        return types.void(four, eights, types.intp, out), generate
 
     return intrinsic(fill)
 

@@ -103,7 +103,7 @@ class Decaying(Expansion):
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""
         factor = self._powers[n_rounds - self._since]
         multiply(self._weights[self._head : self._tail], factor)
-        self._n_known = -1
+        self._change_weights()
         self._mass *= factor
         self._since = self._now = n_rounds
         return float(factor)

@@ -153,7 +153,7 @@ class Expansion(Summed):
         if phi == 1.0:
             return
         multiply(self._weights[self._head : self._tail], phi)
-        self._n_known = -1
+        self._change_weights()
         if self._track != _NONE:
             multiply(self.self_scores, phi)
         self._moved += (phi - 1) * self.current
@@ -196,7 +196,7 @@ class Expansion(Summed):
         self._head, self._tail = 0, n
         self._slots[:n] = slots
         self._weights[:n] = weights
-        self._n_known = -1
+        self._change_weights()
         self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
@@ -301,7 +301,7 @@ class Expansion(Summed):
         elif self._track == _OLDEST and own:
             add_multiple(self.self_scores[:own], delta, self._computed_row(i)[:own])
         self._weights[self._head + i] += delta
-        self._n_known = -1
+        self._change_weights()
         self._moved += delta * self._value(slot)
         self._change_scores(slot, delta)
 

@@ -72,13 +72,10 @@ class MulticlassProjected(Hypothesis):
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)
         groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
         self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
-        self._part_of = part_of
-        self._position = np.zeros(self.n_classes, dtype=np.intp)
-        for labels in groups:
-            self._position[labels] = np.arange(len(labels))
+        # For each class, its part and its position there.
+        self._places = {c: (part, i) for part in self.parts for i, c in enumerate(part.labels.tolist())}
         self._label_kernel = label_kernel
         self._slots = np.empty(0, dtype=np.intp)
-        self._gaps = np.empty((0, self.n_classes))
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -100,9 +97,10 @@ class MulticlassProjected(Hypothesis):
 
     def residual_at(self, t: int, y: int, rival: int) -> float:
         """Return `residual` for round ``t`` of the block."""
-        lost = self._gaps[t, [y]] + self._gaps[t, rival]
-        if self._part_of[y] == self._part_of[rival]:
-            lost -= 2 * self._at(y)[0].gaps[t, self._position[y], self._position[rival]]
+        (part, i), (other, j) = self._places[y], self._places[rival]
+        lost = part.gaps[t, [i], i] + other.gaps[t, j, j]
+        if part is other:
+            lost -= 2 * part.gaps[t, i, j]
         settle(lost, self._squares[self._block_slots[[t]]], self.rounding, str(self._pool.kernel))
         return lost.item()
 
@@ -122,7 +120,8 @@ class MulticlassProjected(Hypothesis):
         """f += k((x_t, y), .) - k((x_t, rival), .), but a function that nearly lies in the span is projected."""
         held = False
         for c, weight in ((y, 1.0), (rival, -1.0)):
-            if self._gaps[self._round, c] > _LEAST * self.square * self._label_kernel.item(c, c):
+            part, i = self._places[c]
+            if part.gaps[self._round, i, i] > _LEAST * self.square * self._label_kernel.item(c, c):
                 self._add(c, weight)
                 held = True
             else:
@@ -158,7 +157,6 @@ class MulticlassProjected(Hypothesis):
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
         refuse_impossible(pool)
-        self._gaps = np.empty((b, self.n_classes))
         for part in self.parts:
             q = part.q
             values = pool.block[part.slots][:, :, None] * part.kernel[part.of][:, None, :]
@@ -198,31 +196,28 @@ class MulticlassProjected(Hypothesis):
         return weights
 
     def _project(self, c: int, weight: float) -> None:
-        part, i = self._at(c)
-        t, q = self._round, part.q
-        j = t * q + i
-        products = part.function.products(j, (t + 1) * q)
-        part.function.step(j, weight, self.now)
-        self._moved[part.labels] += weight * part.function.products(j, t * q)[:q]
-        self._move(part, weight, products)
+        (part, i), t = self._places[c], self._round
+        q, f = part.q, part.function
+        f.step(t * q + i, weight, self.now)
+        self._move(part, weight, f.products(t * q + i, t * q)[:q], f.products(t * q + i, (t + 1) * q))
 
     def _add(self, c: int, weight: float) -> None:
         """f += weight k((x_t, c), .), which must not lie in the span."""
-        part, i = self._at(c)
+        part, i = self._places[c]
         pool, t, q = self._pool, self._round, part.q
         slot = pool.block_slots.item(t)
         # Include the current round, because the rival is processed after the true class.
         values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
-        self._moved[part.labels] += weight * values[:q]
-        self._move(part, weight, values[q:])
+        self._move(part, weight, values[:q], values[q:])
         row = part.function.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
         part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
         self._settle(part, t)
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
 
-    def _move(self, part: Part, weight: float, values: np.ndarray) -> None:
-        """Add to the scores of later rounds."""
+    def _move(self, part: Part, weight: float, now: np.ndarray, values: np.ndarray) -> None:
+        """Add to the scores of the current round and of later ones."""
+        self._moved[part.labels] += weight * now
         self.scores[part.labels, self._round + 1 :] += weight * values.reshape(-1, part.q).T
 
     def _settle(self, part: Part, t: int) -> None:
@@ -231,10 +226,6 @@ class MulticlassProjected(Hypothesis):
         left = part.gaps[t:, i, i]
         settle(left, self.squares_from(t)[:, None] * part.kernel[i, i], self.rounding, str(self._pool.kernel))
         part.gaps[t:, i, i] = left
-        self._gaps[t:, part.labels] = left
-
-    def _at(self, c: int) -> tuple[Part, int]:
-        return self.parts[self._part_of[c]], int(self._position[c])
 
 
 # In units of the function's squared norm: a function with a smaller residual is not added to a span, because

@@ -45,8 +45,10 @@ class Summed(Hypothesis):
         self._changed = np.zeros(MOST_CHANGES, dtype=np.intp)
         self._changes = np.zeros(MOST_CHANGES)
         self._n_changes = 0
+        # Whether examples were added since, and nothing else has changed.
+        self._grown = False
         # Sums of the block's scores over the first support examples, computed before it, and how many these are; -1 if
-        # a weight has changed since.
+        # something else has changed since.
         self._known = np.zeros(0)
         self._n_known = 0
 
@@ -117,18 +119,21 @@ class Summed(Hypothesis):
     def _sum_again(self, t: int) -> None:
         """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
         weights, slots, old = self._weights[self._head : self._tail], self.slots, 0
-        if self._n_known > 0:
-            # Examples were added, and nothing else has changed.
+        if self._grown:
             old = self._n_then
         else:
             self._mass = mass(weights, taken(self._squares, slots))
         copy(slots[old:], self._then_slots[old:])
         copy(weights[old:], self._then_weights[old:])
-        self._n_changes, self._n_then = 0, len(slots)
+        self._n_changes, self._n_then, self._grown = 0, len(slots), True
         if t < self.tile_end:
             self._add_up(weights, slots, t)
 
     # -- the support set -----------------------------------------------------------------------------------------
+
+    def _change_weights(self) -> None:
+        """Note that sums over the support set are no longer those of a part of it, before such a change."""
+        self._grown, self._n_known = False, -1
 
     def _put_last(self, slot: int, weight: float) -> None:
         """Put an example at the end of the support set."""
@@ -139,6 +144,7 @@ class Summed(Hypothesis):
 
     def _remove(self, i: int) -> None:
         """Remove support example ``i`` from `_slots` and `_weights`."""
+        self._change_weights()
         if i == 0:
             self._head += 1
             return
