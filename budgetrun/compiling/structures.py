@@ -158,7 +158,7 @@ def _struct_class(cls: type) -> type[types.StructRef]:
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
-            overload_attribute(struct, attribute, jit_options=OPTIONS)(_returning(found.fget))
+            overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
         elif isinstance(found, bool | int | float | str):
             overload_attribute(struct, attribute)(_constant(found))
     return struct
@@ -207,10 +207,6 @@ def _compiled(source: Any) -> Any:
     # A static method is a function of its own in compiled code: with an object, calls in loops are not vectorized.
     _make_callable(source)
     return numba.njit(**OPTIONS)(source)
-
-
-def _returning(source: FunctionType) -> Callable[..., Any]:
-    return lambda self: source
 
 
 def _constant(value: Any) -> Callable[..., Any]:

@@ -292,14 +292,19 @@ class Group:
         share = (time.perf_counter() - began) / len(self._members)
         for member in self._members:
             member.seconds += share
-        for player in list(self._players):
-            self._attempt(player.members, partial(self._begin, player, Y, out))
-        self._release()
 
-    def _begin(self, player: Player, Y: np.ndarray, out: np.ndarray) -> None:
-        began = time.perf_counter()
-        player.f.begin_block()
-        self._play(player, Y[player.members[0].task], 0, out, began)
+        def begin(player: Player) -> None:
+            began = time.perf_counter()
+            player.f.begin_block()
+            self._play(player, Y[player.members[0].task], 0, out, began)
+
+        for player in list(self._players):
+            self._attempt(player.members, partial(begin, player))
+        held = np.zeros(self.pool.used, dtype=bool)
+        self._players = [player for player in self._players if player.members]
+        for player in self._players:
+            held[player.f.held] = True
+        self.pool.release(held)
 
     def _play(self, player: Player, y: np.ndarray, t: int, out: np.ndarray, began: float) -> None:
         """Play the block from round ``t`` on."""
@@ -329,24 +334,17 @@ class Group:
     def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
         """Let the members whose budget is full before they act on round ``t`` continue on their own."""
         matrix = cache(partial(self.pool.matrix, player.f.slots))
+
+        def go_on(own: Player) -> None:
+            began = time.perf_counter()
+            own.f = self._start(own.members[0])
+            own.f.continue_from(player.f, matrix)
+            self._play(own, y, t, out, began)
+
         while player.members and player.members[-1].learner.budget == player.f.size:
-            member = player.members.pop()
-            own = Player(None, [member])
+            own = Player(None, [player.members.pop()])
             self._players.append(own)
-            self._attempt(own.members, partial(self._continue, own, player.f, matrix, y, t, out))
-
-    def _continue(self, own: Player, f: Expansion, matrix: Callable[[], np.ndarray], y: Any, t: int, out: Any) -> None:
-        began = time.perf_counter()
-        own.f = self._start(own.members[0])
-        own.f.continue_from(f, matrix)
-        self._play(own, y, t, out, began)
-
-    def _release(self) -> None:
-        held = np.zeros(self.pool.used, dtype=bool)
-        self._players = [player for player in self._players if player.members]
-        for player in self._players:
-            held[player.f.held] = True
-        self.pool.release(held)
+            self._attempt(own.members, partial(go_on, own))
 
     def _start(self, member: Member) -> Any:
         member.hypothesis = member.learner.start(self.pool, *self._shape)

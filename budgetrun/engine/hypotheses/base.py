@@ -171,20 +171,9 @@ class Hypothesis(Compilable, ABC):
         self._score_tile()
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        """Let a learner act on the rounds of the block from ``t`` on.
+        """Let a learner act on the rounds of the block from ``t`` on; return the next round, b at the end of the block.
 
-        Parameters
-        ----------
-        learner : budgetrun.learners.base.Learner
-        y : ndarray, shape (b,)
-            The labels of the block.
-        t : int
-        options : Options
-
-        Returns
-        -------
-        int
-            The next round: b at the end of the block.
+        ``y``, shape (b,), has the labels of the block.
         """
         if self.prepares_tiles:
             if t == self.tile_end:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
@@ -44,7 +44,7 @@ class Part:
         return len(self.labels)
 
 
-class MulticlassProjected(Hypothesis):
+class MulticlassProjected(Spanned):
     """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
 
     The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
@@ -63,8 +63,6 @@ class MulticlassProjected(Hypothesis):
     """
 
     form = "multiclass_projected"
-    averages = True
-    compiled = False
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
         self.n_classes = len(label_kernel)
@@ -75,13 +73,8 @@ class MulticlassProjected(Hypothesis):
         # For each class, its part and its position there.
         self._places = {c: (part, i) for part in self.parts for i, c in enumerate(part.labels.tolist())}
         self._label_kernel = label_kernel
-        self._slots = np.empty(0, dtype=np.intp)
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
 
     @property
     def coef(self) -> np.ndarray:
@@ -181,11 +174,7 @@ class MulticlassProjected(Hypothesis):
         return self._label_kernel.T @ weights @ self._values_with(X)
 
     def memory(self, size: int, block: int) -> float:
-        per_class = 4 * size**2 + 24 * size * block
-        return super().memory(size, block) + per_class + 8 * self.n_classes * (size + block)
-
-    def solving(self, size: int) -> float:
-        return float(size) ** 2
+        return super().memory(size, block) + 8 * self.n_classes * (size + block)
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))

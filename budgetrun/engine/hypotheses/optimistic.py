@@ -47,15 +47,14 @@ class Optimistic(Expansion):
         super().__init__(pool, norm=True)
         self._window = window
         self._hint_weight = hint_weight
-        # The examples of the last rounds before the block, oldest first, and their labels.
-        self._recent_slots = np.empty(0, dtype=np.intp)
-        self._recent_labels = np.empty(0)
-        # For the block: the hint's values, once the labels are known; the predictions; the slots and labels of the
-        # recent rounds followed by the block's.
+        # The examples of the last rounds before the block, oldest first, and then those of the block; their labels.
+        self._last_slots = np.empty(0, dtype=np.intp)
+        self._last_labels = np.empty(0)
+        # For the block: how many rounds before it these are, the hint's values, once the labels are known, and the
+        # predictions.
+        self._n_before = 0
         self._hints: np.ndarray | None = None
         self._predictions = np.empty(0)
-        self._last_slots = self._recent_slots
-        self._last_labels = self._recent_labels
         # The Cholesky factor of the kernel matrix of a support set, and the weights of P k(x_t, .) on one; and the
         # rounds of these support examples, if any.
         self._factor: Any = None
@@ -110,7 +109,7 @@ class Optimistic(Expansion):
 
     @property
     def held(self) -> np.ndarray:
-        return np.concatenate([super().held, self._recent_slots])
+        return np.concatenate([super().held, self._last_slots])
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -143,29 +142,30 @@ class Optimistic(Expansion):
 
     def end_block(self) -> None:
         kept = slice(max(0, len(self._last_slots) - self._window), None)
-        self._recent_slots, self._recent_labels = self._last_slots[kept].copy(), self._last_labels[kept].copy()
+        self._last_slots, self._last_labels = self._last_slots[kept], self._last_labels[kept]
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores = super().score(X)
-        if len(self._recent_slots):
-            weights = self._hint_weight / len(self._recent_slots) * self._recent_labels
-            scores = scores + weights @ self._pool.values(self._recent_slots, X)
+        if len(self._last_slots):
+            weights = self._hint_weight / len(self._last_slots) * self._last_labels
+            scores = scores + weights @ self._pool.values(self._last_slots, X)
         return scores
 
     # -- hints and projections -----------------------------------------------------------------------------------
 
     def _span_of_hint(self, t: int) -> tuple[int, int]:
         """Return the range of `_last_labels` that the hint of round ``t`` of the block averages."""
-        last = len(self._recent_labels) + t
+        last = self._n_before + t
         return max(0, last - self._window), last
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
         """Return the hint's value on every example of the block, whose labels are ``y``."""
-        pool, n, b = self._pool, len(self._recent_slots), len(y)
-        self._last_slots = np.concatenate([self._recent_slots, pool.block_slots])
-        self._last_labels = np.concatenate([self._recent_labels, y])
+        pool, n, b = self._pool, len(self._last_slots), len(y)
+        self._n_before = n
+        self._last_slots = np.concatenate([self._last_slots, pool.block_slots])
+        self._last_labels = np.concatenate([self._last_labels, y])
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
         for lag in range(1, self._window + 1):
             rounds = np.arange(max(0, lag - n), b)

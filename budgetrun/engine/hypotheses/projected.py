@@ -12,7 +12,29 @@ from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_imposs
 from budgetrun.kernels import Rows
 
 
-class Projected(Hypothesis):
+class Spanned(Hypothesis):
+    """What forms in the span of the support set have in common."""
+
+    averages = True
+    compiled = False
+
+    def __init__(self, pool: Pool, *shape: int) -> None:
+        super().__init__(pool, *shape)
+        self._slots = np.empty(0, dtype=np.intp)
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self._slots
+
+    def memory(self, size: int, block: int) -> float:
+        # The triangular factor of the kernel matrix, and three blocks of coordinates.
+        return super().memory(size, block) + 4 * size**2 + 24 * size * block
+
+    def solving(self, size: int) -> float:
+        return float(size) ** 2
+
+
+class Projected(Spanned):
     """f in the span of the support set, kept in orthonormal coordinates by `SpannedFunction`.
 
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
@@ -40,13 +62,10 @@ class Projected(Hypothesis):
     """
 
     form = "projected"
-    averages = True
-    compiled = False
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self._f = SpannedFunction()
-        self._slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
         # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
@@ -55,10 +74,6 @@ class Projected(Hypothesis):
         self._weights = np.zeros((2, 0))
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
 
     @property
     def residual(self) -> float:
@@ -133,13 +148,6 @@ class Projected(Hypothesis):
 
     def end_block(self) -> None:
         self._f.end_block()
-
-    def memory(self, size: int, block: int) -> float:
-        # The triangular factor of the kernel matrix, and three blocks of coordinates.
-        return super().memory(size, block) + 4 * size**2 + 24 * size * block
-
-    def solving(self, size: int) -> float:
-        return float(size) ** 2
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
