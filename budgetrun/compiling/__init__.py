@@ -48,20 +48,29 @@ def takes(learner: Any) -> bool:
         return False
     # The type in compiled code is callable, too.
     own = (value for name, value in vars(learner).items() if name != "_numba_type_")
-    return not any(map(callable, own)) and all(map(_is_as_written, type(learner).__mro__))
+    cls: Any = type(learner)
+    return _is_as_written(cls, cls.margins, cls.update) and not any(map(callable, own))
 
 
-def _is_as_written(cls: type) -> bool:
-    """Return whether the methods of a rule that a class has itself come from the file of the class."""
-    methods = (vars(cls).get(name) for name in ("margins", "update"))
-    return all(method is None or method.__module__ == cls.__module__ for method in methods)
+@cache
+def _is_as_written(cls: Any, *rule: Any) -> bool:
+    """Return whether `margins` and `update` come from the files of the classes that have them."""
+    homes = (next(home for home in cls.__mro__ if name in vars(home)) for name in ("margins", "update"))
+    return all(method.__module__ == home.__module__ for method, home in zip(rule, homes, strict=True))
+
+
+@cache
+def function(source: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function, and what it calls; the result is kept on disk."""
+    # By name, because the loops stand in for functions that use this module.
+    import_module("budgetrun.kernels.loops")
+    return _structures().function(source)  # type: ignore[no-any-return]
 
 
 @cache
 def loop(name: str) -> Callable[..., Any]:
     """Return a compiled function of `budgetrun.kernels.loops`."""
-    # By name, because these loops stand in for functions that call this one.
-    return _structures().function(getattr(import_module("budgetrun.kernels.loops"), name))  # type: ignore[no-any-return]
+    return function(getattr(import_module("budgetrun.kernels.loops"), name))
 
 
 def prepared(thing: Any) -> Any:

@@ -21,7 +21,6 @@ from numba.core import cgutils, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import (
     NativeValue,
-    box,
     infer_getattr,
     intrinsic,
     lower_getattr_generic,
@@ -73,23 +72,8 @@ def prepare(thing: Any) -> None:
 
 def replace(source: FunctionType, loop: FunctionType) -> None:
     """Let compiled code call ``loop`` in the place of a function, which has the same parameters."""
-    names = ", ".join(inspect.signature(loop).parameters)
-    scope = {"loop": loop}
-    exec(f"def resolve({names}): return loop", scope)
     _CALLABLE.add(source)
-    overload(source, jit_options=OPTIONS)(scope["resolve"])
-
-
-class Kept:
-    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
-
-    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
-    """
-
-    __slots__ = ("_memory", "_numba_type_")
-
-    def __init__(self, kind: types.Type, memory: Any) -> None:
-        self._numba_type_, self._memory = kind, memory
+    overload(source, jit_options=OPTIONS)(_resolving(loop))
 
 
 @structref.register
@@ -97,30 +81,19 @@ class KeptType(types.StructRef):  # type: ignore[misc]  # numba has no types
     """The type of `Kept` in compiled code."""
 
 
-_MEMORY = types.MemInfoPointer(types.voidptr)
-structref.define_constructor(Kept, KeptType, ["inside"])
+class Kept(structref.StructRefProxy):  # type: ignore[misc]
+    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
+
+    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
+    """
 
 
-@box(KeptType)
-def _box(kind: Any, value: Any, c: Any) -> Any:
-    memory = c.box(_MEMORY, structref._Utils(c.context, c.builder, kind).get_struct_ref(value).meminfo)
-    constants = [c.env_manager.read_const(c.env_manager.add_const(thing)) for thing in (Kept, kind)]
-    made = c.pyapi.call_function_objargs(constants[0], [constants[1], memory])
-    c.pyapi.decref(memory)
-    return made
-
-
-@unbox(KeptType)
-def _unbox_kept(kind: Any, thing: Any, c: Any) -> NativeValue:
-    memory = c.pyapi.object_getattr_string(thing, "_memory")
-    structure = structref._Utils(c.context, c.builder, kind).new_struct_ref(c.unbox(_MEMORY, memory).value)
-    c.pyapi.decref(memory)
-    return NativeValue(structure._getvalue())
+structref.define_proxy(Kept, KeptType, ["inside"])
 
 
 def keep(thing: Any) -> Kept:
     """Return the structure of an object; this function is only compiled."""
-    return Kept(thing)  # type: ignore[call-arg]  # compiled, it takes what is inside
+    return Kept(thing)
 
 
 def write_back(kept: Kept) -> None:
@@ -177,13 +150,15 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             continue
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
-            _add_method(struct, attribute, _stand_in(found) if hasattr(found, "interpreted") else found)
+            source = _stand_in(found) if hasattr(found, "interpreted") else found
+            _make_callable(source)
+            overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
         elif isinstance(found, staticmethod):
             overload_attribute(struct, attribute)(_constant(_compiled(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
-            overload_attribute(struct, attribute, jit_options=OPTIONS)(_returning(found.fget))
+            overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
         elif isinstance(found, bool | int | float | str):
             overload_attribute(struct, attribute)(_constant(found))
     return struct
@@ -234,22 +209,17 @@ def _compiled(source: Any) -> Any:
     return numba.njit(**OPTIONS)(source)
 
 
-def _returning(source: FunctionType) -> Callable[..., Any]:
-    return lambda self: source
-
-
 def _constant(value: Any) -> Callable[..., Any]:
     return lambda self: lambda self: value
 
 
-def _add_method(struct: type, name: str, source: FunctionType) -> None:
+def _resolving(source: FunctionType) -> Callable[..., FunctionType]:
     def resolve(*arguments: Any) -> FunctionType:
         return source
 
     # numba compares the two signatures.
     resolve.__signature__ = inspect.signature(source)  # type: ignore[attr-defined]
-    _make_callable(source)
-    overload_method(struct, name, jit_options=OPTIONS)(resolve)
+    return resolve
 
 
 def _stand_in(method: FunctionType) -> FunctionType:

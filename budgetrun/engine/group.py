@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -17,19 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun import compiling
-from budgetrun.engine.hypotheses.base import Options
-from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.play import NOT_FINITE
+from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
+from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.kinds import TILE
 
 if TYPE_CHECKING:
-    from budgetrun.engine.rules import BinaryRule, MulticlassRule
+    # It imports numba.
     from budgetrun.engine.single import Single
-
-    Rule = BinaryRule | MulticlassRule
 
 Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
@@ -43,6 +40,7 @@ REVISION = 1
 _OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
 
+@dataclass(frozen=True)
 class Count:
     """The counts of a run so far.
 
@@ -57,24 +55,10 @@ class Count:
         The time of the learner's own computations, plus its share of the computations for all learners.
     """
 
-    def __init__(self, member: Member) -> None:
-        self._member = member
-
-    @property
-    def mistakes(self) -> int:
-        return int(getattr(self._member.hypothesis, "mistakes", 0))
-
-    @property
-    def updates(self) -> int:
-        return int(getattr(self._member.hypothesis, "updates", 0))
-
-    @property
-    def max_support(self) -> int:
-        return int(getattr(self._member.hypothesis, "largest_size", 0))
-
-    @property
-    def seconds(self) -> float:
-        return self._member.seconds
+    mistakes: int
+    updates: int
+    max_support: int
+    seconds: float
 
     @property
     def margin_updates(self) -> int:
@@ -96,16 +80,26 @@ class Member:
     @property
     def count(self) -> Count:
         """The counts of the run so far."""
-        return Count(self)
+        counted = (getattr(self.hypothesis, name, 0) for name in ("mistakes", "updates", "largest_size"))
+        mistakes, updates, largest = map(int, counted)
+        return Count(mistakes, updates, largest, self.seconds)
 
 
 @dataclass(eq=False)
-class Trunk:
-    """The hypothesis shared by learners of a task that have behaved identically so far, largest budget first."""
+class Player:
+    """A hypothesis, and who plays it: one learner, or those of a task that have behaved identically so far.
 
-    task: int
-    hypothesis: Expansion
-    waiting: list[Member]
+    Attributes
+    ----------
+    f : Hypothesis
+    members : list of Member
+        The largest budget first. When a budget is full, that learner continues on a copy of its own.
+    shared : bool
+    """
+
+    f: Any
+    members: list[Member]
+    shared: bool = False
 
 
 class Group:
@@ -114,7 +108,8 @@ class Group:
     Parameters
     ----------
     kernel : Kernel
-    learners : sequence of BinaryRule, or of MulticlassRule
+    learners : sequence of Learner (`budgetrun.learners.base`)
+        All binary, or all multiclass.
     tasks : sequence of int
         For each learner, the row of labels that it reads.
     n_classes : int, >= 2, or None
@@ -141,7 +136,7 @@ class Group:
     def __init__(
         self,
         kernel: Kernel,
-        learners: Sequence[Rule],
+        learners: Sequence[Any],
         tasks: Sequence[int] | None = None,
         *,
         n_classes: int | None = None,
@@ -158,18 +153,13 @@ class Group:
         self.guard = guard
         self.watch = watch
         self._shape = () if n_classes is None else (n_classes,)
-        # The first round of the block, until a learner acts on a round.
-        self._first: int | None = 0
-        self._alone: list[Member] = []
-        self._trunks: list[Trunk] = []
         # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
         self._single: Single | None = None
         self._patience = _PATIENCE
         self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
         for member in self._members:
-            with self._failing([member]):
-                member.hypothesis = member.learner.start(self.pool, *self._shape)
-        self._alone, self._trunks = self._plant()
+            self._attempt([member], partial(self._start, member))
+        self._players = self._grouped()
 
     @property
     def members(self) -> list[Member]:
@@ -241,7 +231,7 @@ class Group:
             The learner's numbers are out of range.
         """
         single = self._single or self._open()
-        if single is None or x.shape != (single.n_features,):
+        if single is None or x.shape != (single.examples.n_features,):
             return False
         began = time.perf_counter()
         try:
@@ -251,18 +241,16 @@ class Group:
                 self._close()
                 single = self._open()
                 played = single is not None and single.learn(x, label)
-        except Exception:
+        except Exception as raised:
             self._close()
-            self._first = None
-            with self._failing(self._members):
-                raise
+            self._fail(self._members, raised)
         self._members[0].seconds += time.perf_counter() - began
         return played
 
     def score_one(self, x: np.ndarray) -> float | None:
         """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""
         single = self._single or self._open()
-        if single is None or x.shape != (single.n_features,):
+        if single is None or x.shape != (single.examples.n_features,):
             return None
         score = single.score(x)
         return score if score == score else None
@@ -276,8 +264,8 @@ class Group:
         """Begin single rounds in compiled code, if that is possible."""
         if self._patience:
             self._patience -= 1
-        elif len(self._members) == len(self._alone) == 1:
-            f, learner = self._alone[0].hypothesis, self._alone[0].learner
+        elif len(self._members) == len(self._players) == 1:
+            f, learner = self._players[0].f, self._members[0].learner
             plain = not (self.watch or self.guard or self.isolate)
             if plain and compiling.takes(learner) and not learner.interpreted_when_full and type(f) is Expansion:
                 from budgetrun.engine import single
@@ -300,132 +288,107 @@ class Group:
             self.pool.admit(X)
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
-        share = (time.perf_counter() - began) / len(self.members)
-        for member in list(self._alone):
-            with self._failing([member]):
-                self._begin(member)
-                self._play(member, Y[member.task], 0, out)
-        for trunk in list(self._trunks):
-            with self._failing(trunk.waiting):
-                self._begin(trunk)
-                self._play_trunk(trunk, Y[trunk.task], out)
-        for member in self.members:
+        sum_ahead(self.pool, [player.f for player in self._players])
+        share = (time.perf_counter() - began) / len(self._members)
+        for member in self._members:
             member.seconds += share
-        self._release()
 
-    def _begin(self, player: Member | Trunk) -> None:
-        began = time.perf_counter()
-        self._first = self.rounds - len(self.pool.block_slots)
-        player.hypothesis.begin_block()
-        if isinstance(player, Member):
-            player.seconds += time.perf_counter() - began
+        def begin(player: Player) -> None:
+            began = time.perf_counter()
+            player.f.begin_block()
+            self._play(player, Y[player.members[0].task], 0, out, began)
 
-    @contextmanager
-    def _failing(self, members: list[Member]) -> Iterator[None]:
-        """If the enclosed code of the first member fails with an error to isolate, record it and remove all members."""
-        try:
-            with self.guard(members[0]) if self.guard else nullcontext():
-                yield
-        except BaseException as raised:
-            error: BaseException = raised
-            if members and isinstance(raised, Exception) and _is_arithmetic(raised):
-                now = members[0].hypothesis.now if self._first is None else self._first + 1
-                error = out_of_range(raised, f"{_name(members[0].learner)}, round {now:,}")
-                error.__cause__ = raised
-            if not isinstance(raised, self.isolate):
-                raise error from error.__cause__
-            for member in list(members):
-                member.error = error
-                self._remove(member)
-
-    def _remove(self, member: Member) -> None:
-        if member in self._alone:
-            self._alone.remove(member)
-        for trunk in self._trunks:
-            if member in trunk.waiting:
-                trunk.waiting.remove(member)
-
-    def _play(self, member: Member, y: np.ndarray, t: int, out: np.ndarray) -> None:
-        """Play the block from round ``t`` on."""
-        began = time.perf_counter()
-        f, learner, watch = member.hypothesis, member.learner, self.watch
-        options = Options(self.tie == "positive", -1, watch is not None)
-        first, updates = self.rounds - len(y), f.updates
-        while t < len(y):
-            self._first = None
-            t = f.play(learner, y, t, options)
-            if watch is not None and f.updates > updates:
-                updates = f.updates
-                watch(member.index, first + t - 1)
-        f.end_block()
-        self._record(member, f, out)
-        member.seconds += time.perf_counter() - began
-
-    def _play_trunk(self, trunk: Trunk, y: np.ndarray, out: np.ndarray) -> None:
-        """Play the shared hypothesis; a member whose budget is full continues on a copy of its own."""
-        began = time.perf_counter()
-        f, t, apart, first, updates = trunk.hypothesis, 0, 0.0, self.rounds - len(y), trunk.hypothesis.updates
-        while trunk.waiting and t < len(y):
-            full = trunk.waiting[-1].learner.budget
-            options = Options(self.tie == "positive", -1 if full is None else full, self.watch is not None)
-            self._first = None
-            t = f.play(trunk.waiting[0].learner, y, t, options)
-            if self.watch is not None and f.updates > updates:
-                updates = f.updates
-                for member in trunk.waiting:
-                    self.watch(member.index, first + t - 1)
-            elif t < len(y):
-                branched = time.perf_counter()
-                self._branch(trunk, y, t, out)
-                apart += time.perf_counter() - branched
-        share = (time.perf_counter() - began - apart) / max(1, len(trunk.waiting))
-        for member in trunk.waiting:
-            member.seconds += share
-            self._record(member, f, out)
-
-    def _branch(self, trunk: Trunk, y: np.ndarray, t: int, out: np.ndarray) -> None:
-        """Let the members whose budget is full before they act on round ``t`` continue on their own."""
-        f = trunk.hypothesis
-        matrix = cache(partial(self.pool.matrix, f.slots))
-        while trunk.waiting and trunk.waiting[-1].learner.budget == f.size:
-            member = trunk.waiting.pop()
-            self._alone.append(member)
-            with self._failing([member]):
-                member.hypothesis = member.learner.start(self.pool)
-                member.hypothesis.continue_from(f, matrix)
-                self._play(member, y, t, out)
-
-    def _record(self, member: Member, f: Any, out: np.ndarray) -> None:
-        _check(f.predictions)
-        out[member.index] = f.predictions
-
-    def _release(self) -> None:
+        for player in list(self._players):
+            self._attempt(player.members, partial(begin, player))
         held = np.zeros(self.pool.used, dtype=bool)
-        for member in self._alone:
-            held[member.hypothesis.held] = True
-        self._trunks = [trunk for trunk in self._trunks if trunk.waiting]
-        for trunk in self._trunks:
-            held[trunk.hypothesis.held] = True
+        self._players = [player for player in self._players if player.members]
+        for player in self._players:
+            held[player.f.held] = True
         self.pool.release(held)
 
-    # -- sharing ---------------------------------------------------------------------------------------------------
+    def _play(self, player: Player, y: np.ndarray, t: int, out: np.ndarray, began: float) -> None:
+        """Play the block from round ``t`` on."""
+        f, watch, apart = player.f, self.watch, 0.0
+        options = Options(self.tie == "positive", -1, watch is not None)
+        first, updates = self.rounds - len(y), f.updates
+        while player.members and t < len(y):
+            if player.shared:
+                options = options._replace(full=player.members[-1].learner.budget or -1)
+            t = f.play(player.members[0].learner, y, t, options)
+            if watch is not None and f.updates > updates:
+                updates = f.updates
+                for member in player.members:
+                    watch(member.index, first + t - 1)
+            elif player.shared and t < len(y):
+                branched = time.perf_counter()
+                self._branch(player, y, t, out)
+                apart += time.perf_counter() - branched
+        f.end_block()
+        if player.members and not np.isfinite(f.predictions).all():
+            raise FloatingPointError(NOT_FINITE)
+        share = (time.perf_counter() - began - apart) / max(1, len(player.members))
+        for member in player.members:
+            member.seconds += share
+            out[member.index] = f.predictions
 
-    def _plant(self) -> tuple[list[Member], list[Trunk]]:
-        """Group learners of a task that are alike until their budgets are full; return the others, and the groups."""
-        alike: dict[tuple[int, str | None], list[Member]] = {}
-        for member in (member for member in self.members if member.error is None):
-            alike.setdefault((member.task, member.learner.alike_until_full), []).append(member)
-        alone, trunks = [], []
-        for (task, kind), here in sorted(alike.items(), key=lambda item: item[0][0]):
-            if kind is None or len(here) < 2:
-                alone += here
-                continue
+    def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
+        """Let the members whose budget is full before they act on round ``t`` continue on their own."""
+        matrix = cache(partial(self.pool.matrix, player.f.slots))
+
+        def go_on(own: Player) -> None:
+            began = time.perf_counter()
+            own.f = self._start(own.members[0])
+            own.f.continue_from(player.f, matrix)
+            self._play(own, y, t, out, began)
+
+        while player.members and player.members[-1].learner.budget == player.f.size:
+            own = Player(None, [player.members.pop()])
+            self._players.append(own)
+            self._attempt(own.members, partial(go_on, own))
+
+    def _start(self, member: Member) -> Any:
+        member.hypothesis = member.learner.start(self.pool, *self._shape)
+        return member.hypothesis
+
+    def _grouped(self) -> list[Player]:
+        """Let learners of a task share a hypothesis if they are alike until their budgets are full."""
+        alike: dict[tuple[int, Any], list[Member]] = {}
+        for member in (member for member in self._members if member.error is None):
+            kind = member.learner.alike_until_full
+            alike.setdefault((member.task, member.index if kind is None else kind), []).append(member)
+        players = []
+        for here in alike.values():
             here.sort(key=lambda m: -(m.learner.budget or math.inf))
-            trunk = Trunk(task, Expansion(self.pool), here)
+            player = Player(here[0].hypothesis, here, len(here) > 1)
+            if player.shared:
+                player.f = Expansion(self.pool)
             for member in here:
-                member.hypothesis = trunk.hypothesis
-            trunks.append(trunk)
-        return sorted(alone, key=lambda m: (m.task, m.index)), trunks
+                member.hypothesis = player.f
+            players.append(player)
+        return sorted(players, key=lambda player: (player.shared, player.members[0].task))
+
+    # -- errors ----------------------------------------------------------------------------------------------------
+
+    def _attempt(self, members: list[Member], action: Callable[[], object]) -> None:
+        """Do what the first of these members asks for."""
+        try:
+            with self.guard(members[0]) if self.guard else nullcontext():
+                action()
+        except BaseException as raised:
+            self._fail(members, raised)
+
+    def _fail(self, members: list[Member], raised: BaseException) -> None:
+        """Record an error that is to be isolated, and remove its members; raise any other."""
+        error = raised
+        if members and isinstance(raised, Exception) and _is_arithmetic(raised):
+            where = f"{_name(members[0].learner)}, round {getattr(members[0].hypothesis, 'now', 1):,}"
+            error = out_of_range(raised, where)
+            error.__cause__ = raised
+        if not isinstance(raised, self.isolate):
+            raise error from error.__cause__
+        for member in members:
+            member.error = error
+        members.clear()
 
 
 def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -460,17 +423,12 @@ def _is_arithmetic(error: Exception) -> bool:
     return isinstance(error, kinds) or str(error).startswith(_OF_VALUES)
 
 
-def _check(scores: np.ndarray) -> None:
-    if not np.isfinite(scores).all():
-        raise FloatingPointError(NOT_FINITE)
-
-
 def _name(learner: Any) -> str:
     return learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
 
 
 def run(
-    learner: Rule,
+    learner: Any,
     kernel: Kernel,
     X: Rows,
     y: np.ndarray,
@@ -483,7 +441,7 @@ def run(
 
     Parameters
     ----------
-    learner : BinaryRule or MulticlassRule
+    learner : Learner (`budgetrun.learners.base`)
     kernel : Kernel
     X : ndarray, csr_array or IntegerRows, shape (T, d)
         The examples, in the order of the rounds.

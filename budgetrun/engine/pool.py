@@ -33,10 +33,14 @@ class Pool:
         The round at which a slot's example was seen, from 0.
     squares : ndarray of float64, shape (capacity,)
         k(x, x) of a slot's example.
+    lengths : ndarray of float64, shape (b,)
+        ||k(x, .)|| of the block's examples.
     seen : int
         The number of rounds so far, including the current block.
     kind : Kind or None
         How examples are stored; None before the first block.
+    shared : dict
+        What else learners share, by their keys.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
@@ -46,10 +50,11 @@ class Pool:
         self.used = 0
         self.seen = 0
         self.rounds = np.empty(0, dtype=np.int64)
-        self.squares = np.empty(0)
+        self.squares = self.lengths = np.empty(0)
         self.tiles = np.empty((1, 0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
         self.kind: Kind | None = None
+        self.shared: dict[Any, Any] = {}
         # k(x, x), if it is the same for all examples.
         self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
         self._block: np.ndarray | None = None
@@ -72,7 +77,7 @@ class Pool:
         examples, slots = self._store(X)
         self.rounds[slots] = np.arange(self.seen, self.seen + b)
         self.seen += b
-        self.block_slots = slots
+        self.block_slots, self.lengths = slots, np.sqrt(self.squares[slots])
         assert self.kind is not None
         shape = (max(1, b // TILE), self.used, min(b, TILE))
         size = shape[0] * shape[1] * shape[2]

@@ -1,67 +1,85 @@
-"""The span of kernel functions and projections on it, one block of rounds at a time."""
+"""Functions in the span of kernel functions, and projections on it, one block of rounds at a time."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
+from budgetrun.engine.pool import Pool
 
 
-class Subspace:
-    """The span of n basis functions, in orthonormal coordinates: their Gram matrix is L L^T.
+class SpannedFunction:
+    """A function f in the span of n basis functions, in orthonormal coordinates: their Gram matrix is L L^T.
 
     A function phi has the coordinates z = L^-1 <basis, phi>; its projection P phi has the squared norm z . z, and
     <P phi, P psi> = z_phi . z_psi. For a whole block, one triangular solve gives the coordinates and one matrix product
     the inner products; each projection or addition within the block then reads one row of them. No matrix is inverted,
     and a basis function's row of L never changes.
 
+    Within a block f changes by multiples of the block's projected functions. These multiples are recorded, and turned
+    into coordinates when the coordinates are needed, at the latest at the end of the block.
+
     Attributes
     ----------
-    size : int
-        n.
-    coordinates : ndarray, shape (size at the start of the block, J)
+    coordinates : ndarray, shape (n at the start of the block, J)
         z of the block's functions, with respect to the basis at the start of the block.
     fresh : ndarray, shape (basis functions added since, J)
         Their coordinates for the added basis functions; 0 for functions of earlier rounds than the added one.
+
+    Notes
+    -----
+    The mean of f over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times the
+    number of rounds up to it. Both are stored as coordinates.
     """
 
     def __init__(self) -> None:
-        self.size = 0
-        self.coordinates = np.empty((0, 0))
         self._rows = _TriangularRows()
         self._products: np.ndarray | None = None
-        self._fresh = np.empty((0, 0))
-        self._n_fresh = 0
+        # Row 0: f. Row 1: its changes.
+        self._beta = np.zeros((2, 0))
+        self._forget()
 
     @property
     def fresh(self) -> np.ndarray:
         return self._fresh[: self._n_fresh]
 
-    def begin_block(self, values: np.ndarray) -> np.ndarray:
+    def begin_block(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Begin a new block.
 
         Parameters
         ----------
-        values : ndarray of float64, C-contiguous, shape (size, J)
+        values : ndarray of float64, C-contiguous, shape (n, J)
             The inner products of the basis with the block's functions; overwritten.
 
         Returns
         -------
-        ndarray, shape (J,)
-            The squared norms of the functions' projections.
+        ndarray, ndarray, each of shape (J,)
+            The squared norms of the functions' projections, and their inner products with f.
         """
         self.coordinates = self._rows.solve(values)
         self._fresh = np.empty((8, values.shape[1]))
-        self._n_fresh = 0
+        self._steps = np.zeros((2, values.shape[1]))
         if values.shape[1] > _MOST_PRODUCTS:
-            self._products = None
-            return np.einsum("ij,ij->j", values, values)
-        self._products = self.coordinates.T @ self.coordinates
-        return self._products.diagonal().copy()
+            squares = np.einsum("ij,ij->j", values, values)
+        else:
+            products = self._products = self.coordinates.T @ self.coordinates
+            squares = products.diagonal().copy()
+        return squares, self._beta[0] @ self.coordinates
+
+    def end_block(self) -> None:
+        """End the block."""
+        self._beta = self._coordinates()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.coordinates = self._fresh = np.empty((0, 0))
+        self._products = None
+        self._n_fresh = 0
+        # For the current block and both rows: the multiples of its functions, and of f at its start.
+        self._steps = np.zeros((2, 0))
+        self._shares = [1.0, 0.0]
+        # Corrections of the coordinates for basis functions added in this block; see `extend`.
+        self._offsets = np.zeros((2, 0))
 
     def products(self, j: int, start: int) -> np.ndarray:
         """Return <P phi_j, P phi_i> for the block's functions i >= ``start``, shape (J - start,)."""
@@ -69,10 +87,20 @@ class Subspace:
             row = self._products[j, start:]
         else:
             row = self.coordinates[:, j] @ self.coordinates[:, start:]
-        if not self._n_fresh:
-            return row
-        fresh = self.fresh
-        return row + fresh[:, j] @ fresh[:, start:]
+        return row + self.fresh[:, j] @ self.fresh[:, start:] if self._n_fresh else row
+
+    def step(self, j: int, weight: float, now: int) -> None:
+        """f += weight P phi_j, for function ``j`` of the block, in round number ``now``, counted from 1."""
+        self._steps[:, j] += weight, weight * now
+
+    def scale(self, phi: float, now: int) -> None:
+        """f *= phi, in round number ``now``, counted from 1."""
+        shares = self._shares
+        shares[1] += now * (phi - 1) * shares[0]
+        shares[0] *= phi
+        for moves in (self._steps, self._offsets):
+            moves[1] += now * (phi - 1) * moves[0]
+            moves[0] *= phi
 
     def extend(self, j: int, values: np.ndarray, distance: float) -> np.ndarray:
         """Make function ``j`` of the block a basis function.
@@ -99,90 +127,26 @@ class Subspace:
         row[j] = distance
         self._rows.append(np.concatenate([self.coordinates[:, j], self._fresh[: n + 1, j]]))
         self._n_fresh += 1
-        self.size += 1
+        # Earlier steps were projections on the smaller span, so their new coordinate is 0.
+        self._offsets = np.append(self._offsets, -(self._steps @ row)[:, None], axis=1)
         return row[start:]
 
-    def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return the weights, on the basis functions, of the function with coordinates ``beta``, shape (size,)."""
-        return self._rows.solve_transposed(beta)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the current block out of pickles: it is not needed between blocks."""
-        empty = np.empty((0, 0))
-        return self.__dict__ | {"coordinates": empty, "_products": None, "_fresh": empty, "_n_fresh": 0}
-
-
-class SpannedFunction:
-    """A function f in a subspace, and its mean over the rounds.
-
-    Within a block f changes by multiples of the block's projected functions. These multiples are recorded, and turned
-    into coordinates when the coordinates are needed, at the latest at the end of the block.
-
-    Notes
-    -----
-    The mean over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times the number
-    of rounds up to it. Both are stored as coordinates.
-    """
-
-    def __init__(self, subspace: Subspace) -> None:
-        self._subspace = subspace
-        # Row 0: f. Row 1: its changes.
-        self._beta = np.zeros((2, 0))
-        # For the current block and both rows: the multiples of its functions, and of f at its start.
-        self._steps = np.zeros((2, 0))
-        self._shares = [1.0, 0.0]
-        # Corrections of the coordinates for basis functions added in this block; see `extend`.
-        self._offsets = np.zeros((2, 0))
-
-    def begin_block(self) -> np.ndarray:
-        """Begin the subspace's current block; return the inner products of f with its functions, shape (J,)."""
-        coordinates = self._subspace.coordinates
-        self._steps = np.zeros((2, coordinates.shape[1]))
-        return self._beta[0] @ coordinates
-
-    def step(self, j: int, weight: float, now: int) -> None:
-        """f += weight P phi_j, for function ``j`` of the block, in round number ``now``, counted from 1."""
-        self._steps[:, j] += weight, weight * now
-
-    def extend(self) -> None:
-        """Account for the basis function that was just added to the subspace.
-
-        Earlier steps were projections on the smaller span, so their new coordinate is 0.
-        """
-        self._offsets = np.append(self._offsets, -(self._steps @ self._subspace.fresh[-1])[:, None], axis=1)
-
-    def scale(self, phi: float, now: int) -> None:
-        """f *= phi, in round number ``now``, counted from 1."""
-        steps, shares = self._steps, self._shares
-        shares[1] += now * (phi - 1) * shares[0]
-        shares[0] *= phi
-        for moves in (steps, self._offsets):
-            moves[1] += now * (phi - 1) * moves[0]
-            moves[0] *= phi
-
-    def end_block(self) -> None:
-        """End the block."""
-        self._beta = self._coordinates()
-        self._steps = self._offsets = np.zeros((2, 0))
-        self._shares = [1.0, 0.0]
-
-    def products(self, j: int) -> np.ndarray:
+    def terms(self, j: int) -> np.ndarray:
         """Return the products of the coordinates of f and of function ``j`` of the block; they sum to <f, phi_j>."""
-        subspace = self._subspace
-        return self._coordinates()[0] * np.concatenate([subspace.coordinates[:, j], subspace.fresh[:, j]])
+        return self._coordinates()[0] * np.concatenate([self.coordinates[:, j], self.fresh[:, j]])
 
     def weights(self, n_rounds: int | None = None) -> np.ndarray:
-        """Return the weights on the basis functions, shape (size,), of f or of its mean over ``n_rounds`` rounds."""
+        """Return the weights on the basis functions, shape (n,), of f or of its mean over ``n_rounds`` rounds."""
         f, changes = self._coordinates()
-        return self._subspace.weights(f if n_rounds is None else f - changes / n_rounds)
+        return self._rows.solve_transposed(f if n_rounds is None else f - changes / n_rounds)
 
     def _coordinates(self) -> np.ndarray:
         if not self._steps.shape[1]:
             return self._beta
-        old = self._steps @ self._subspace.coordinates.T
+        old = self._steps @ self.coordinates.T
         old[0] += self._shares[0] * self._beta[0]
         old[1] += self._beta[1] + self._shares[1] * self._beta[0]
-        return np.concatenate([old, self._steps @ self._subspace.fresh.T + self._offsets], axis=1)
+        return np.concatenate([old, self._steps @ self.fresh.T + self._offsets], axis=1)
 
 
 class _TriangularRows:
@@ -236,21 +200,12 @@ _MOST_PRODUCTS = 4096
 
 
 def settle(residuals: np.ndarray, squares: np.ndarray, rounding: float, kernel: str) -> None:
-    """Set residuals to 0, in place, that are 0 except for rounding.
-
-    Parameters
-    ----------
-    residuals, squares : ndarray, of one shape
-        ||phi - P phi||^2 and ||phi||^2 of some functions.
-    rounding : float
-        The largest residual that counts as rounding, in units of ||phi||^2.
-    kernel : str
-        The kernel, for the error message.
+    """Set residuals ||phi - P phi||^2 to 0, in place, that are at most ``rounding`` times ||phi||^2, the ``squares``.
 
     Raises
     ------
     FloatingPointError
-        A residual is clearly below 0.
+        A residual is clearly below 0, so the ``kernel`` is not positive definite.
     """
     if (residuals < -_IMPOSSIBLE * squares).any():
         raise _not_positive_definite(kernel)
@@ -270,12 +225,7 @@ def negligible(terms: np.ndarray, rounding: float) -> float:
 
 
 def refuse_impossible(pool: Pool) -> None:
-    """Raise an error if an example of the block has k(x, x) <= 0 but other kernel values that are not 0.
-
-    Raises
-    ------
-    FloatingPointError
-    """
+    """Raise a FloatingPointError if an example of the block has k(x, x) <= 0 but other kernel values that are not 0."""
     null = pool.squares[pool.block_slots] <= 0
     if null.any() and (np.abs(pool.block[pool.block_slots[null]]) > 0).any():
         raise _not_positive_definite(str(pool.kernel))

@@ -106,10 +106,17 @@ def take_whole(X: Any, rows: Any) -> bool:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
+@overload(sums.of_round, jit_options=structures.OPTIONS)
+def _of_round(values, k):
+    if isinstance(values, types.Array):
+        return lambda values, k: values[k]
+    return lambda values, k: values
+
+
 def add_up(weights, slots, tile, out):
     """Compile `sums.add_up`."""
     if len(out) == 1:
-        total = 0.0
+        total = out[0]
         for i in range(len(slots)):
             total += weights[i] * tile[slots[i], 0]
         out[0] = total
@@ -117,12 +124,44 @@ def add_up(weights, slots, tile, out):
     if len(out) == TILE:
         _add_rows(weights, slots, tile, out)
         return
-    for r in range(len(out)):
-        out[r] = 0.0
     for i in range(len(slots)):
         weight, values = weights[i], tile[slots[i]]
         for r in range(len(out)):
             out[r] += weight * values[r]
+
+
+def add_up_together(
+    weights: Any, slots: Any, ends: Any, rounds: Any, n_rounds: int, chunk: int, tiles: Any, out: Any
+) -> None:
+    """Do what `add_up` does for several lists of weights and slots, so that kernel values stay in the caches meanwhile.
+
+    Parameters
+    ----------
+    weights, slots : ndarray, shape (n,)
+        The lists, one after the other.
+    ends : ndarray of int, shape (lists,)
+        Where each of them ends.
+    rounds : ndarray of int64, shape (slots,)
+        The rounds of the examples in the slots, up to ``n_rounds``. Those of ``chunk`` rounds are added to all lists
+        before the next, if lists are in the order of rounds.
+    tiles : ndarray, shape (tiles, slots, 64)
+    out : ndarray of float64, shape (lists, 64 * tiles)
+    """
+    n, n_chunks = len(ends), n_rounds // chunk + 1
+    bounds = np.empty((n_chunks + 1, n), np.intp)
+    for k in range(n):
+        i = ends[k - 1] if k else 0
+        for c in range(n_chunks):
+            bounds[c, k] = i
+            while i < ends[k] and rounds[slots[i]] < chunk * (c + 1):
+                i += 1
+        bounds[n_chunks, k] = ends[k]
+    for tile in range(len(tiles)):
+        for c in range(n_chunks):
+            for k in range(n):
+                i, end = bounds[c, k], bounds[c + 1, k]
+                if i < end:
+                    _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
 
 
 def _add_multiple(values, factor, more):
@@ -314,32 +353,45 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
                 out[tile, s, 0] = formula(sums[s], *numbers)
         return
     sums = np.zeros((4, width))
-    whole = width == TILE and used >= 4
-    for tile in range(tiles):
-        first = tile * width
+    if width == TILE and used >= 4:
+        # Copies without gaps: the features of four slots, and of eight rounds at a time.
+        four, eights = np.empty((len(columns), 4)), np.empty((tiles, TILE // _LANES, len(columns), _LANES))
+        for tile in range(tiles):
+            for j in range(len(columns)):
+                for r in range(TILE):
+                    eights[tile, r // _LANES, j, r % _LANES] = columns[j, tile * TILE + r]
         for start in range(0, used, 4):
             # The last four may have been filled in part already.
-            s = min(start, used - 4) if whole else start
-            n = min(4, used - s)
-            if whole and kernel.of_distance:
-                _square_distances(stored, s, columns, first, sums)
-            elif whole:
-                _inner_products(stored, s, columns, first, sums)
-            else:
-                sums[:] = 0
-                for i in range(n):
-                    for j in range(len(columns)):
-                        a, row = stored[j, s + i], columns[j]
-                        if kernel.of_distance:
-                            for r in range(width):
-                                sums[i, r] += (a - row[first + r]) * (a - row[first + r])
-                        else:
-                            for r in range(width):
-                                sums[i, r] += a * row[first + r]
-            for i in range(n):
-                total, values = sums[i], out[tile, s + i]
-                for r in range(width):
-                    values[r] = formula(total[r], *numbers)
+            s = min(start, used - 4)
+            for j in range(len(columns)):
+                row = stored[j]
+                for i in range(4):
+                    four[j, i] = row[s + i]
+            for tile in range(tiles):
+                if kernel.of_distance:
+                    _square_distances(four, eights, tile, sums)
+                else:
+                    _inner_products(four, eights, tile, sums)
+                for i in range(4):
+                    total, values = sums[i], out[tile, s + i]
+                    for r in range(width):
+                        values[r] = formula(total[r], *numbers)
+        return
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            total, values = sums[0], out[tile, s]
+            total[:] = 0
+            for j in range(len(columns)):
+                a, row = stored[j, s], columns[j]
+                if kernel.of_distance:
+                    for r in range(width):
+                        total[r] += (a - row[first + r]) * (a - row[first + r])
+                else:
+                    for r in range(width):
+                        total[r] += a * row[first + r]
+            for r in range(width):
+                values[r] = formula(total[r], *numbers)
 
 
 # -- sums in registers ------------------------------------------------------------------------------------------------
@@ -349,8 +401,10 @@ _DOUBLE = ir.DoubleType()
 _LANES = 8
 
 
-def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool) -> list[Any]:
+def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
     """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
+
+    The sums begin with the vector ``first``, or 0.
 
     Parameters
     ----------
@@ -362,7 +416,7 @@ def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: boo
     nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     sums: list[Any] = []
     for _ in lefts(ir.Constant(n.type, 0)):
-        sums.append(cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * lanes)))
+        sums.append(cgutils.alloca_once_value(builder, first or ir.Constant(wide, [0.0] * lanes)))
     with cgutils.for_range(builder, n) as loop:
         right = row(loop.index)
         for total, left in zip(sums, lefts(loop.index), strict=True):
@@ -390,7 +444,7 @@ def _store(builder: Any, vector: Any, pointer: Any) -> None:
 
 @intrinsic
 def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any:
-    """out[r] = the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
+    """out[r] += the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         given = zip(signature.args, args, strict=True)
@@ -403,7 +457,8 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
             return _vector(builder, builder.inttoptr(at, rows.data.type), TILE)
 
         n = builder.extract_value(places.shape, 0)
-        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False)
+        before = _vector(builder, target.data, TILE)
+        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False, before)
         _store(builder, total, target.data)
         return context.get_dummy_value()
 
@@ -413,31 +468,32 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
 def _sums_of_four(distances: bool) -> Any:
     """Make the function of which `_square_distances` and `_inner_products` are the two forms."""
 
-    def fill(typing: Any, stored: Any, slot: Any, columns: Any, first: Any, out: Any) -> Any:
+    def fill(typing: Any, four: Any, eights: Any, tile: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kinds, at = signature.args, args[1]
-            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 2, 4))
-            n, capacity = (builder.extract_value(left.shape, i) for i in (0, 1))
-            width = builder.extract_value(right.shape, 1)
+            kinds = signature.args
+            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 1, 3))
+            n = builder.extract_value(left.shape, 0)
+
+            def number(value: int) -> Any:
+                return ir.Constant(n.type, value)
 
             def lefts(j: Any) -> Any:
-                begin = builder.add(builder.mul(j, capacity), at)
-                return [builder.gep(left.data, [builder.add(begin, ir.Constant(at.type, i))]) for i in range(4)]
+                begin = builder.mul(j, number(4))
+                return [builder.gep(left.data, [builder.add(begin, number(i))]) for i in range(4)]
 
-            with cgutils.for_range_slice(
-                builder, ir.Constant(n.type, 0), ir.Constant(n.type, TILE), ir.Constant(n.type, _LANES)
-            ) as (chunk, _):
+            with cgutils.for_range(builder, number(TILE // _LANES)) as chunk:
 
                 def row(j: Any) -> Any:
-                    begin = builder.add(builder.mul(j, width), builder.add(args[3], chunk))
-                    return _vector(builder, builder.gep(right.data, [begin]), _LANES)
+                    chunks = builder.add(builder.mul(args[2], number(TILE // _LANES)), chunk.index)
+                    at = builder.add(builder.mul(chunks, n), j)
+                    return _vector(builder, builder.gep(right.data, [builder.mul(at, number(_LANES))]), _LANES)
 
                 for i, total in enumerate(_sums(builder, n, lefts, row, _LANES, distances)):
-                    place = builder.add(chunk, ir.Constant(n.type, TILE * i))
+                    place = builder.add(builder.mul(chunk.index, number(_LANES)), number(TILE * i))
                     _store(builder, total, builder.gep(target.data, [place]))
             return context.get_dummy_value()
 
-        return types.void(stored, types.intp, columns, types.intp, out), generate
+        return types.void(four, eights, types.intp, out), generate
 
     return intrinsic(fill)
 

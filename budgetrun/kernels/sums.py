@@ -10,7 +10,7 @@ from budgetrun import compiling
 
 
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """out = the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
+    """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
 
     Parameters
     ----------
@@ -21,10 +21,8 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
     """
     if compiling.on():
         compiling.loop("add_up")(weights, slots, tile, out)
-    elif len(slots):
-        out[:] = np.add.accumulate(weights[:, None] * tile[slots], axis=0)[-1]
     else:
-        out[:] = 0
+        out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
 
 
 def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
@@ -60,6 +58,12 @@ def copy(values: np.ndarray, to: np.ndarray) -> None:
 def close_gap(values: np.ndarray, at: int, end: int) -> None:
     """Remove the value at a place; those up to ``end`` move there."""
     values[at : end - 1] = values[at + 1 : end]
+
+
+def of_round(values: Any, k: int) -> float:
+    """Return the value of round ``k``, from one value per round or one for all."""
+    value: float = values if isinstance(values, float) else values[k]
+    return value
 
 
 def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:

@@ -150,11 +150,8 @@ class MulticlassLearner(Learner):
         """Return f_1 = 0 for every class: an instance of ``form``."""
         return MulticlassExpansion(pool, n_classes)
 
-    def margins(self, f: Any, t: int, true: np.ndarray, rivals: np.ndarray) -> float | np.ndarray:
-        """Return the margins below which it acts in rounds ``t``, t + 1, ... of the block: shape (n,), or one.
-
-        ``true`` and ``rivals``, shape (n,), are the classes of these rounds and their rivals.
-        """
+    def margins(self, f: Any, t: int, y: int, rival: int) -> float:
+        """Return the margin below which it acts in round ``t`` of the block, for its class ``y`` and the rival."""
         return self.margin
 
     @abstractmethod

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
+from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.params import Budget, Count, Positive
@@ -84,4 +87,42 @@ class NOGD(BinaryLearner):
             return
         f.add(y * self.step)
         if f.size == self.budget:
-            f.approximate(self.rank, self.reading == "program")
+            self.approximate(f)
+
+    @interpreted
+    def approximate(self, f: Nystroem) -> None:
+        """Switch to z(x) = L^-1/2 V^T k(x), for the largest eigenvalues L of the kernel matrix V L V^T."""
+        values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
+        if self.reading == "program":
+            every = canonical(values, every, f.rounding)
+        kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
+        roots, vectors = np.sqrt(values[kept]), every[:, kept]
+        # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
+        w = roots * ((every[kept] if self.reading == "program" else vectors.T) @ f.coef)
+        f.approximate(vectors / roots, w)
+
+
+def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float) -> np.ndarray:
+    """Return eigenvectors, as columns, that do not depend on the basis that LAPACK chose in each eigenspace.
+
+    They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
+    each is positive; if several are largest, the first of them.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), descending
+        Neighbors that differ by at most ``rounding`` times the first one count as equal.
+    vectors : ndarray, shape (n, n)
+        Orthonormal eigenvectors, as columns.
+    rounding : float
+    """
+    chosen = np.empty_like(vectors)
+    ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        space = vectors[:, first:end].copy()
+        for j in range(first, end):
+            squares = np.square(space).sum(axis=1)
+            i = (squares >= squares.max() - rounding).argmax()
+            chosen[:, j] = space @ space[i] / np.sqrt(squares[i])
+            space -= np.outer(chosen[:, j], chosen[:, j] @ space)
+    return chosen

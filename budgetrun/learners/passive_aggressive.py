@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 from budgetrun.params import Positive
 
@@ -91,7 +89,7 @@ class MulticlassPassiveAggressive(MulticlassLearner):
     def __init__(self, *, C: Positive = 1.0) -> None:
         self.C = C
 
-    def margins(self, f: MulticlassExpansion, t: int, true: np.ndarray, rivals: np.ndarray) -> float:
+    def margins(self, f: MulticlassExpansion, t: int, y: int, rival: int) -> float:
         return 1 - f.rounding
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:

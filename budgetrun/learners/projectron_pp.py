@@ -181,11 +181,11 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
             )
         return MulticlassProjected(pool, K)
 
-    def margins(self, f: MulticlassProjected, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        lost = f.residuals(t, true, rivals)
-        margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
-        margins[lost == f.squares_of(t, true, rivals)] = 0
-        return margins
+    def margins(self, f: MulticlassProjected, t: int, y: int, rival: int) -> float:
+        lost = f.residual_at(t, y, rival)
+        if lost == f.square_at(t, y, rival):
+            return 0.0
+        return max(1 - float(costs_of_projecting(lost, self.eta, self.threshold)) - f.rounding, 0.0)
 
     def update(self, f: MulticlassProjected, y: int, rival: int, lead: float) -> None:
         if f.mistaken:

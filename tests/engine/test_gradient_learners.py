@@ -14,8 +14,8 @@ from reference import nogd
 from reference.kernel_expansion import gaussian
 
 from budgetrun.engine import Group, run
-from budgetrun.engine.hypotheses.features import RandomFeatures
 from budgetrun.kernels import Gaussian
+from budgetrun.kernels.features import RandomFeatures
 from budgetrun.learners import find
 
 KERNEL = Gaussian(gamma=0.5)

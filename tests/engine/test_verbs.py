@@ -15,7 +15,7 @@ from budgetrun.engine.hypotheses import (
     Projected,
     random_features,
 )
-from budgetrun.engine.hypotheses.base import Options
+from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
 
@@ -304,8 +304,9 @@ def test_nystroem():
                     values, vectors = np.linalg.eigh(h.k(P, P))
                     best = np.argsort(-values)[:3]
                     h.Z = vectors[:, best] / np.sqrt(values[best])
-                    weights = h.Z @ (np.sqrt(values[best])[:, None] * vectors[:, best].T @ h.weights())
-                    f.approximate(3)
+                    coordinates = np.sqrt(values[best])[:, None] * vectors[:, best].T @ h.weights()
+                    weights = h.Z @ coordinates
+                    f.approximate(h.Z, coordinates)
                     for entry, w in zip(h.held.values(), weights, strict=True):
                         entry[1] = w
                 elif not h.x_is_held:

@@ -1,25 +1,12 @@
 """The forms of hypotheses, one file per form."""
 
-from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.engine.hypotheses.decaying import Decaying
-from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.hypotheses.features import ExplicitFeatures, RandomFeatures, random_features
-from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion
-from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected
-from budgetrun.engine.hypotheses.nystroem import Nystroem
-from budgetrun.engine.hypotheses.optimistic import Optimistic
-from budgetrun.engine.hypotheses.projected import Projected
-
-__all__ = [
-    "Decaying",
-    "Expansion",
-    "ExplicitFeatures",
-    "Hypothesis",
-    "MulticlassExpansion",
-    "MulticlassProjected",
-    "Nystroem",
-    "Optimistic",
-    "Projected",
-    "RandomFeatures",
-    "random_features",
-]
+from budgetrun.engine.hypotheses.base import Hypothesis as Hypothesis
+from budgetrun.engine.hypotheses.decaying import Decaying as Decaying
+from budgetrun.engine.hypotheses.expansion import Expansion as Expansion
+from budgetrun.engine.hypotheses.features import ExplicitFeatures as ExplicitFeatures
+from budgetrun.engine.hypotheses.features import random_features as random_features
+from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion as MulticlassExpansion
+from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected as MulticlassProjected
+from budgetrun.engine.hypotheses.nystroem import Nystroem as Nystroem
+from budgetrun.engine.hypotheses.optimistic import Optimistic as Optimistic
+from budgetrun.engine.hypotheses.projected import Projected as Projected

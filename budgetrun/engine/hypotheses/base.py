@@ -1,40 +1,23 @@
-"""The base classes of hypotheses."""
+"""The base class of hypotheses."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from budgetrun.compiling import Compilable
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
+from budgetrun.engine import play
+from budgetrun.engine.play import Options
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
+from budgetrun.kernels.sums import taken
 
 # A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
 # if it is at most the second fraction of the sum of its absolute terms, which may be far below that bound.
 UNSURE = 1e-13
 CANCELLED = 1e-9
-
-
-class Options(NamedTuple):
-    """How rounds are played.
-
-    Attributes
-    ----------
-    positive : bool
-        Whether a score of 0 predicts +1; otherwise it is a mistake.
-    full : int
-        Stop before the learner acts with this many support examples; -1 for never.
-    single : bool
-        Stop after each round on which the learner acts.
-    """
-
-    positive: bool = False
-    full: int = -1
-    single: bool = False
 
 
 class Hypothesis(Compilable, ABC):
@@ -51,14 +34,20 @@ class Hypothesis(Compilable, ABC):
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
+    compiled : bool
+        Whether compiled code can play the rounds.
+    prepares_tiles : bool
+        Whether compiled code can play the rounds of a tile, but not begin one.
     upkeep : int
         The number of rows of kernel values that an update reads or writes, for estimates of running time.
     scores : ndarray, shape (b,), or (n_classes, b)
         f(x_t) for the later rounds of the block; for earlier rounds, the scores at prediction time.
-    mistakes : int
-        M_t, the mistakes so far, including the current round.
-    mistaken : bool
-        Whether the current round is a mistake.
+    tile_start, tile_end : int
+        The rounds of the block whose scores are up to date: from the first, and before the second.
+    lengths : ndarray, shape (b,)
+        ||k(x_t, .)|| of the block's examples.
+    mistakes, mistaken : int, bool
+        M_t, the mistakes so far, including the current round; whether the current round is one.
     updates : int
         The rounds so far on which the learner acted, including the current one.
     largest_size : int
@@ -70,24 +59,35 @@ class Hypothesis(Compilable, ABC):
     form: ClassVar[str]
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
+    compiled: bool = True
+    prepares_tiles: ClassVar[bool] = False
     upkeep: int = 1
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *shape: int) -> None:
         self.mistakes = 0
         self.mistaken = False
         self.updates = 0
         self.largest_size = 0
         self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-5
-        self.scores = np.empty(0)
+        self.scores = np.zeros((*shape, 0))
         self._pool = pool
         self._round = 0
+        # The change of f(x_t) by verbs since the prediction.
+        self._moved: Any = np.zeros(shape) if shape else 0.0
+        # The block: kernel values, k(x, x) by slot, the examples, and the number of rounds before it.
+        self._tiles = np.zeros((1, 0, 0), dtype=pool.dtype)
+        self._squares = self.lengths = np.zeros(0)
+        self._block_slots = np.zeros(0, dtype=np.intp)
+        self._before = 0
+        self._tile = -1
+        self.tile_start = self.tile_end = 0
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def current(self) -> Any:
         """f(x_t) for the example of the current round, after the verbs so far: a float, or shape (n_classes,)."""
+        return self.scores.T[self._round] + self._moved
 
     @property
     @abstractmethod
@@ -102,25 +102,20 @@ class Hypothesis(Compilable, ABC):
     @property
     def square(self) -> float:
         """k(x_t, x_t), for the example x_t of the current round."""
-        return self._pool.squares.item(self._pool.block_slots.item(self._round))
+        return self._squares[self._block_slots[self._round]]
 
     @property
     def now(self) -> int:
         """The number of rounds so far, including the current one."""
-        return self._pool.seen - len(self._pool.block_slots) + self._round + 1
+        return self._before + self._round + 1
 
     def kernel_row(self) -> np.ndarray:
-        """Return k(x_i, x_t) between the support examples and the example of the current round.
-
-        Returns
-        -------
-        ndarray of float64, shape (size,), oldest first
-        """
-        return self._pool.block[self.slots, self._round].astype(np.float64)
+        """Return k(x_i, x_t) between the support examples and x_t of the current round; float64, shape (size,)."""
+        return self._values_at(self._round)
 
     def squares_from(self, t: int) -> np.ndarray:
         """Return k(x, x) for the examples of the block's rounds from ``t`` on, shape (b - t,)."""
-        return self._pool.squares[self._pool.block_slots[t:]]
+        return taken(self._squares, self._block_slots[t:])
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
@@ -134,6 +129,21 @@ class Hypothesis(Compilable, ABC):
         """The support examples, oldest first; shape (size, d)."""
         return self._pool.examples(self.slots)
 
+    @property
+    def held(self) -> np.ndarray:
+        """The slots that the pool must keep after the block: of the support examples, and of others still needed."""
+        return self.slots
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """f(x_t) at prediction time for the rounds of the block that have been played, shape (b,) or (n_classes, b)."""
+        return self.scores
+
+    @property
+    def doubt(self) -> float:
+        """Scores above this, in units of `lengths`, need not be settled by ``score_at(t)``."""
+        return np.inf
+
     def at(self, t: int, mistaken: bool) -> None:
         """Go to round ``t`` of the block, on which the learner acts."""
         self._round, self.mistaken = t, mistaken
@@ -143,41 +153,36 @@ class Hypothesis(Compilable, ABC):
 
     def _begin_round(self) -> None:
         """Forget the changes of f(x_t) that the verbs of an earlier round made."""
+        self._moved = 0.0
 
-    @property
-    def held(self) -> np.ndarray:
-        """The slots that the pool must keep after the block: of the support examples, and of others still needed."""
-        return self.slots
-
-    @abstractmethod
     def begin_block(self) -> None:
         """Begin a block: the pool has its kernel values."""
+        self._look()
+        b = len(self._block_slots)
+        self._before = self._pool.seen - b
+        self.scores = np.zeros((*self.scores.shape[:-1], b))
+        self._round, self._tile, self.tile_end = 0, -1, 0
 
-    @abstractmethod
+    def begin_tile(self) -> None:
+        """Go to the next rounds of the block, and compute their scores."""
+        self._tile += 1
+        self.tile_start = self.tile_end
+        self.tile_end += self._tiles.shape[2]
+        self._score_tile()
+
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        """Let a learner act on the rounds of the block from ``t`` on.
+        """Let a learner act on the rounds of the block from ``t`` on; return the next round, b at the end of the block.
 
-        Parameters
-        ----------
-        learner : BinaryRule or MulticlassRule
-        y : ndarray, shape (b,)
-            The labels of the block.
-        t : int
-        options : Options
-
-        Returns
-        -------
-        int
-            The next round: b at the end of the block.
+        ``y``, shape (b,), has the labels of the block.
         """
+        if self.prepares_tiles:
+            if t == self.tile_end:
+                self.begin_tile()
+            y = y[: self.tile_end]
+        return play.run(self, learner, y, t, options)
 
     def end_block(self) -> None:
         """End the block."""
-
-    @property
-    def predictions(self) -> np.ndarray:
-        """f(x_t) at prediction time for the rounds of the block that have been played, shape (b,) or (n_classes, b)."""
-        return self.scores
 
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -209,6 +214,25 @@ class Hypothesis(Compilable, ABC):
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""
         return 0.0
+
+    # -- for the forms -------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Take what the pool has of the current block."""
+        pool = self._pool
+        self._tiles, self._squares, self._block_slots = pool.tiles, pool.squares, pool.block_slots
+        self.lengths = pool.lengths
+
+    def _score_tile(self) -> None:
+        """Compute the scores of the tile, if that is not done for the whole block."""
+
+    def _value(self, slot: int) -> float:
+        """Return k(x, x_t) between an example in the pool and that of the current round."""
+        return self._tiles[self._tile, slot, self._round - self.tile_start]
+
+    def _values_at(self, t: int) -> np.ndarray:
+        """Return k(x_i, x_t) between the support examples and the example of a round of the tile, shape (size,)."""
+        return taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
 
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""

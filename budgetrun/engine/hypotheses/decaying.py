@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
 
 
 class Decaying(Expansion):
@@ -39,6 +35,7 @@ class Decaying(Expansion):
     """
 
     form = "decaying"
+    _plain = False
 
     def __init__(self, pool: Pool, decay: float) -> None:
         super().__init__(pool)
@@ -71,7 +68,7 @@ class Decaying(Expansion):
             self._sum_again(self._round + 1)
             return
         square = self._squares[slot]
-        left = self.current - removed * self._tiles[self._tile, gone, self._round - self.tile_start]
+        left = self.current - removed * self._value(gone)
         self._moved = factor * left + weights[i] * square - self.scores[self._round]
         self._mass = factor * self._mass + abs(weights[i]) * np.sqrt(square)
         self._change_scores(gone, -removed)
@@ -85,10 +82,10 @@ class Decaying(Expansion):
         factor = self._pass(self.now)
         self._change_scores(SCALED, factor)
 
-    def begin_tile(self) -> None:
-        if (self._before + self.tile_end) % TILE == 0:
-            self._pass(self._before + self.tile_end)
-        self._begin_tile()
+    def _score_tile(self) -> None:
+        if (self._before + self.tile_start) % TILE == 0:
+            self._pass(self._before + self.tile_start)
+        self._sum_tile()
 
     def score_at(self, t: int) -> float:
         self.scores[t] = self._score_at(t) * self._powers[self._before + t - self._since]
@@ -106,6 +103,7 @@ class Decaying(Expansion):
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""
         factor = self._powers[n_rounds - self._since]
         multiply(self._weights[self._head : self._tail], factor)
+        self._change_weights()
         self._mass *= factor
         self._since = self._now = n_rounds
         return float(factor)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from budgetrun import compiling
 from budgetrun.compiling import interpreted
-from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Options
+from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Hypothesis
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
-from budgetrun.engine.play import play, run
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
+from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
 
 _NONE, _OLDEST, _ALL = range(3)
 
@@ -58,6 +57,8 @@ class Expansion(Summed):
     """
 
     form = "expansion"
+    # Whether the sums are the scores; otherwise `score_at` makes these of them.
+    _plain: ClassVar[bool] = True
     _columns = (*Summed._columns, "_own", "_place")
 
     def __init__(
@@ -73,9 +74,8 @@ class Expansion(Summed):
         self._track = {None: _NONE, "oldest": _OLDEST, "all": _ALL}[track]
         self._normed = norm
         self._norm_sq = 0.0
-        self._moved = 0.0
         self._own = np.zeros(16)
-        self._capacity = -1 if capacity is None else capacity
+        self._capacity = 2**62 if capacity is None else capacity
         # With track="all": kernel values between support examples, each example's row of them, and the free rows.
         self._pairs = np.zeros((0, 0))
         self._place = np.zeros(16, dtype=np.intp)
@@ -99,10 +99,6 @@ class Expansion(Summed):
     @property
     def norm_sq(self) -> float:
         return self._norm_sq
-
-    @property
-    def current(self) -> float:
-        return self.scores[self._round] + self._moved
 
     def score_of(self, i: int) -> float:
         """Return f(x_i), the score of support example ``i``."""
@@ -150,13 +146,14 @@ class Expansion(Summed):
         if self._track != _NONE:
             self._append_tracked(weight, square, score, values)
         self._append(slot, weight, square, score)
-        self._moved += weight * self._tiles.item(self._tile, slot, self._round - self.tile_start)
+        self._moved += weight * float(self._value(slot))
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
         if phi == 1.0:
             return
         multiply(self._weights[self._head : self._tail], phi)
+        self._change_weights()
         if self._track != _NONE:
             multiply(self.self_scores, phi)
         self._moved += (phi - 1) * self.current
@@ -199,15 +196,12 @@ class Expansion(Summed):
         self._head, self._tail = 0, n
         self._slots[:n] = slots
         self._weights[:n] = weights
-        values = self._tiles[self._tile, slots, self._round - self.tile_start]
-        self._moved = float(inner(self.coef, values)) - self.scores.item(self._round)
+        self._change_weights()
+        self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
         self._retrack(lambda: self._pool.matrix(slots), norm_sq)
 
     # -- called by the engine ------------------------------------------------------------------------------------
-
-    def _begin_round(self) -> None:
-        self._moved = 0.0
 
     def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
         """Copy another expansion in the middle of a block, and compute what this one tracks in addition.
@@ -233,23 +227,23 @@ class Expansion(Summed):
         add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
         return scores
 
+    @property
+    def doubt(self) -> float:
+        return UNSURE * self._mass if self._plain else np.inf
+
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         return self._score_at(t)
 
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
-        if abs(score) <= UNSURE * self._mass * np.sqrt(self._squares[self._block_slots[t]]):
-            values = taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
-            weights = self._weights[self._head : self._tail]
+        if abs(score) <= UNSURE * self._mass * self.lengths[t]:
+            values, weights = self._values_at(t), self._weights[self._head : self._tail]
             score = float(inner(weights, values))
             if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
                 score = 0.0
             self.scores[t] = score
         return score
-
-    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        return run(play, self, learner, y, t, options)
 
     def memory(self, size: int, block: int) -> float:
         pairs = size + 1 if self._track == _ALL and size else 0
@@ -259,8 +253,13 @@ class Expansion(Summed):
     # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
-        tile = self._tiles[self._tile][:, t - self.tile_start :]
-        add_up(weights, slots, tile, self.scores[t : self.tile_end])
+        tile, scores, n = self._tiles[self._tile][:, t - self.tile_start :], self.scores[t : self.tile_end], 0
+        if self._n_known > 0:
+            n = self._n_known
+            copy(self._known[t : self.tile_end], scores)
+        else:
+            scores[:] = 0.0
+        add_up(weights[n:], slots[n:], tile, scores)
 
     def _change(self, slot: int, weight: float, t: int) -> None:
         rest = self.scores[t : self.tile_end]
@@ -302,7 +301,8 @@ class Expansion(Summed):
         elif self._track == _OLDEST and own:
             add_multiple(self.self_scores[:own], delta, self._computed_row(i)[:own])
         self._weights[self._head + i] += delta
-        self._moved += delta * self._tiles[self._tile, slot, self._round - self.tile_start]
+        self._change_weights()
+        self._moved += delta * self._value(slot)
         self._change_scores(slot, delta)
 
     def _row(self, i: int) -> np.ndarray:
@@ -323,39 +323,47 @@ class Expansion(Summed):
         """Recompute everything tracked; ``matrix`` returns the kernel values between the support examples."""
         if self._normed:
             self._norm_sq = float(matrix() @ self.coef @ self.coef) if norm_sq is None else norm_sq
-        if self._track == _NONE or not self.size:
-            self._n_free = len(self._pairs)
-            self._free_places = np.arange(self._n_free)
+        if self._track == _NONE:
             return
-        K = matrix()
+        n, K = self.size, matrix() if self.size else np.zeros((0, 0))
         self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
         if self._track == _ALL:
-            n = self.size
             self._place[self._head : self._tail] = np.arange(n)
-            self._pairs = np.zeros((n, n))
-            self._pairs[:] = K
-            self._n_free = 0
+            self._pairs, self._n_free = K.copy(), 0
             self._make_room()
 
     def has_room(self) -> bool:
-        """Return whether there is room for the examples that a block may add."""
-        more = 2 * len(self._block_slots) + 1
-        n = self.size + more
-        pairs = n if self._capacity < 0 else min(n, self._capacity)
-        enough = self._track != _ALL or pairs <= len(self._pairs)
-        return enough and self._tail + more <= len(self._slots) and n <= len(self._then_slots)
+        return self._has_places() and (self._track != _ALL or min(self._most, self._capacity) <= len(self._pairs))
 
     def _make_room(self) -> None:
         super()._make_room()
-        if self._track == _ALL:
-            old, wanted = len(self._pairs), self.size + 2 * len(self._block_slots) + 1
-            wanted = wanted if self._capacity < 0 else min(wanted, self._capacity)
-            if wanted > old:
-                room = wanted if self._capacity < 0 else min(max(wanted, old * 3 // 2), self._capacity)
-                pairs = np.zeros((room, room))
-                pairs[:old, :old] = self._pairs
-                free = np.zeros(room, dtype=np.intp)
-                free[: self._n_free] = self._free_places[: self._n_free]
-                free[self._n_free : self._n_free + room - old] = np.arange(old, room)
-                self._pairs, self._free_places = pairs, free
-                self._n_free += room - old
+        old, most = len(self._pairs), min(self._most, self._capacity)
+        if self._track == _ALL and most > old:
+            room = min(max(most, old * 3 // 2), self._capacity)
+            pairs, free = np.zeros((room, room)), np.zeros(room, dtype=np.intp)
+            pairs[:old, :old] = self._pairs
+            free[: self._n_free] = self._free_places[: self._n_free]
+            free[self._n_free : self._n_free + room - old] = np.arange(old, room)
+            self._pairs, self._free_places = pairs, free
+            self._n_free += room - old
+
+
+def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:
+    """Compute the sums of a block that follows for all expansions together, unless their weights change often."""
+    expansions = [f for f in forms if isinstance(f, Expansion)]
+    steady = [f for f in expansions if f._n_known >= 0]
+    for f in expansions:
+        f._n_known = 0
+    ends = np.cumsum([f.size for f in steady])
+    if len(steady) < 2 or ends[-1] < 2 * pool.used or pool.tiles.shape[2] < TILE or not compiling.on():
+        return
+    weights, slots = (np.concatenate(parts) for parts in zip(*((f.coef, f.slots) for f in steady), strict=True))
+    sums = np.zeros((len(steady), len(pool.block_slots)))
+    chunk = 1 + pool.seen * _CHUNK // pool.used
+    compiling.loop("add_up_together")(weights, slots, ends, pool.rounds, pool.seen, chunk, pool.tiles, sums)
+    for f, known in zip(steady, sums, strict=True):
+        f._known, f._n_known = known, f.size
+
+
+# Rows of a tile that the second cache holds.
+_CHUNK = 1024

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Options
+from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE
 from budgetrun.engine.hypotheses.summed import Summed
-from budgetrun.engine.play import play_classes, run
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 from budgetrun.kernels.sums import add_multiple, add_up, inner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
 
 
 class MulticlassExpansion(Summed):
@@ -30,18 +25,11 @@ class MulticlassExpansion(Summed):
     form = "multiclass"
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
-        super().__init__(pool)
-        self.scores = np.zeros((n_classes, 0))
+        super().__init__(pool, n_classes)
         self.n_classes = n_classes
-        self._moved = np.zeros(n_classes)
         # An example has its weight in one class, and minus its weight in a rival. These are counted by slot.
         self._classes = np.zeros(0, dtype=np.intp)
         self._rivals = np.zeros(0, dtype=np.intp)
-
-    @property
-    def current(self) -> np.ndarray:
-        now: np.ndarray = self.scores[:, self._round] + self._moved
-        return now
 
     @property
     def coef(self) -> np.ndarray:
@@ -70,20 +58,17 @@ class MulticlassExpansion(Summed):
     def _begin_round(self) -> None:
         self._moved[:] = 0.0
 
-    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
-        return run(play_classes, self, learner, y, t, options, learner.costs)
-
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         """Return the rival of class ``y`` on a round of the tile, and f_y minus the rival's score.
 
         The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
         several tie. Scores tie if they differ only by rounding.
         """
-        least = UNSURE * self._mass * np.sqrt(self._squares[self._block_slots[t]])
-        rival, lead, tied = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+        least = UNSURE * self._mass * self.lengths[t]
+        rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         if tied:
             least = self._sum_at(t)
-            rival, lead, _ = _rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+            rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         return rival, 0.0 if abs(lead) <= least else lead
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -104,6 +89,7 @@ class MulticlassExpansion(Summed):
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile = self._tiles[self._tile][:, t - self.tile_start :]
+        self.scores[:, t : self.tile_end] = 0.0
         for c in range(self.n_classes):
             mine, signed = self._of_class(c, weights, slots)
             add_up(signed, slots[mine], tile, self.scores[c, t : self.tile_end])
@@ -130,7 +116,7 @@ class MulticlassExpansion(Summed):
 
     def _shift(self, slot: int, weight: float) -> None:
         """Update the scores of an example that is added, or removed with minus its weight."""
-        change = weight * self._tiles[self._tile, slot, self._round - self.tile_start]
+        change = weight * self._value(slot)
         self._moved[self._classes[slot]] += change
         self._moved[self._rivals[slot]] -= change
         self._change_scores(slot, weight)
@@ -142,7 +128,7 @@ class MulticlassExpansion(Summed):
             self._classes, self._rivals = np.resize(self._classes, capacity), np.resize(self._rivals, capacity)
 
 
-def _rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
+def rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int, float, bool]:
     """Return the first class with the largest score apart from ``y``, the lead over it, and whether scores tie.
 
     ``own`` is the score of ``y``, and scores that differ by at most ``least`` tie.

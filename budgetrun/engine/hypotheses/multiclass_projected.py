@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from budgetrun.engine.hypotheses.base import Hypothesis, Options
-from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.engine.rules import MulticlassRule
-    from budgetrun.kernels import Rows
+from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.hypotheses.projected import Spanned
+from budgetrun.engine.pool import Pool
+from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels import Rows
 
 
 @dataclass
@@ -27,10 +24,8 @@ class Part:
     labels : ndarray of int, shape (q,)
     kernel : ndarray, shape (q, q)
         The label kernel between them.
-    subspace : Subspace
-        The span of the pairs. The functions of a block are numbered by round, then by label.
     function : SpannedFunction
-        f on these labels.
+        f on these labels, in the span of the pairs. The functions of a block are numbered by round, then by label.
     slots, of : ndarray of int, shape (size,)
         The slots of the pairs' examples in the pool, and the positions of their labels in ``labels``.
     gaps : ndarray, shape (b, q, q)
@@ -39,21 +34,17 @@ class Part:
 
     labels: np.ndarray
     kernel: np.ndarray
-    subspace: Subspace = field(default_factory=Subspace)
-    function: SpannedFunction = field(init=False)
+    function: SpannedFunction = field(default_factory=SpannedFunction)
     slots: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     of: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     gaps: np.ndarray = field(default_factory=lambda: np.empty((0, 1, 1)))
-
-    def __post_init__(self) -> None:
-        self.function = SpannedFunction(self.subspace)
 
     @property
     def q(self) -> int:
         return len(self.labels)
 
 
-class MulticlassProjected(Hypothesis):
+class MulticlassProjected(Spanned):
     """f(x, c) in the span of pairs (x_i, y_i), under the joint kernel k(x, x') K(c, c') of a label kernel K.
 
     The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
@@ -72,34 +63,18 @@ class MulticlassProjected(Hypothesis):
     """
 
     form = "multiclass_projected"
-    averages = True
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
-        super().__init__(pool)
         self.n_classes = len(label_kernel)
-        self.scores = np.empty((self.n_classes, 0))
-        self._moved = np.zeros(self.n_classes)
+        super().__init__(pool, self.n_classes)
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)
         groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
         self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
-        self._part_of = part_of
-        self._position = np.zeros(self.n_classes, dtype=np.intp)
-        for labels in groups:
-            self._position[labels] = np.arange(len(labels))
+        # For each class, its part and its position there.
+        self._places = {c: (part, i) for part in self.parts for i, c in enumerate(part.labels.tolist())}
         self._label_kernel = label_kernel
-        self._slots = np.empty(0, dtype=np.intp)
-        self._gaps = np.empty((0, self.n_classes))
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def current(self) -> np.ndarray:
-        now: np.ndarray = self.scores[:, self._round] + self._moved
-        return now
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
 
     @property
     def coef(self) -> np.ndarray:
@@ -107,27 +82,25 @@ class MulticlassProjected(Hypothesis):
 
     def residual(self, y: int, rival: int) -> float:
         """Return ||delta||^2 of k((x_t, y), .) - k((x_t, rival), .), for the example of the current round."""
-        return self.residuals(self._round, np.array([y]), np.array([rival])).item(0)
+        return self.residual_at(self._round, y, rival)
 
     def projected_square(self, y: int, rival: int) -> float:
         """Return ||P (k((x_t, y), .) - k((x_t, rival), .))||^2, for the example of the current round."""
-        return float(self.square * self._between(y, rival)) - self.residual(y, rival)
+        return self.square_at(self._round, y, rival) - self.residual(y, rival)
 
-    def residuals(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return ||delta||^2 of rounds ``t``, t + 1, ... of the block, for these pairs of labels, in their shape."""
-        at = np.arange(t, t + len(true))
-        lost = self._gaps[at, true] + self._gaps[at, rivals]
-        for p, part in enumerate(self.parts):
-            if part.q > 1:
-                both = (self._part_of[true] == p) & (self._part_of[rivals] == p)
-                i, j = self._position[true[both]], self._position[rivals[both]]
-                lost[both] -= 2 * part.gaps[at[both], i, j]
-        settle(lost, self.squares_from(t)[: len(true)], self.rounding, str(self._pool.kernel))
-        return lost
+    def residual_at(self, t: int, y: int, rival: int) -> float:
+        """Return `residual` for round ``t`` of the block."""
+        (part, i), (other, j) = self._places[y], self._places[rival]
+        lost = part.gaps[t, [i], i] + other.gaps[t, j, j]
+        if part is other:
+            lost -= 2 * part.gaps[t, i, j]
+        settle(lost, self._squares[self._block_slots[[t]]], self.rounding, str(self._pool.kernel))
+        return lost.item()
 
-    def squares_of(self, t: int, true: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 of the same rounds and pairs of labels."""
-        return self.squares_from(t)[: len(true)] * self._between(true, rivals)
+    def square_at(self, t: int, y: int, rival: int) -> float:
+        """Return ||k((x_t, y), .) - k((x_t, rival), .)||^2 for round ``t`` of the block."""
+        K = self._label_kernel
+        return float(self._squares[self._block_slots[t]] * (K[y, y] + K[rival, rival] - 2 * K[y, rival]))
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -140,7 +113,8 @@ class MulticlassProjected(Hypothesis):
         """f += k((x_t, y), .) - k((x_t, rival), .), but a function that nearly lies in the span is projected."""
         held = False
         for c, weight in ((y, 1.0), (rival, -1.0)):
-            if self._gaps[self._round, c] > _LEAST * self.square * self._label_kernel.item(c, c):
+            part, i = self._places[c]
+            if part.gaps[self._round, i, i] > _LEAST * self.square * self._label_kernel.item(c, c):
                 self._add(c, weight)
                 held = True
             else:
@@ -153,79 +127,39 @@ class MulticlassProjected(Hypothesis):
     def _begin_round(self) -> None:
         self._moved = np.zeros(self.n_classes)
 
-    def play(self, learner: MulticlassRule, y: np.ndarray, t: int, options: Options) -> int:
-        b = len(y)
-        while t < b:
-            act = self._next_act(learner, y, t)
-            if act is None:
-                return b
-            t, mistaken, told = act
-            self.at(t, mistaken)
-            learner.update(self, *told)
-            self.largest_size = max(self.largest_size, self.size)
-            t += 1
-            if options.single:
-                return t
-        return b
+    def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
+        """Return the rival of class ``y`` on a round of the block, and f_y minus the rival's score.
 
-    def _next_act(
-        self, learner: MulticlassRule, y: np.ndarray, t: int
-    ) -> tuple[int, bool, tuple[int, int, float]] | None:
-        """Return the next round on which the learner acts, whether it is a mistake, and what it is told."""
-        b = len(y)
-        while t < b:
-            doubt = self.rounding
-            true, scores = y[t:], self.scores[:, t:]
-            at = np.arange(b - t)
-            own = scores[true, at]
-            others = scores.astype(np.float64)
-            others[true, at] = -np.inf
-            best = others.max(axis=0)
-            lead = own - best
-            close = others >= best - doubt
-            rivals = close.argmax(axis=0)
-            costs = learner.costs
-            if costs is None:
-                margins, tempting = lead, rivals
-            else:
-                augmented = others + costs.T[:, true]
-                worst = augmented.max(axis=0)
-                margins, tempting = own - worst + 1, (augmented >= worst - doubt).argmax(axis=0)
-            thresholds = learner.margins(self, t, true, tempting)
-            hits = (lead <= doubt) | (margins <= thresholds + doubt)
-            k = int(hits.argmax())
-            if not hits[k]:
-                return None
-            t += k
-            label, rival, gap = int(true[k]), int(rivals[k]), lead.item(k)
-            threshold, margin, tempter = _of_round(thresholds, k), margins.item(k), int(tempting[k])
-            if abs(gap) <= doubt or abs(margin - threshold) <= doubt or np.count_nonzero(close[:, k]) > 1:
-                rival, gap = self.settled(t, label)
-                if costs is None:
-                    margin, tempter = gap, rival
-                    threshold = _of_round(learner.margins(self, t, true[k : k + 1], np.array([rival])), 0)
-            if gap <= 0:
-                return t, True, (label, rival, gap)
-            if margin < threshold:
-                return t, False, (label, tempter, margin)
-            t += 1
-        return None
+        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
+        several tie. Scores tie if they differ only by rounding.
+        """
+        # Handicaps are costs minus 1.
+        one = handicaps.any()
+        scores, own = self.scores[:, t] + (handicaps + one), self.scores.item(y, t)
+        rival, lead, tied = rival_of(scores, y, own, self.rounding)
+        if one or not tied:
+            return rival, lead + one
+        # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
+        least = max(
+            negligible(part.function.terms(t * part.q + i), self.rounding) for part in self.parts for i in range(part.q)
+        )
+        return rival_of(scores, y, own, least)[0], 0.0 if abs(lead) <= least else lead
 
     def begin_block(self) -> None:
+        super().begin_block()
         pool, squares = self._pool, self.squares_from(0)
         b = len(squares)
         refuse_impossible(pool)
-        self.scores = np.empty((self.n_classes, b))
-        self._gaps = np.empty((b, self.n_classes))
         for part in self.parts:
             q = part.q
             values = pool.block[part.slots][:, :, None] * part.kernel[part.of][:, None, :]
-            projected = part.subspace.begin_block(np.ascontiguousarray(values, dtype=np.float64).reshape(-1, b * q))
-            self.scores[part.labels] = part.function.begin_block().reshape(b, q).T
+            values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, b * q)
+            projected, scores = part.function.begin_block(values)
+            self.scores[part.labels] = scores.reshape(b, q).T
             if q == 1:
                 part.gaps = (squares * part.kernel[0, 0] - projected)[:, None, None]
             else:
-                z = part.subspace.coordinates.reshape(-1, b, q)
+                z = part.function.coordinates.reshape(-1, b, q)
                 part.gaps = squares[:, None, None] * part.kernel - np.einsum("nbc,nbe->bce", z, z)
             self._settle(part, 0)
 
@@ -240,24 +174,7 @@ class MulticlassProjected(Hypothesis):
         return self._label_kernel.T @ weights @ self._values_with(X)
 
     def memory(self, size: int, block: int) -> float:
-        per_class = 4 * size**2 + 24 * size * block
-        return super().memory(size, block) + per_class + 8 * self.n_classes * (size + block)
-
-    def solving(self, size: int) -> float:
-        return float(size) ** 2
-
-    def settled(self, t: int, y: int) -> tuple[int, float]:
-        """Return the rival and the lead of round ``t`` of the block; scores that differ only by rounding tie."""
-        # Exact sums would not help, because the weights are not exact; scores within rounding count as equal.
-        least = max(
-            negligible(part.function.products(t * part.q + i), self.rounding)
-            for part in self.parts
-            for i in range(part.q)
-        )
-        scores = self.scores[:, t].copy()
-        own, scores[y] = scores[y], -np.inf
-        lead = float(own - scores.max())
-        return int((scores >= scores.max() - least).argmax()), 0.0 if abs(lead) <= least else lead
+        return super().memory(size, block) + 8 * self.n_classes * (size + block)
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))
@@ -267,43 +184,30 @@ class MulticlassProjected(Hypothesis):
             weights[part.labels[part.of], at] = part.function.weights(n_rounds)
         return weights
 
-    def _between(self, y: int | np.ndarray, rival: int | np.ndarray) -> float | np.ndarray:
-        """Return the squared distance between labels under the label kernel."""
-        K = self._label_kernel
-        return K[y, y] + K[rival, rival] - 2 * K[y, rival]
-
     def _project(self, c: int, weight: float) -> None:
-        part, i = self._at(c)
-        t, q = self._round, part.q
-        j = t * q + i
-        products = part.subspace.products(j, (t + 1) * q)
-        part.function.step(j, weight, self.now)
-        self._moved[part.labels] += weight * part.subspace.products(j, t * q)[:q]
-        self._move(part, weight, products)
+        (part, i), t = self._places[c], self._round
+        q, f = part.q, part.function
+        f.step(t * q + i, weight, self.now)
+        self._move(part, weight, f.products(t * q + i, t * q)[:q], f.products(t * q + i, (t + 1) * q))
 
     def _add(self, c: int, weight: float) -> None:
         """f += weight k((x_t, c), .), which must not lie in the span."""
-        part, i = self._at(c)
+        part, i = self._places[c]
         pool, t, q = self._pool, self._round, part.q
         slot = pool.block_slots.item(t)
         # Include the current round, because the rival is processed after the true class.
         values = (pool.block[slot, t:, None].astype(np.float64) * part.kernel[i]).ravel()
-        self._moved[part.labels] += weight * values[:q]
-        self._move(part, weight, values[q:])
-        row = part.subspace.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
-        part.function.extend()
+        self._move(part, weight, values[:q], values[q:])
+        row = part.function.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
         part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
         self._settle(part, t)
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
 
-    def _move(self, part: Part, weight: float, values: np.ndarray) -> None:
-        """Add to the scores of later rounds."""
-        change = weight * values.reshape(-1, part.q).T
-        if part.q == 1:
-            self.scores[part.labels[0], self._round + 1 :] += change[0]
-        else:
-            self.scores[part.labels, self._round + 1 :] += change
+    def _move(self, part: Part, weight: float, now: np.ndarray, values: np.ndarray) -> None:
+        """Add to the scores of the current round and of later ones."""
+        self._moved[part.labels] += weight * now
+        self.scores[part.labels, self._round + 1 :] += weight * values.reshape(-1, part.q).T
 
     def _settle(self, part: Part, t: int) -> None:
         """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
@@ -311,17 +215,8 @@ class MulticlassProjected(Hypothesis):
         left = part.gaps[t:, i, i]
         settle(left, self.squares_from(t)[:, None] * part.kernel[i, i], self.rounding, str(self._pool.kernel))
         part.gaps[t:, i, i] = left
-        self._gaps[t:, part.labels] = left
-
-    def _at(self, c: int) -> tuple[Part, int]:
-        return self.parts[self._part_of[c]], int(self._position[c])
 
 
 # In units of the function's squared norm: a function with a smaller residual is not added to a span, because
 # coordinates computed from such a tiny residual are mostly rounding error.
 _LEAST = 1e-6
-
-
-def _of_round(values: float | np.ndarray, k: int) -> float:
-    """Return the value of round ``k``, from one value per round or one for all."""
-    return values if isinstance(values, float) else values.item(k)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from budgetrun.engine.hypotheses.base import UNSURE, Options
+from budgetrun.engine.hypotheses.base import UNSURE
 from budgetrun.engine.hypotheses.expansion import Expansion
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
+from budgetrun.engine.play import Options
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
 
 
 class Optimistic(Expansion):
@@ -42,23 +41,25 @@ class Optimistic(Expansion):
     """
 
     form = "optimistic"
+    _plain = False
 
     def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
         super().__init__(pool, norm=True)
         self._window = window
         self._hint_weight = hint_weight
-        # The examples of the last rounds before the block, oldest first, and their labels.
-        self._recent_slots = np.empty(0, dtype=np.intp)
-        self._recent_labels = np.empty(0)
-        # For the block: the hint's values, once the labels are known; the predictions; the slots and labels of the
-        # recent rounds followed by the block's.
+        # The examples of the last rounds before the block, oldest first, and then those of the block; their labels.
+        self._last_slots = np.empty(0, dtype=np.intp)
+        self._last_labels = np.empty(0)
+        # For the block: how many rounds before it these are, the hint's values, once the labels are known, and the
+        # predictions.
+        self._n_before = 0
         self._hints: np.ndarray | None = None
         self._predictions = np.empty(0)
-        self._last_slots = self._recent_slots
-        self._last_labels = self._recent_labels
-        # The Cholesky factor of the support set's kernel matrix, and the weights of P k(x_t, .); None if not computed.
+        # The Cholesky factor of the kernel matrix of a support set, and the weights of P k(x_t, .) on one; and the
+        # rounds of these support examples, if any.
         self._factor: Any = None
-        self._shares: np.ndarray | None = None
+        self._shares = np.empty(0)
+        self._factored = self._shared = np.empty(0, dtype=np.int64)
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -89,22 +90,10 @@ class Optimistic(Expansion):
         """From the next round on, predict with f + hint_weight * hint."""
         self._hint_weight = hint_weight
 
-    def add(self, weight: float) -> None:
-        super().add(weight)
-        self._factor = self._shares = None
-
-    def evict(self, i: int) -> None:
-        super().evict(i)
-        self._factor = self._shares = None
-
     def replace(self, i: int, point: Rows, weight: float) -> None:
         super().replace(i, point, weight)
-        self._factor = self._shares = None
-
-    def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
-        if len(chosen) < self.size:
-            self._factor = None
-        super().keep(chosen, weights, norm_sq)
+        # The point has the round of another example.
+        self._factored = self._shared = self._factored[:0]
 
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
@@ -120,7 +109,7 @@ class Optimistic(Expansion):
 
     @property
     def held(self) -> np.ndarray:
-        return np.concatenate([super().held, self._recent_slots])
+        return np.concatenate([super().held, self._last_slots])
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -149,34 +138,34 @@ class Optimistic(Expansion):
 
     def _begin_round(self) -> None:
         super()._begin_round()
-        self._shares = None
+        self._shared = self._shared[:0]
 
     def end_block(self) -> None:
         kept = slice(max(0, len(self._last_slots) - self._window), None)
-        self._recent_slots, self._recent_labels = self._last_slots[kept].copy(), self._last_labels[kept].copy()
-        self._shares = None
+        self._last_slots, self._last_labels = self._last_slots[kept], self._last_labels[kept]
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores = super().score(X)
-        if len(self._recent_slots):
-            weights = self._hint_weight / len(self._recent_slots) * self._recent_labels
-            scores = scores + weights @ self._pool.values(self._recent_slots, X)
+        if len(self._last_slots):
+            weights = self._hint_weight / len(self._last_slots) * self._last_labels
+            scores = scores + weights @ self._pool.values(self._last_slots, X)
         return scores
 
     # -- hints and projections -----------------------------------------------------------------------------------
 
     def _span_of_hint(self, t: int) -> tuple[int, int]:
         """Return the range of `_last_labels` that the hint of round ``t`` of the block averages."""
-        last = len(self._recent_labels) + t
+        last = self._n_before + t
         return max(0, last - self._window), last
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
         """Return the hint's value on every example of the block, whose labels are ``y``."""
-        pool, n, b = self._pool, len(self._recent_slots), len(y)
-        self._last_slots = np.concatenate([self._recent_slots, pool.block_slots])
-        self._last_labels = np.concatenate([self._recent_labels, y])
+        pool, n, b = self._pool, len(self._last_slots), len(y)
+        self._n_before = n
+        self._last_slots = np.concatenate([self._last_slots, pool.block_slots])
+        self._last_labels = np.concatenate([self._last_labels, y])
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
         for lag in range(1, self._window + 1):
             rounds = np.arange(max(0, lag - n), b)
@@ -187,11 +176,11 @@ class Optimistic(Expansion):
 
     def _projection(self) -> np.ndarray:
         """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""
-        if self._shares is None or len(self._shares) != self.size:
-            if not self.size:
-                self._shares = np.empty(0)
-            else:
-                if self._factor is None:
-                    self._factor = cho_factor(self.gram(), lower=True)
-                self._shares = cho_solve(self._factor, self.kernel_row())
+        rounds = self.rounds
+        if not len(rounds):
+            return np.empty(0)
+        if not np.array_equal(self._factored, rounds):
+            self._factor, self._factored = cho_factor(self.gram(), lower=True), rounds
+        if not np.array_equal(self._shared, rounds):
+            self._shares, self._shared = cho_solve(self._factor, self.kernel_row()), rounds
         return self._shares

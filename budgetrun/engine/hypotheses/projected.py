@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import Hypothesis, Options
-from budgetrun.engine.subspace import SpannedFunction, Subspace, negligible, refuse_impossible, settle
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
-    from budgetrun.engine.rules import BinaryRule
-    from budgetrun.kernels import Rows
+from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.pool import Pool
+from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels import Rows
 
 
-class Projected(Hypothesis):
-    """f in the span of the support set, kept in the orthonormal coordinates of `Subspace`.
+class Spanned(Hypothesis):
+    """What forms in the span of the support set have in common."""
+
+    averages = True
+    compiled = False
+
+    def __init__(self, pool: Pool, *shape: int) -> None:
+        super().__init__(pool, *shape)
+        self._slots = np.empty(0, dtype=np.intp)
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self._slots
+
+    def memory(self, size: int, block: int) -> float:
+        # The triangular factor of the kernel matrix, and three blocks of coordinates.
+        return super().memory(size, block) + 4 * size**2 + 24 * size * block
+
+    def solving(self, size: int) -> float:
+        return float(size) ** 2
+
+
+class Projected(Spanned):
+    """f in the span of the support set, kept in orthonormal coordinates by `SpannedFunction`.
 
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
     error of projecting an example.
@@ -44,27 +62,18 @@ class Projected(Hypothesis):
     """
 
     form = "projected"
-    averages = True
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self._subspace = Subspace()
-        self._f = SpannedFunction(self._subspace)
-        self._slots = np.empty(0, dtype=np.intp)
+        self._f = SpannedFunction()
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
-        # The change of f(x_t) by verbs since the prediction.
-        self._moved = 0.0
         # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))
 
     # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
 
     @property
     def residual(self) -> float:
@@ -82,10 +91,6 @@ class Projected(Hypothesis):
     def coef(self) -> np.ndarray:
         return self._coef(None)
 
-    @property
-    def current(self) -> float:
-        return self.scores.item(self._round) + self._moved
-
     def residuals(self, t: int) -> np.ndarray:
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
         return self._residuals[t:]
@@ -101,8 +106,7 @@ class Projected(Hypothesis):
         if beside:
             self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
         else:
-            row = self._subspace.extend(self._round, values, math.sqrt(self.residual))
-            self._f.extend()
+            row = self._f.extend(self._round, values, math.sqrt(self.residual))
             self._f.step(self._round, weight, self.now)
             self._residuals[self._round] = 0.0
             rest = self._residuals[self._round + 1 :]
@@ -117,7 +121,7 @@ class Projected(Hypothesis):
             self._step(weight, self._values(self._slots[self._beside].item(twin)), self.square)
             self._weights[:, twin] += weight, weight * self.now
         else:
-            self._step(weight, self._subspace.products(self._round, self._round + 1), self.projected_square)
+            self._step(weight, self._f.products(self._round, self._round + 1), self.projected_square)
             self._f.step(self._round, weight, self.now)
 
     def scale(self, phi: float) -> None:
@@ -132,49 +136,18 @@ class Projected(Hypothesis):
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def _begin_round(self) -> None:
-        self._moved = 0.0
-
     def begin_block(self) -> None:
+        super().begin_block()
         pool = self._pool
         values = pool.block[self._slots[~self._beside]]
-        projected = self._subspace.begin_block(values.astype(np.float64, copy=False))
-        self.scores = self._f.begin_block() + self._weights[0] @ pool.block[self._slots[self._beside]]
+        projected, scores = self._f.begin_block(values.astype(np.float64, copy=False))
+        self.scores = scores + self._weights[0] @ pool.block[self._slots[self._beside]]
         self._residuals = self.squares_from(0) - projected
         refuse_impossible(pool)
         self._settle(0)
 
-    def play(self, learner: BinaryRule, y: np.ndarray, t: int, options: Options) -> int:
-        scores, b = self.scores, len(y)
-        while t < b:
-            margins = learner.margins(self, t)
-            hits = y[t:] * scores[t:] <= margins + self.rounding
-            k = int(hits.argmax())
-            if not hits[k]:
-                return b
-            t += k
-            threshold = margins if isinstance(margins, float) else margins.item(k)
-            label, score = int(y[t]), self._settled(t)
-            margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or not options.positive))
-            t += 1
-            if mistake or margin < threshold:
-                self.at(t - 1, mistake)
-                learner.update(self, label, score)
-                self.largest_size = max(self.largest_size, self.size)
-                if options.single:
-                    return t
-        return b
-
     def end_block(self) -> None:
         self._f.end_block()
-
-    def memory(self, size: int, block: int) -> float:
-        # The triangular factor of the kernel matrix, and three blocks of coordinates.
-        return super().memory(size, block) + 4 * size**2 + 24 * size * block
-
-    def solving(self, size: int) -> float:
-        return float(size) ** 2
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
@@ -182,11 +155,11 @@ class Projected(Hypothesis):
         scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
         return scores
 
-    def _settled(self, t: int) -> float:
+    def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         score = self.scores.item(t)
         if abs(score) <= self.rounding:
-            terms = self._f.products(t)
+            terms = self._f.terms(t)
             if self._weights.size:
                 terms = np.append(terms, self._weights[0] * self._pool.block[self._slots[self._beside], t])
             if abs(score) <= negligible(terms, self.rounding):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 # How often the verbs of 64 rounds may change scores before these are summed again.
 MOST_CHANGES = 4 * TILE
@@ -33,8 +31,8 @@ class Summed(Hypothesis):
     # The arrays with one number per support example, from `_head` to `_tail`.
     _columns: ClassVar[tuple[str, ...]] = ("_slots", "_weights")
 
-    def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, *shape: int) -> None:
+        super().__init__(pool, *shape)
         # A bound on the sum of the absolute terms of a score, for k(x, x) = 1.
         self._mass = 0.0
         self._head = self._tail = 0
@@ -47,13 +45,12 @@ class Summed(Hypothesis):
         self._changed = np.zeros(MOST_CHANGES, dtype=np.intp)
         self._changes = np.zeros(MOST_CHANGES)
         self._n_changes = 0
-        # The block: kernel values, and the rounds of the current tile.
-        self._tiles = np.zeros((1, 0, 0), dtype=pool.dtype)
-        self._squares = np.zeros(0)
-        self._block_slots = np.zeros(0, dtype=np.intp)
-        self._before = 0
-        self._tile = -1
-        self.tile_start = self.tile_end = 0
+        # Whether examples were added since, and nothing else has changed.
+        self._grown = False
+        # Sums of the block's scores over the first support examples, computed before it, and how many these are; -1 if
+        # something else has changed since.
+        self._known = np.zeros(0)
+        self._n_known = 0
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -66,28 +63,8 @@ class Summed(Hypothesis):
         return self._slots[self._head : self._tail]
 
     @property
-    def square(self) -> float:
-        return self._squares[self._block_slots[self._round]]
-
-    @property
     def squares(self) -> np.ndarray:
         return self._squares[self.slots]
-
-    def squares_from(self, t: int) -> np.ndarray:
-        return taken(self._squares, self._block_slots[t:])
-
-    @property
-    def now(self) -> int:
-        return self._before + self._round + 1
-
-    def kernel_row(self) -> np.ndarray:
-        """Return k(x_i, x_t) between the support examples and the example of the current round.
-
-        Returns
-        -------
-        ndarray of float64, shape (size,), oldest first
-        """
-        return self._values_at(self._round)
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
@@ -99,34 +76,27 @@ class Summed(Hypothesis):
         return np.concatenate((self.slots, self._then_slots[: self._n_then], changed[changed != SCALED]))
 
     def begin_block(self) -> None:
-        self._look()
-        b = len(self._block_slots)
-        self._before = self._pool.seen - b
-        self.scores = np.zeros((*self.scores.shape[:-1], b))
-        self._round, self._tile, self.tile_end = 0, -1, 0
+        super().begin_block()
         self._make_room()
 
     def begin_row(self, slot: int, before: int) -> None:
         """Begin a block of one round, after ``before`` rounds: its example is in ``slot``, and there is room."""
         self._block_slots[0], self._before = slot, before
+        self.lengths[0] = np.sqrt(self._squares[slot])
         self._round, self._tile, self.tile_end = 0, -1, 0
 
-    def begin_tile(self) -> None:
-        """Go to the next rounds of the block, and compute their scores."""
-        self._begin_tile()
+    # -- scores --------------------------------------------------------------------------------------------------
 
-    def _begin_tile(self) -> None:
-        self._tile += 1
-        self.tile_start = self.tile_end
-        self.tile_end += self._tiles.shape[2]
+    def _score_tile(self) -> None:
+        self._sum_tile()
+
+    def _sum_tile(self) -> None:
         if (self._before + self.tile_start) % TILE == 0:
             self._sum_again(self.tile_start)
             return
         self._add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], self.tile_start)
         for i in range(self._n_changes):
             self._change(self._changed[i], self._changes[i], self.tile_start)
-
-    # -- scores --------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
@@ -148,19 +118,22 @@ class Summed(Hypothesis):
 
     def _sum_again(self, t: int) -> None:
         """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
-        n, weights = self.size, self._weights[self._head : self._tail]
-        self._n_changes, self._n_then = 0, n
-        copy(self.slots, self._then_slots)
-        copy(weights, self._then_weights)
-        self._mass = mass(weights, taken(self._squares, self.slots))
+        weights, slots, old = self._weights[self._head : self._tail], self.slots, 0
+        if self._grown:
+            old = self._n_then
+        else:
+            self._mass = mass(weights, taken(self._squares, slots))
+        copy(slots[old:], self._then_slots[old:])
+        copy(weights[old:], self._then_weights[old:])
+        self._n_changes, self._n_then, self._grown = 0, len(slots), True
         if t < self.tile_end:
-            self._add_up(weights, self.slots, t)
-
-    def _values_at(self, t: int) -> np.ndarray:
-        """Return k(x_i, x_t) between the support examples and the example of a round of the tile, shape (size,)."""
-        return taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
+            self._add_up(weights, slots, t)
 
     # -- the support set -----------------------------------------------------------------------------------------
+
+    def _change_weights(self) -> None:
+        """Note that sums over the support set are no longer those of a part of it, before such a change."""
+        self._grown, self._n_known = False, -1
 
     def _put_last(self, slot: int, weight: float) -> None:
         """Put an example at the end of the support set."""
@@ -171,6 +144,7 @@ class Summed(Hypothesis):
 
     def _remove(self, i: int) -> None:
         """Remove support example ``i`` from `_slots` and `_weights`."""
+        self._change_weights()
         if i == 0:
             self._head += 1
             return
@@ -179,26 +153,27 @@ class Summed(Hypothesis):
         close_gap(self._weights, at, tail)
         self._tail = tail - 1
 
-    def _look(self) -> None:
-        """Take what the pool has of the current block."""
-        pool = self._pool
-        self._tiles, self._squares, self._block_slots = pool.tiles, pool.squares, pool.block_slots
+    @property
+    def _most(self) -> int:
+        """The most support examples in the block that begins."""
+        return self.size + 2 * len(self._block_slots) + 1
+
+    def has_room(self) -> bool:
+        """Return whether there is room for the examples that a block may add."""
+        return self._has_places()
+
+    def _has_places(self) -> bool:
+        return self._head + self._most <= len(self._slots) and self._most <= len(self._then_slots)
 
     def _make_room(self) -> None:
         """Make room for the examples that a block may add; compiled code cannot."""
-        more = 2 * len(self._block_slots) + 1
-        if self._tail + more > len(self._slots):
-            head, tail, n = self._head, self._tail, self.size
-            length = 2 * (n + more)
-            for name in self._columns:
-                array = getattr(self, name)
-                new = np.zeros(length, dtype=array.dtype)
-                new[:n] = array[head:tail]
-                setattr(self, name, new)
-            self._head, self._tail = 0, n
-        if len(self._then_slots) < self.size + more:
-            for name in ("_then_slots", "_then_weights"):
-                array = getattr(self, name)
-                new = np.zeros(2 * (self.size + more), dtype=array.dtype)
-                new[: len(array)] = array
-                setattr(self, name, new)
+        if self._has_places():
+            return
+        n, first = self.size, self._head
+        for name in (*self._columns, "_then_slots", "_then_weights"):
+            old = getattr(self, name)
+            new = np.zeros(2 * self._most, dtype=old.dtype)
+            kept = old[first : first + n] if name in self._columns else old[: len(new)]
+            new[: len(kept)] = kept
+            setattr(self, name, new)
+        self._head, self._tail = 0, n

@@ -1,0 +1,91 @@
+"""Explicit features z(x), whose inner products approximate a kernel, and blocks of these products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from budgetrun.errors import InputError
+from budgetrun.kernels.rows import Rows, floats
+
+
+class BlockFeatures:
+    """The features of a block's examples, and their inner products.
+
+    Attributes
+    ----------
+    Z : ndarray of float64, shape (b, D)
+    """
+
+    def __init__(self, Z: np.ndarray) -> None:
+        self.Z = Z
+        self._products: dict[tuple[int, int], np.ndarray] = {}
+
+    def products(self, start: int, end: int) -> np.ndarray:
+        """Return <z_t, z_i> between the rounds from ``start`` to ``end``, shape (end - start, end - start)."""
+        if (start, end) not in self._products:
+            Z = self.Z[start:end]
+            self._products[start, end] = Z @ Z.T
+        return self._products[start, end]
+
+
+class RandomFeatures:
+    """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
+
+    Parameters
+    ----------
+    rate : float, > 0
+    n_frequencies : int, >= 1
+    seed : int
+        The frequencies u_j are the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 rate), (n, d))``.
+    """
+
+    def __init__(self, rate: float, n_frequencies: int, seed: int) -> None:
+        self._rate = rate
+        self._n = n_frequencies
+        self._seed = seed
+        self._frequencies: np.ndarray | None = None
+        # The features of the last block, and the number of rounds up to its end.
+        self._block: tuple[int, BlockFeatures] | None = None
+
+    def of_block(self, seen: int, examples: Callable[[], Rows]) -> BlockFeatures:
+        """Return the features of the block up to round ``seen``, once for all learners that share this map."""
+        if self._block is None or self._block[0] != seen:
+            self._block = seen, BlockFeatures(self.of(examples()))
+        return self._block[1]
+
+    def of(self, X: Rows) -> np.ndarray:
+        """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""
+        if self._frequencies is None:
+            if (needed := 16.0 * self._n * X.shape[1]) > _MOST_MEMORY:
+                raise InputError(
+                    f"{self._n:,} random frequencies of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB, and at "
+                    f"most {_MOST_MEMORY / 1e9:g} GB are allowed: take fewer"
+                )
+            random = np.random.default_rng(self._seed)
+            self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
+        angles = floats(X).astype(np.float64) @ self._frequencies
+        Z = np.empty((len(angles), 2 * self._n))
+        cosines, sines = Z[:, : self._n], Z[:, self._n :]
+        # With tan, the tangent of half the angle: cos = 2 / (1 + tan^2) - 1 and sin = tan (1 + cos). numpy's tangent is
+        # vectorised; its cosine and sine are not, and take ten times as long.
+        unit = 1 / math.sqrt(self._n)
+        angles *= 0.5
+        tan = np.tan(angles, out=angles)
+        np.multiply(tan, tan, out=cosines)
+        cosines += 1
+        np.divide(2 * unit, cosines, out=cosines)
+        np.multiply(tan, cosines, out=sines)
+        cosines -= unit
+        return Z
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the current block out of pickles: it is not needed between blocks."""
+        return self.__dict__ | {"_block": None}
+
+
+# In bytes, while the frequencies are drawn.
+_MOST_MEMORY = 4e9
