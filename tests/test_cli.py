@@ -181,7 +181,7 @@ def test_names_of_algorithms_datasets_and_kernels_are_completed():
     assert set(completed(["list", "algorithms"])) == known
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
     assert completed(["data", "fetch"], "us") == ["usps"]
-    assert completed(["sweep", "quickstart", "--only"], "algorithm=fo") == ["algorithm=fogd", "algorithm=forgetron"]
+    assert completed(["sweep", "quickstart", "--only"], "algorithm=forg") == ["algorithm=forgetron"]
     assert completed(["sweep", "quickstart", "--only"], "dataset=us") == ["dataset=usps"]
 
 
