@@ -13,7 +13,7 @@ import click
 
 from budgetrun import __version__
 from budgetrun.errors import AlteredError, DataMissingError, InputError, counted, printable
-from budgetrun.runner import interrupts
+from budgetrun.runner import completion, interrupts
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -97,6 +97,7 @@ def main() -> None:
     multiple=True,
     metavar="KEY=VALUE",
     callback=lambda _, __, texts: _only(texts),
+    shell_complete=completion.only,
     help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
 @click.option("--profile", default="full", show_default=True, help="A profile of the config, for example ci.")
@@ -280,7 +281,7 @@ def verdicts(results: Path) -> None:
 
 
 @main.command()
-@click.argument("results", type=_Folder(path_type=Path))
+@click.argument("results", type=_Folder(path_type=Path), shell_complete=completion.configs)
 def status(results: Path) -> None:
     """Show how many runs of a results folder, or of a config, are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
@@ -294,14 +295,22 @@ def status(results: Path) -> None:
 
 @main.command(name="list")
 @click.argument("what", type=click.Choice(["algorithms", "kernels", "datasets", "configs"]), default="configs")
-def list_(what: str) -> None:
-    """List the available algorithms, kernels, datasets or configs."""
-    for name, text in _listing(what):
-        _say(f"{name:<32} {text}")
+@click.argument("name", required=False, shell_complete=completion.listed)
+def list_(what: str, name: str | None) -> None:
+    """List the available algorithms, kernels, datasets or configs, or show one algorithm or kernel by its NAME."""
+    if name is not None:
+        if what not in ("algorithms", "kernels"):
+            raise InputError(f"list {what} {name}: takes no name; names go with list algorithms and list kernels")
+        from budgetrun.config.catalog import describe
+
+        _say(describe(what, name))
+        return
+    for title, text in _listing(what):
+        _say(f"{title:<32} {text}")
 
 
 @main.command()
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs)
 def check(configs: tuple[str, ...]) -> None:
     """Check configs and their data, and report every mistake in them; nothing is downloaded."""
     from budgetrun import config as config_module
@@ -339,7 +348,7 @@ def data_list() -> None:
 
 
 @data.command(name="fetch")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.datasets)
 @_data_option
 def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Find or download the files of datasets, and verify them."""
@@ -357,7 +366,7 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
 
 
 @data.command(name="verify")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.datasets)
 @_data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Compare files with the checksums on their cards; exit code 1 if one is missing or differs."""
@@ -492,20 +501,10 @@ def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _listing(what: str) -> list[tuple[str, str]]:
-    if what == "algorithms":
-        from budgetrun import learners, solvers
+    if what in ("algorithms", "kernels"):
+        from budgetrun.config import catalog
 
-        found = [
-            ((f"{name}({variant})" if variant else name) + kind, _first_line(learner))
-            for multiclass, kind in ((False, ""), (True, " [multiclass]"))
-            for name, variants in learners.registry(multiclass=multiclass).items()
-            for variant, learner in variants.items()
-        ]
-        return found + [(f"{name} [solver]", _first_line(solver)) for name, solver in solvers.registry().items()]
-    if what == "kernels":
-        from budgetrun import kernels
-
-        return [(name, _first_line(kernel)) for name, kernel in kernels.registry().items()]
+        return catalog.lines(what)
     if what == "datasets":
         from budgetrun.data import list_cards
 
@@ -513,7 +512,3 @@ def _listing(what: str) -> list[tuple[str, str]]:
     from budgetrun.config import list_configs
 
     return list_configs()
-
-
-def _first_line(thing: type) -> str:
-    return (thing.__doc__ or "").strip().partition("\n")[0]

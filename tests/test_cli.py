@@ -3,15 +3,20 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import types
 
 import pytest
+from click.shell_completion import ShellComplete
 from sweeping import COMMAND, TOP, config, ended, run, start, untimed, written
 
+from budgetrun import cli, kernels, learners, solvers
+from budgetrun.config import catalog
 from budgetrun.data import files
+from budgetrun.registry import parameters
 
 VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data", "bench"]
 
@@ -118,6 +123,75 @@ def test_every_config_algorithm_and_kernel_has_a_line(command):
         lines = command("list", what)[1].splitlines()
         assert lines
         assert all(len(line.split(None, 1)) == 2 for line in lines)
+
+
+def test_list_shows_what_an_algorithm_or_a_kernel_takes(command):
+    code, out, err = command("list", "algorithms", "cks_2003")
+    assert (code, err) == (0, "")
+    assert [line for line in out.splitlines() if line[:1] not in ("", " ")] == ["cks_2003(fixed)", "cks_2003(variable)"]
+    assert "  budget: an integer >= 1; required. " in out
+    assert (
+        "  Cost: O(B d) per round.\n  Memory: at most B examples between rounds, B the budget.\n  Classes: two.\n"
+        in out
+    )
+    assert "  Paper: Crammer, Kandola & Singer (2004)" in out
+    assert command("list", "algorithms", "forgetron(basic)")[1] in command("list", "algorithms", "forgetron")[1]
+    assert "gamma: a number > 0; default none. auto is" in command("list", "kernels", "gaussian")[1]
+    for what, name, said in (
+        ("algorithms", "forgetton", "there is no 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)"),
+        ("kernels", "gausian", "there is no 'gausian'; did you mean 'gaussian'?  (budgetrun list kernels)"),
+        ("configs", "x", "takes no name; names go with list algorithms and list kernels"),
+    ):
+        assert command("list", what, name) == (2, "", f"list {what} {name}: {said}\n")
+
+
+def test_every_page_is_whole(command):
+    """Each parameter has a sentence, and each algorithm its cost and its paper."""
+    for what, known in (("algorithms", dict(catalog._algorithms())), ("kernels", dict(catalog._kernels()))):
+        for title, cls in known.items():
+            page = catalog._page(title, cls)
+            assert page.startswith(f"{title}\n  ")
+            for name in parameters(cls):
+                shown = "seeds" if name == "seed" else name
+                assert re.search(rf"^  {shown}: \S.*; (default|required)", page, re.MULTILINE), (title, name)
+                assert what == "kernels" or re.search(
+                    rf"^  {shown}: [^\n]*\. \S", page.replace("\n      ", " "), re.MULTILINE
+                )
+            if what == "algorithms":
+                assert re.search(r"^  Cost: \S", page, re.MULTILINE), title
+                assert re.search(r"^  Paper: \S", page, re.MULTILINE), title
+
+
+# -- completion --------------------------------------------------------------------------------------------------------
+
+
+def completed(words, typed=""):
+    return [item.value for item in ShellComplete(cli.main, {}, "budgetrun", "_X").get_completions(words, typed)]
+
+
+@pytest.mark.parametrize("verb", ["sweep", "check", "status"])
+def test_names_of_configs_are_completed(verb):
+    assert "quickstart" in completed([verb], "quick")
+    assert completed([verb], "ahpatron_t") == ["ahpatron_table2", "ahpatron_table5", "ahpatron_table5_seconds",
+                                               "ahpatron_theorem4", "ahpatron_t"]  # fmt: skip
+
+
+def test_names_of_algorithms_datasets_and_kernels_are_completed():
+    known = {*learners.registry(False), *learners.registry(True), *solvers.registry()}
+    assert set(completed(["list", "algorithms"])) == known
+    assert completed(["list", "kernels"]) == sorted(kernels.registry())
+    assert completed(["data", "fetch"], "us") == ["usps"]
+    assert completed(["sweep", "quickstart", "--only"], "algorithm=forg") == ["algorithm=forgetron"]
+    assert completed(["sweep", "quickstart", "--only"], "dataset=us") == ["dataset=usps"]
+
+
+def test_completing_imports_nothing_slow():
+    code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + COMMAND
+    given = {"_BUDGETRUN_COMPLETE": "bash_complete", "COMP_WORDS": "budgetrun list algorithms for", "COMP_CWORD": "3"}
+    environment = {**os.environ, "PYTHONPATH": str(TOP), **given}
+    asked = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert asked.stdout == "plain,forgetron\n"
+    assert not {"numpy", "pandas", "numba", "scipy", "pydantic", "matplotlib"} & set(asked.stderr.split())
 
 
 def test_a_size_without_a_unit_is_refused(command):

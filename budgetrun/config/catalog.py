@@ -1,0 +1,133 @@
+"""What the docstrings and signatures of algorithms and kernels say, for a terminal."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from budgetrun import kernels, learners, solvers
+from budgetrun.config.problems import ValueType, nearest
+from budgetrun.config.schema import value_text
+from budgetrun.errors import InputError
+from budgetrun.registry import parameters
+
+_WIDTH = 100
+
+
+def describe(what: str, name: str) -> str:
+    """Return the variants of an algorithm, or a kernel: parameters, cost and paper.
+
+    Parameters
+    ----------
+    what : 'algorithms' or 'kernels'
+    name : str
+        As `list` shows it, with or without a variant.
+
+    Raises
+    ------
+    InputError
+        There is none of this name.
+    """
+    found = dict(_kernels() if what == "kernels" else _algorithms())
+    own = {title: cls for title, cls in found.items() if name in (cls.name, title, title.partition(" ")[0])}
+    if not own:
+        known = {word for title, cls in found.items() for word in (cls.name, title.partition(" ")[0])}
+        raise InputError(f"list {what} {name}: there is no {name!r}{nearest(name, known)}  (budgetrun list {what})")
+    return "\n\n".join(_page(title, cls) for title, cls in own.items())
+
+
+def _algorithms() -> Iterator[tuple[str, Any]]:
+    for multiclass, kind in ((False, ""), (True, " [multiclass]")):
+        for name, variants in learners.registry(multiclass=multiclass).items():
+            for variant, learner in variants.items():
+                yield (f"{name}({variant})" if variant else name) + kind, learner
+    for name, solver in solvers.registry().items():
+        yield f"{name} [solver]", solver
+
+
+def _kernels() -> Iterator[tuple[str, Any]]:
+    yield from kernels.registry().items()
+
+
+def lines(what: str) -> list[tuple[str, str]]:
+    """Return the name and the first line of each algorithm or kernel."""
+    return [(name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())]
+
+
+def _page(title: str, cls: Any) -> str:
+    sections = _sections(cls)
+    of_kernel = issubclass(cls, kernels.Kernel)
+    told = _told(sections.get("Parameters", ""))
+    if of_kernel and "gamma" in parameters(cls) and cls.of_distance:
+        told.setdefault("gamma", "auto is the median heuristic on the first 1,000 rounds.")
+    page = [title, *_wrapped(sections[""], "  ")]
+    for name, parameter in parameters(cls).items():
+        wanted = ValueType(parameter.annotation).wanted
+        default = "required" if parameter.default is parameter.empty else f"default {value_text(parameter.default)}"
+        head = f"{name}: {wanted}; {default}." if name != "seed" else "seeds: the number of seeds, from 0; default 1."
+        page += _wrapped(f"{head} {told.get(name, '')}", "  ", "      ")
+    if not of_kernel:
+        page += _wrapped(f"Cost: {_cost(cls, sections.get('Notes', ''))}", "  ", "      ")
+        page += [f"  Memory: {_memory(cls)}.", f"  Classes: {_classes(cls)}."]
+        page += _wrapped(f"Paper: {' '.join(sections['References'].split())}", "  ", "      ")
+    return "\n".join(page)
+
+
+def _cost(cls: Any, notes: str) -> str:
+    """Return the first sentence of the notes if it is about that; solvers declare how often they read the data."""
+    first = _sentence(notes)
+    passes = f"about {cls.passes:,} passes over the data." if issubclass(cls, solvers.Solver) else ""
+    return " ".join(filter(None, (passes, first if "O(" in first else "")))
+
+
+def _memory(cls: Any) -> str:
+    known = parameters(cls)
+    if issubclass(cls, solvers.Solver):
+        return "all examples"
+    if "budget" in known:
+        return "at most B examples between rounds, B the budget"
+    return (
+        "its features, and no examples"
+        if "features" in known
+        else "an example for each update that adds one, without a limit"
+    )
+
+
+def _classes(cls: Any) -> str:
+    several = cls.name in learners.registry(multiclass=True)
+    if getattr(cls, "multiclass", False):
+        return "several (task: multiclass)"
+    return "two; the learner of the same name with [multiclass] takes several" if several else "two"
+
+
+def _text(cls: Any) -> str:
+    return inspect.cleandoc(cls.__doc__ or "")
+
+
+def _sections(cls: Any) -> dict[str, str]:
+    """Return the sections of a docstring; the first one has no name."""
+    parts = re.split(r"^(\w+)\n-{3,}\n", _text(cls), flags=re.MULTILINE)
+    return {"": parts[0].strip(), **dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))}
+
+
+def _told(section: str) -> dict[str, str]:
+    """Return what a section says about each parameter, its first sentence."""
+    found: dict[str, str] = {}
+    for names, text in re.findall(r"^(\w[\w, ]*) : .*\n((?:[ ]+.*\n?|\n)*)", section, flags=re.MULTILINE):
+        found |= dict.fromkeys(names.split(", "), _sentence(text))
+    return found
+
+
+def _sentence(text: str) -> str:
+    """Return the first sentence of a text, in one line."""
+    text = " ".join(text.split())
+    end = re.search(r"(?<!eq)(?<!eqs)(?<!Fig)(?<!e\.g)\.(?= [A-Z`\"]|$)", text)
+    return text[: end.end()] if end else text
+
+
+def _wrapped(text: str, indent: str, following: str | None = None) -> list[str]:
+    text = " ".join(text.split())
+    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=following or indent)
