@@ -69,7 +69,9 @@ def all_solvers() -> str:
 def _kind(learner: type[Any]) -> str:
     own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
     text = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
-    return next(title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text))
+    found = [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
+    assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
+    return found[0]
 
 
 def _learner_row(learner: type[Any]) -> list[str]:
