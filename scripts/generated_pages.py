@@ -14,6 +14,7 @@ import yaml
 from budgetrun import config as configs
 from budgetrun import estimators, learners, solvers, theory
 from budgetrun.config.schema import Config
+from budgetrun.engine.hypotheses import Expansion
 
 TOP = Path(__file__).resolve().parent.parent
 RESULTS = TOP / "results"
@@ -23,7 +24,8 @@ CLAIMS = TOP / "configs" / "claims"
 KINDS = {
     "step": (
         "Explicit features",
-        "The hypothesis becomes a weight vector over a fixed number of features that approximate the kernel.",
+        "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or others "
+        "that approximate the kernel.",
     ),
     "set_hint_weight": (
         "Second thoughts",
@@ -71,7 +73,8 @@ def _kind(learner: type[Any]) -> str:
     text = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
     found = [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
     assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
-    return found[0]
+    # To add to a weight vector holds no example.
+    return KINDS["step"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]
 
 
 def _learner_row(learner: type[Any]) -> list[str]:
