@@ -24,8 +24,8 @@ CLAIMS = TOP / "configs" / "claims"
 KINDS = {
     "step": (
         "Explicit features",
-        "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or others "
-        "that approximate the kernel.",
+        "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or "
+        "others that approximate the kernel.",
     ),
     "set_hint_weight": (
         "Second thoughts",
