@@ -28,7 +28,6 @@ html_title = "budgetrun"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main", "source_directory": "docs/"}
 myst_heading_anchors = 3
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
@@ -57,7 +56,7 @@ def write_reference(app: Any) -> None:
     offered = [name for name in _FUNCTIONS if callable(getattr(budgetrun, name, None))]
     (MADE / "functions.inc").write_text("\n".join(f".. autofunction:: budgetrun.{name}" for name in offered))
     (MADE / "commands.md").write_text(
-        "\n".join(["# Command line", *_verbs(cli.main, click.Context(cli.main, info_name="budgetrun"))])
+        "\n".join(["# Command line", *_verbs(cli.main, cli.main.make_context("budgetrun", [], resilient_parsing=True))])
     )
 
 
@@ -66,11 +65,11 @@ def _verbs(group: click.Group, parent: click.Context) -> list[str]:
     lines = [inspect.cleandoc(group.help or ""), ""]
     for name in group.list_commands(parent):
         verb = group.commands[name]
-        context = click.Context(verb, parent, info_name=name, terminal_width=88)
+        context = verb.make_context(name, [], parent, resilient_parsing=True, terminal_width=88)
         if isinstance(verb, click.Group):
             lines += _verbs(verb, context)
         else:
-            lines += [f"## {context.command_path}", "", "```text", verb.get_help(context), "```", ""]
+            lines += [f"## {context.command_path}", "", "```none", verb.get_help(context), "```", ""]
     return lines
 
 
@@ -89,9 +88,11 @@ def link_outside(app: Any, name: str, source: list[str]) -> None:
 
 def as_typed(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Keep what docstrings mean as text: |x|, a * b, and names that end with an underscore."""
+    in_example = False
     for i, line in enumerate(lines):
+        in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
         # napoleon itself does so for the names of parameters.
-        if not re.match(r"[\w, ]+ : ", line):
+        if not in_example and not re.match(r"[\w, ]+ : ", line):
             parts = re.split(r"(`+.*?`+)", line)
             lines[i] = "".join(re.sub(r"[|*]|_(?!\w)", r"\\\g<0>", part) if part[:1] != "`" else part for part in parts)
 

@@ -14,6 +14,7 @@ import yaml
 from budgetrun import config as configs
 from budgetrun import estimators, learners, solvers, theory
 from budgetrun.config.schema import Config
+from budgetrun.engine.hypotheses import Expansion
 
 TOP = Path(__file__).resolve().parent.parent
 RESULTS = TOP / "results"
@@ -23,7 +24,8 @@ CLAIMS = TOP / "configs" / "claims"
 KINDS = {
     "step": (
         "Explicit features",
-        "The hypothesis becomes a weight vector over a fixed number of features that approximate the kernel.",
+        "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or "
+        "others that approximate the kernel.",
     ),
     "set_hint_weight": (
         "Second thoughts",
@@ -55,7 +57,7 @@ def all_learners() -> str:
     for variants in learners.registry().values():
         for learner in variants.values():
             kinds[_kind(learner)].append(_learner_row(learner))
-    head = ["learner", "rule", "cost per round", "mistake bound", "classes", "Python", "measured in"]
+    head = ["learner", "rule", "cost per round", "mistake bound", "classes", "measured in"]
     parts = [f"## {title}\n\n{text}\n\n{markdown(head, kinds[title])}" for title, text in reversed(KINDS.values())]
     return "\n\n".join(parts)
 
@@ -69,7 +71,10 @@ def all_solvers() -> str:
 def _kind(learner: type[Any]) -> str:
     own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
     text = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
-    return next(title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text))
+    found = [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
+    assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
+    # To add to a weight vector holds no example.
+    return KINDS["step"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]
 
 
 def _learner_row(learner: type[Any]) -> list[str]:
@@ -77,13 +82,13 @@ def _learner_row(learner: type[Any]) -> list[str]:
     made = next(name for name, kind in estimators.CLASSIFIERS.items() if learner in kind._learners.values())
     bounds = [bound.name for bound in theory.registry() if bound.is_about(learner)]
     name = f"{learner.name}({learner.variant})" if learner.variant else learner.name
+    python = f'{made}(variant="{learner.variant}")' if learner.variant else made
     return [
-        f"**{_escaped(learner.title)}** `{name}`<br>{_paper(learner)}",
+        f"**{_escaped(learner.title)}**<br>`{name}`<br>`{python}`<br>{_paper(learner)}",
         _rule(learner),
         _cost(learner),
         "<br>".join(bounds) or "none",
         "two or more" if several else "two",
-        f"`{made}`" + (f'<br>`variant="{learner.variant}"`' if learner.variant else ""),
         _measured(learner.name, learner.variant),
     ]
 
@@ -92,7 +97,7 @@ def _solver_row(solver: type[Any]) -> list[str]:
     # Each theorem is about one of the two problems, with and without slack.
     made = [solver(), *([solver(hard_margin=True)] if "hard_margin" in inspect.signature(solver).parameters else [])]
     bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
-    name = f"**{solver.title}** `{solver.name}`<br>{_paper(solver)}"
+    name = f"**{solver.title}**<br>`{solver.name}`<br>{_paper(solver)}"
     return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None)]
 
 
@@ -109,14 +114,15 @@ def _section(thing: type[Any], title: str) -> str:
 
 def _paper(thing: type[Any]) -> str:
     """Return the authors and the year of a docstring's first reference."""
-    return _section(thing, "References").partition(")")[0] + ")"
+    found = re.match(r"[^)]*\)", _section(thing, "References"))
+    return found[0] if found else "no paper"
 
 
 def _cost(thing: type[Any]) -> str:
     """Return the first sentence of the notes that says how the cost grows."""
     sentences = re.split(r"(?<=[^.\s])\. ", _section(thing, "Notes"))
     cost = next((sentence for sentence in sentences if "O(" in sentence), "not stated")
-    return _escaped(cost.removesuffix(".").replace(" per round", "", 1))
+    return _escaped(re.sub(" per round(?! and)", "", cost.removesuffix("."), count=1))
 
 
 def _escaped(text: str) -> str:
@@ -154,7 +160,8 @@ def gallery() -> str:
             for file in claim.get("see", ()):
                 seen.setdefault(file, []).append(f"- {_escaped(claim['claim'])} *{claim['verdict'].capitalize()}.*")
     sections = []
-    for folder, config in _committed().items():
+    # Experiments of our own come last.
+    for folder, config in sorted(_committed().items(), key=lambda item: item[0].partition("_")[0] not in papers):
         figures = _figures(folder, config)
         if not figures:
             continue
