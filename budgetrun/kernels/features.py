@@ -32,7 +32,47 @@ class BlockFeatures:
         return self._products[start, end]
 
 
-class RandomFeatures:
+class FeatureMap:
+    """z(x), computed once per block for all learners that share the map."""
+
+    def __init__(self) -> None:
+        # The features of the last block, and the number of rounds up to its end.
+        self._block: tuple[int, BlockFeatures] | None = None
+
+    def of_block(self, seen: int, examples: Callable[[], Rows]) -> BlockFeatures:
+        """Return the features of the block up to round ``seen``."""
+        if self._block is None or self._block[0] != seen:
+            self._block = seen, BlockFeatures(self.of(examples()))
+        return self._block[1]
+
+    def of(self, X: Rows) -> np.ndarray:
+        """Return the features of examples ``X``, shape (n, d): shape (n, D), float64."""
+        raise NotImplementedError
+
+    def lengths(self, Z: np.ndarray) -> np.ndarray:
+        """Return ||z|| of each row, and 1 for rows of zeros, shape (n,): the scale of rounding errors of its score."""
+        norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+        return np.where(norms == 0, 1.0, norms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the current block out of pickles: it is not needed between blocks."""
+        return self.__dict__ | {"_block": None}
+
+
+class Inputs(FeatureMap):
+    """z(x) = x, so that f is linear."""
+
+    def of(self, X: Rows) -> np.ndarray:
+        if (needed := 8.0 * X.shape[0] * X.shape[1]) > _MOST_MEMORY:
+            raise InputError(
+                f"{X.shape[0]:,} rows of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB for a linear function, and "
+                f"at most {_MOST_MEMORY / 1e9:g} GB are allowed"
+            )
+        found = floats(X)
+        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+
+
+class RandomFeatures(FeatureMap):
     """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 
     Parameters
@@ -48,14 +88,7 @@ class RandomFeatures:
         self._n = n_frequencies
         self._seed = seed
         self._frequencies: np.ndarray | None = None
-        # The features of the last block, and the number of rounds up to its end.
-        self._block: tuple[int, BlockFeatures] | None = None
-
-    def of_block(self, seen: int, examples: Callable[[], Rows]) -> BlockFeatures:
-        """Return the features of the block up to round ``seen``, once for all learners that share this map."""
-        if self._block is None or self._block[0] != seen:
-            self._block = seen, BlockFeatures(self.of(examples()))
-        return self._block[1]
+        super().__init__()
 
     def of(self, X: Rows) -> np.ndarray:
         """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""
@@ -82,9 +115,8 @@ class RandomFeatures:
         cosines -= unit
         return Z
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the current block out of pickles: it is not needed between blocks."""
-        return self.__dict__ | {"_block": None}
+    def lengths(self, Z: np.ndarray) -> np.ndarray:
+        return np.ones(len(Z))
 
 
 # In bytes, while the frequencies are drawn.

@@ -85,7 +85,7 @@ class FOGD(BinaryLearner):
                 "leave fogd out"
             )
         features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)
-        return ExplicitFeatures(pool, features, 2 * self.n_frequencies, self.step)
+        return ExplicitFeatures(pool, features, self.step)
 
     def margins(self, f: ExplicitFeatures, t: int) -> float:
         return 1 - f.rounding

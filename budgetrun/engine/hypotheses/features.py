@@ -8,7 +8,7 @@ from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.features import BlockFeatures, RandomFeatures
+from budgetrun.kernels.features import BlockFeatures, FeatureMap, Inputs, RandomFeatures
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple
 
@@ -84,24 +84,21 @@ class OfFeatures(Hypothesis):
 
 
 class ExplicitFeatures(OfFeatures):
-    """f = w . z(x) over random features. The support set is empty.
+    """f = w . z(x) over the features of a map. The support set is empty.
 
     Parameters
     ----------
     pool : Pool
-    features : RandomFeatures
-    n_features : int
-        D, the length of z.
+    features : FeatureMap
     unit : float, > 0
         See `OfFeatures`.
     """
 
     form = "features"
 
-    def __init__(self, pool: Pool, features: RandomFeatures, n_features: int, unit: float) -> None:
+    def __init__(self, pool: Pool, features: FeatureMap, unit: float) -> None:
         super().__init__(pool, unit)
         self._map = features
-        self._w = np.zeros(n_features)
 
     @property
     def slots(self) -> np.ndarray:
@@ -114,18 +111,25 @@ class ExplicitFeatures(OfFeatures):
 
     def begin_block(self) -> None:
         super().begin_block()
-        # The features of any example have the length 1.
-        self.lengths = np.ones(len(self.scores))
         pool = self._pool
         self._features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        self.lengths = self._map.lengths(self._features.Z)
+        if not len(self._w):
+            self._w = np.zeros(self._features.Z.shape[1])
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
             raise NotImplementedError("the mean of all hypotheses is not kept")
-        scores: np.ndarray = self._map.of(X) @ self.w
+        Z = self._map.of(X)
+        scores: np.ndarray = Z @ self.w if len(self.w) else np.zeros(len(Z))
         return scores
 
 
 def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> RandomFeatures:
     """Return the random features with these parameters: the same object for all learners of a pool."""
     return pool.shared.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
+
+
+def inputs(pool: Pool) -> Inputs:
+    """Return the examples as their own features: the same object for all learners of a pool."""
+    return pool.shared.setdefault("inputs", Inputs())

@@ -1,0 +1,50 @@
+"""The linear Perceptron: a baseline without a kernel, in the memory of one example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from budgetrun.engine.hypotheses import ExplicitFeatures, inputs
+from budgetrun.learners.base import BinaryLearner
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+
+class LinearPerceptron(BinaryLearner):
+    """Add every misclassified example, times its label, to the weights of the features, without a kernel.
+
+    Attributes
+    ----------
+    budget : None
+        There is no support set. Memory is needed for the weights: d numbers.
+
+    Notes
+    -----
+    O(d) per round. The kernel is not used. Its mistakes are those of the Perceptron with the linear kernel <a, b>, which
+    keeps examples instead of weights. Departures from the source: none.
+
+    References
+    ----------
+    Rosenblatt (1958), "The perceptron", Psychological Review 65(6).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Linear
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(LinearPerceptron(), Linear(), scale(X), 2 * y - 1).mistakes
+    33
+    """
+
+    name = "linear_perceptron"
+    title = "Linear Perceptron"
+    form = ExplicitFeatures
+
+    def start(self, pool: Pool) -> ExplicitFeatures:
+        return ExplicitFeatures(pool, inputs(pool), 1.0)
+
+    def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
+        f.step(y)
