@@ -31,7 +31,7 @@ class Recorder:
         self.changes = [{} for _ in learners]
         self.scores = []
         # The two programs solve linear systems for weights differently.
-        solved = [a.form.averages or a.form in (Nystroem, Optimistic) or a.name == "ahpatron" for a in learners]
+        solved = [a.form.averages or a.form in (Nystroem, Optimistic) or a.interpreted_when_full for a in learners]
         self.weights = [{"rtol": 1e-6, "atol": 1e-7} if s else {"rtol": 1e-9, "atol": 1e-12} for s in solved]
         self.tolerances = [{"rtol": 1e-9, "atol": 1e-8 if s else 1e-10} for s in solved]
 

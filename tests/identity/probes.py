@@ -233,6 +233,8 @@ def _stream(spec):
 
 # What the configs need not give has defaults, which outcomes depend on; this is the rest.
 REQUIRED = {
+    "alpha": 0.2,
+    "regulariser": 0.05,
     "budget": 6,
     "eta": 0.3,
     "epsilon": 0.5,

@@ -16,8 +16,15 @@ from budgetrun.learners.hierarchy import label_kernel
 DEFAULTS = {
     ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
     ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
+    ("aogd_ald", None): {"U": 2.0, "c": 1.0, "offset": 1.0},
     ("avp", None): {"U": None},
+    ("avp_ogs", None): {"epsilon": 0.6, "U": 10.0, "c": 0.5},
+    ("bogd", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0},
     ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
+    ("bpa", "nearest"): {"C": 1.0, "keep": False},
+    ("bpa", "projecting"): {"C": 1.0, "keep": False, "ridge": 0.001},
+    ("bpa", "simple"): {"C": 1.0, "keep": False},
+    ("bsgd", "projection"): {"ridge": 0.001},
     ("cks", None): {"candidates": "old"},
     ("cks_2003", "fixed"): {"beta": 0.0},
     ("fogd", None): {"seed": 0, "counting": "frequencies"},
@@ -26,12 +33,14 @@ DEFAULTS = {
     ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
     ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
     ("nogd", None): {"rank": None, "reading": "algorithm"},
+    ("norma", None): {"budget": None, "regulariser": 0.0, "rho": 1.0},
     ("passive_aggressive", None): {"C": 1.0},
     ("pomdr", None): {"U": 25.0},
     ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
     ("projectron", None): {"threshold": "distance"},
     ("projectron++", None): {"threshold": "distance"},
     ("rbp", None): {"seed": 0},
+    ("tighter", None): {"beta": 0.0},
 }
 
 
@@ -56,7 +65,7 @@ def test_every_default_is_written_down():
 
 @pytest.mark.parametrize("several", [False, True])
 def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(several):
-    defaults = {"cks_2003": ["fixed"], "forgetron": ["self_tuned"]}
+    defaults = {"bpa": ["simple"], "bsgd": ["removal"], "cks_2003": ["fixed"], "forgetron": ["self_tuned"]}
     for name, variants in registry(several).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]

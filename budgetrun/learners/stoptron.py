@@ -1,0 +1,53 @@
+"""The Stoptron: the Perceptron until the budget is full, and then the same hypothesis for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.params import Budget
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypotheses import Expansion
+
+
+class Stoptron(BinaryLearner):
+    """Add every misclassified example until the budget is full; after that, leave f unchanged.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+
+    Notes
+    -----
+    O(B d) per round. A baseline: what other learners with the same budget gain, they gain after it is full. There is no
+    mistake bound, since mistakes after that change nothing. Departures from the source: none.
+
+    References
+    ----------
+    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization", JMLR 13, section 2.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(Stoptron(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    43
+    """
+
+    budget: int
+    name = "stoptron"
+    title = "Stoptron"
+    alike_until_full = "adds mistakes"
+    only_adds = True
+
+    def __init__(self, *, budget: Budget) -> None:
+        self.budget = budget
+
+    def update(self, f: Expansion, y: int, score: float) -> None:
+        if f.size < self.budget:
+            f.add(y)

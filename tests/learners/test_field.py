@@ -1,0 +1,213 @@
+"""Properties of the learners of the field beside the five papers that their references do not cover."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from cases import STREAMS, random_stream
+
+from budgetrun import kernels
+from budgetrun.engine import Group
+from budgetrun.learners import find
+from budgetrun.learners.bpa import onto_two
+
+KERNEL = kernels.Gaussian(gamma=0.5)
+BPA = ("simple", "nearest", "projecting")
+
+
+def watched(learner, X, y, look=lambda f, t: None):
+    group = Group(KERNEL, [learner], watch=lambda i, t: look(group.members[i].hypothesis, t))
+    return group, group.feed(X, y[None])[0]
+
+
+@pytest.mark.parametrize("variant", BPA)
+def test_with_room_enough_bpa_is_passive_aggressive(variant):
+    X, y = random_stream()
+    ours = watched(find("bpa", variant)(budget=len(y), C=0.3), X, y)[1]
+    np.testing.assert_array_equal(ours, watched(find("passive_aggressive")(C=0.3), X, y)[1])
+
+
+@pytest.mark.parametrize("C", [0.2, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_removal_of_bpa_costs_less_the_more_examples_take_its_part(C, seed):
+    X, y = random_stream(seed=seed)
+    costs = []
+    for variant in BPA:
+        learner = find("bpa", variant)(budget=10, C=C) if variant != "projecting" else None
+        learner = learner or find("bpa", variant)(budget=10, C=C, ridge=1e-9)
+        held = []
+        watched(learner, X, y, lambda f, t, held=held: held.append((f.rounds.copy(), f.coef.copy(), t)))
+        (rounds, coef, _), (new_rounds, new_coef, t) = held[9:11]
+        change = np.zeros(len(y))
+        change[new_rounds] += new_coef
+        margin = y[t] * (change @ KERNEL.between(X, X[t : t + 1])[:, 0])
+        change[rounds] -= coef
+        costs.append(change @ KERNEL.between(X, X) @ change / 2 + C * max(0, 1 - margin))
+    assert costs[0] >= costs[1] - 1e-9
+    assert costs[1] >= costs[2] - 1e-7
+
+
+def test_keeping_f_depends_on_the_objective():
+    """With C = 1 and orthogonal examples, every removal costs as much as the loss of the new example."""
+    X, y = 100.0 * np.eye(6), np.ones(6, dtype=int)
+    for variant in BPA:
+        keeps, replaces = (find("bpa", variant)(budget=3, keep=keep) for keep in (True, False))
+        assert watched(keeps, X, y)[0].members[0].hypothesis.rounds.tolist() == [0, 1, 2]
+        assert watched(replaces, X, y)[0].members[0].hypothesis.rounds.tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_bpa_nn_knows_the_nearest_examples(stream):
+    X, y = STREAMS[stream]()
+    learner = find("bpa", "nearest")(budget=9)
+
+    def look(f, t):
+        K, n, pairs = KERNEL.between(X[f.rounds], X[f.rounds]), f.size, learner._pairs
+        places = pairs.places[:n]
+        np.testing.assert_allclose(pairs.values[np.ix_(places, places)], K, atol=1e-12)
+        np.fill_diagonal(K, -1)
+        for i in range(n if n > 1 else 0):
+            nearest = places.tolist().index(learner._nearest[places[i]])
+            assert K[i, nearest] >= K[i].max() - 1e-9
+            assert not (K[i, :nearest] > K[i].max() + 1e-9).any()
+
+    watched(learner, X, y, look)
+
+
+def test_projections_on_two_examples():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        K = np.cov(rng.normal(size=(3, 5)))
+        weights = onto_two(K[0, 1], K[0, 2], K[1, 2], K[1, 1], K[2, 2], 1e-9)
+        np.testing.assert_allclose(weights, np.linalg.solve(K[1:, 1:], K[1:, 0]), rtol=1e-8)
+    assert onto_two(0.5, 0.5, 1.0, 1.0, 1.0, 1e-9) == (0.5, 0.0)
+    assert onto_two(0.0, 0.5, 0.0, 0.0, 2.0, 1e-9) == (0.0, 0.25)
+    assert onto_two(0.5, 0.0, 0.0, 2.0, 0.0, 1e-9) == (0.25, 0.0)
+    assert onto_two(0.0, 0.0, 0.0, 0.0, 0.0, 1e-9) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("name", "variant"), [("bpa", "projecting"), ("bsgd", "projection")])
+def test_inverses_stay_inverses(stream, name, variant):
+    X, y = STREAMS[stream](T=600)
+    learner = find(name, variant)(budget=12, **({"regulariser": 0.05} if name == "bsgd" else {}))
+
+    def look(f, t):
+        if learner._inverse.additions:
+            K = KERNEL.between(X[f.rounds], X[f.rounds]) + learner.ridge * np.eye(f.size)
+            np.testing.assert_allclose(learner._inverse.matrix, K, atol=1e-12)
+            np.testing.assert_allclose(learner._inverse.values @ K, np.eye(f.size), atol=1e-6)
+
+    watched(learner, X, y, look)
+    assert learner._inverse.additions > 24
+
+
+def test_bsgd_is_pegasos_with_weights_that_all_are_equal():
+    X, y = random_stream()
+    learner = find("bsgd")(budget=15, regulariser=0.05)
+
+    def look(f, t):
+        np.testing.assert_array_equal(f.coef, y[f.rounds])
+        assert (np.diff(f.rounds) > 0).all()
+
+    group, scores = watched(learner, X, y, look)
+    # The oldest leaves: the examples held are the last ones with a margin below 1, of f = scores / (lambda t).
+    passed = np.maximum(np.arange(len(y)), 1)
+    lossy = np.flatnonzero(y * scores / (0.05 * passed) < 1)
+    assert group.members[0].hypothesis.rounds.tolist() == lossy[-15:].tolist()
+
+
+def test_the_first_example_of_bsgd_is_added_even_if_it_is_predicted():
+    X, _ = random_stream(T=3)
+    group = Group(KERNEL, [find("bsgd")(budget=5, regulariser=1e-4)], tie="positive")
+    group.feed(X[:1], np.array([[1]]))
+    assert group.members[0].hypothesis.size == 1
+    assert group.members[0].count.mistakes == 0
+
+
+def test_a_removal_of_bogd_keeps_the_function_in_expectation():
+    learner = find("bogd")(budget=4, step=1.0, clip=1e9)
+    weights = np.array([0.1, 0.4, -0.3, 0.2])
+
+    class Held:
+        def __init__(self):
+            self.coef, self.size = weights, 4
+
+        def evict(self, i):
+            self.coef, self.size = np.where(np.arange(4) == i, 0.0, self.coef), 3
+
+        def scale(self, phi):
+            self.coef = phi * self.coef
+
+        def add(self, weight):
+            """The new example is not part of the mean."""
+
+    class Drawing:
+        def __init__(self, i):
+            self.integers = lambda low, high: i
+
+    mean = np.zeros(4)
+    for i in range(4):
+        learner._random, held = Drawing(i), Held()
+        learner.update(held, 1, 0.0)
+        mean += held.coef / 4
+    np.testing.assert_allclose(mean, weights, atol=1e-15)
+
+
+def test_no_weight_of_bogd_is_larger_than_its_clip():
+    X, y = random_stream()
+    learner = find("bogd")(budget=12, step=0.5, clip=1.3)
+
+    def look(f, t):
+        assert np.abs(f.coef).max() <= 0.65 * (1 + 1e-12)
+
+    watched(learner, X, y, look)
+
+
+@pytest.mark.parametrize("name", ["norma", "bogd"])
+def test_a_regulariser_that_is_too_large_is_refused(name):
+    sentence = (
+        "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
+        "with step=2 use a regulariser below 0.5"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        find(name)(budget=5, step=2.0, regulariser=0.5)
+
+
+def test_norma_with_a_vanishing_margin_is_remove_oldest():
+    X, y = random_stream()
+    norma = watched(find("norma")(budget=11, step=1.0, rho=1e-12), X, y)[1]
+    oldest = watched(find("remove_oldest")(budget=11), X, y)[1]
+    np.testing.assert_allclose(norma, oldest, atol=1e-12)
+
+
+def test_the_stoptron_stops():
+    X, y = random_stream()
+    (group, stopped), (_, perceptron) = (
+        watched(learner, X, y) for learner in (find("stoptron")(budget=12), find("perceptron")())
+    )
+    f = group.members[0].hypothesis
+    last = f.rounds[-1]
+    np.testing.assert_array_equal(stopped[: last + 2], perceptron[: last + 2])
+    np.testing.assert_allclose(stopped[last + 1 :], f.score(X[last + 1 :]), atol=1e-12)
+
+
+def test_the_tighter_perceptron_removes_what_it_can_spare():
+    """The third example is classified by the first, and the others by none but themselves."""
+    X = np.array([[0.0, 0.0], [9.0, 0.0], [0.1, 0.0], [0.0, 9.0]])
+    learner = find("tighter")(budget=3, beta=1.2)
+    group, _ = watched(learner, X, np.array([1, 1, 1, 1]))
+    assert group.members[0].hypothesis.rounds.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("name", ["avp_ogs", "aogd_ald"])
+def test_projecting_gradient_learners_stay_in_their_ball(stream, name):
+    X, y = STREAMS[stream]()
+
+    def look(f, t):
+        K = KERNEL.between(X[f.rounds], X[f.rounds])
+        assert math.sqrt(max(0.0, f.coef @ K @ f.coef)) <= 1.5 * (1 + 1e-7)
+
+    watched(find(name)(alpha=0.2, U=1.5), X, y, look)

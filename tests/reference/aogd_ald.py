@@ -1,0 +1,30 @@
+"""Li & Liao (2023): AOGD-ALD, as in the authors' program, while it is sparse."""
+
+import math
+from functools import partial
+
+from reference.kernel_expansion import is_mistake, record, stream
+from reference.ogs import approximated, moved
+from reference.projection import Basis, ProjectionTrace, gram, projected_value
+
+
+def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, tie="mistake"):
+    K = gram(X, k)
+    trace = ProjectionTrace()
+    f = {}
+    J = Basis()
+    S = offset
+    for t, x_t, y_t in stream(X, y):
+        score = projected_value(f, X, x_t, k)
+        e = score - y_t
+        v, square, residual = approximated(J, K, t, alpha)
+        # S += 4 e^2 ||v||^2, then f -= 2 e c U / sqrt(S) v, cut to U
+        S += 4 * e**2 * square
+        f = moved(f, -2 * e * c * U / math.sqrt(S), v, U, K)
+        record(trace, score, is_mistake(y_t, score, tie), f)
+        trace.residuals.append(residual)
+        trace.updates.append(True)
+    return trace
+
+
+CASES = [(None, given, partial(aogd_ald, **given)) for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5})]
