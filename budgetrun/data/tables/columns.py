@@ -14,7 +14,8 @@ from budgetrun.errors import InputError
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
 # What stands for a missing value in text.
 MISSING = (
-    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None", "NONE",
+    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None",
+    "NONE",
 )  # fmt: skip
 BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
 # The most categories of a column, and the most classes.
@@ -32,7 +33,9 @@ REFUSED: dict[str, str] = {
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?")
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
+)
 
 
 @dataclass(frozen=True)

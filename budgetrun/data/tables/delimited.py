@@ -41,7 +41,8 @@ class Delimited:
     one field is text and the others count the columns. Blank lines are left out.
     """
 
-    n_rows = None
+    n_rows: int | None = None
+    hashed = True
 
     def __init__(self, origin: Origin) -> None:
         self.where, self.again, self._origin = origin.name, origin.again, origin
@@ -106,7 +107,9 @@ class Delimited:
         """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
         if b"\r" in text and b"\r" in _QUOTED.sub(b"", text):
             at = number + text.count(b"\n", 0, text.index(b"\r"))
-            raise InputError(f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends")
+            raise InputError(
+                f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends"
+            )
 
     def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
         import pyarrow as pa
@@ -130,17 +133,18 @@ class Delimited:
 
         faults: list[Fault] = []
         try:
-            table = self._parsed(text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()})
+            table = self._parsed(
+                text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()}
+            )
             columns = {
-                position: texts_of(table.column(k).combine_chunks()) if as_text else numbers_of(table.column(k).combine_chunks())[0]
+                position: texts_of(table.column(k).combine_chunks())
+                if as_text
+                else numbers_of(table.column(k).combine_chunks())[0]
                 for k, (position, as_text) in enumerate(wanted.items())
             }
-            doubtful = [
-                table.column(k).null_count != np.count_nonzero(np.isnan(columns[position]))
-                for k, (position, as_text) in enumerate(wanted.items()) if not as_text
-            ]
-            if any(doubtful):
-                raise pa.ArrowInvalid("words such as nan(1)")
+            for k, values in enumerate(columns.values()):
+                if isinstance(values, np.ndarray) and table.column(k).null_count != np.count_nonzero(np.isnan(values)):
+                    raise pa.ArrowInvalid("words such as nan(1)")
             n_rows = table.num_rows
         except pa.ArrowInvalid:
             columns, n_rows, faults = self._carefully(text, wanted, lines.first)
@@ -153,9 +157,10 @@ class Delimited:
         # pyarrow takes quotes after a blank for text.
         if b'"' in text and any(mark + b' "' in text for mark in (self.separator.encode(), b"\n")):
             raise pa.ArrowInvalid("blanks before quotes")
+        names = [str(position) for position in range(1, self._width + 1)]
         return csv.read_csv(
             pa.py_buffer(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=[str(k) for k in range(1, self._width + 1)]),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
             csv.ConvertOptions(
                 column_types={str(position): kind for position, kind in types.items()},
@@ -164,7 +169,9 @@ class Delimited:
             ),
         )  # fmt: skip
 
-    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Values], int, list[Fault]]:
+    def _carefully(
+        self, text: bytes, wanted: Mapping[int, bool], first: int
+    ) -> tuple[dict[int, Values], int, list[Fault]]:
         """Read a block that has a fault, or is unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
@@ -189,9 +196,9 @@ class Delimited:
                 faults.append(Fault("text", bad[0], position, len(bad), told))
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in wanted if "\ufffd" in fields[at - 1]]
         if undecoded and all(fault.row > undecoded[0][0] for fault in faults):
-            row, position = undecoded[0]
-            told = f"{shown(rows[row][position - 1])} is not UTF-8 text; save the file as UTF-8"
-            faults.append(Fault("text", row, position, len(undecoded), told))
+            at, position = undecoded[0]
+            told = f"{shown(rows[at][position - 1])} is not UTF-8 text; save the file as UTF-8"
+            faults.append(Fault("encoding", at, position, len(undecoded), told))
         return columns, len(rows), faults
 
     def _of_another_length(self, row: _Row, first: int) -> str:
@@ -271,5 +278,3 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
 def _is_text(field: str) -> bool:
     """Whether a field is neither empty nor missing nor a number."""
     return field not in MISSING and (number_fault(field) or "").endswith("is not a number")
-
-

@@ -19,7 +19,11 @@ class Digest:
 
     def add(self, X: Matrix, y: NDArray[Any]) -> None:
         """Hash some more examples."""
-        arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]
+        arrays = (
+            [X]
+            if isinstance(X, np.ndarray)
+            else [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]
+        )
         for part, array in zip(self._parts, arrays, strict=False):
             part.update(np.ascontiguousarray(array).tobytes())
         self._parts[3].update(y.tobytes() if y.dtype.kind == "f" else "\n".join([*y.tolist(), ""]).encode())

@@ -92,9 +92,9 @@ class Encoder:
         from scipy.sparse import csr_array
 
         indptr = np.arange(0, at.size + 1, at.shape[1], dtype=np.int32)
-        X: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
-        X.eliminate_zeros()
-        return X
+        sparse: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
+        sparse.eliminate_zeros()
+        return sparse
 
     def _truth(
         self, values: Sequence[str], codes: NDArray[np.int32], column: Column, faults: list[Fault]
@@ -127,7 +127,9 @@ def label_faults(
     """Return what is wrong with some labels: missing, infinite, or none of the classes."""
     faults = []
     if missing.any():
-        faults.append(Fault("no label", int(missing.argmax()), label.position, int(missing.sum()), "the label is missing"))
+        faults.append(
+            Fault("no label", int(missing.argmax()), label.position, int(missing.sum()), "the label is missing")
+        )
     if y.dtype.kind == "f" and np.isinf(y).any():
         wrong = np.isinf(y)
         told = f"{y[wrong.argmax()]} is not a finite number"
@@ -164,7 +166,9 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
     return faults
 
 
-def without_missing(X: Matrix, y: NDArray[Any], missing: Missing, no_label: NDArray[np.bool_]) -> tuple[Matrix, NDArray[Any]]:
+def without_missing(
+    X: Matrix, y: NDArray[Any], missing: Missing, no_label: NDArray[np.bool_]
+) -> tuple[Matrix, NDArray[Any]]:
     """Return examples without missing values: their rows left out, or zeros instead."""
     values = X if isinstance(X, np.ndarray) else X.data
     lost = np.isnan(values)

@@ -20,7 +20,8 @@ class JsonLines:
     """A `Reader` of JSON lines; the keys of the first rows are the columns."""
 
     named = True
-    n_rows = None
+    n_rows: int | None = None
+    hashed = True
 
     def __init__(self, origin: Origin) -> None:
         self.where, self.again, self._origin = origin.name, origin.again, origin
@@ -31,7 +32,7 @@ class JsonLines:
             for key, value in record.items() if record is not None else ():
                 found.setdefault(key, [None] * len(lines))[row] = value
         if not found:
-            raise InputError(f"{self.where}: no rows; JSON lines has one object per line, such as {{\"x\": 1, \"y\": 0}}")
+            raise InputError(f'{self.where}: no rows; JSON lines has one object per line, such as {{"x": 1, "y": 0}}')
         self.samples = [_sample(name, values) for name, values in found.items()]
         self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
@@ -130,9 +131,11 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _sample(name: str, values: list[Any]) -> Sample:
-    values = [None if value != value or (isinstance(value, str) and value.strip() in MISSING) else value for value in values]
+    values = [
+        None if value != value or (isinstance(value, str) and value.strip() in MISSING) else value for value in values
+    ]
     kinds = {_KINDS[type(value)] for value in values if value is not None}
-    kind = next(iter(kinds), "number") if len(kinds) <= 1 else "nested" if "nested" in kinds else None
+    kind: Any = next(iter(kinds), "number") if len(kinds) <= 1 else "nested" if "nested" in kinds else None
     return Sample(name, [_text(value) for value in values] if kind is None else values, kind)
 
 

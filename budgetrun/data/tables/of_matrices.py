@@ -57,11 +57,15 @@ class MatrixTable(Table):
         self.n_rows, d = X.shape
         self._y = None if y is None else labels_of(y, where)
         if self._y is not None and len(self._y) != self.n_rows:
-            raise InputError(f"{where}: X has {self.n_rows:,} rows and y has {len(self._y):,}; the numbers must be equal")
+            raise InputError(
+                f"{where}: X has {self.n_rows:,} rows and y has {len(self._y):,}; the numbers must be equal"
+            )
         if 0 in X.shape:
             raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
         if encoding is not None and encoding.get("n_features") != d:
-            raise InputError(f"{where}: {d:,} features; {encoding.get('n_features') or 'a table of columns'} were learned")
+            raise InputError(
+                f"{where}: {d:,} features; {encoding.get('n_features') or 'a table of columns'} were learned"
+            )
         self._set_columns(d)
 
     def _set_columns(self, d: int) -> None:
@@ -131,7 +135,9 @@ def labels_of(y: Any, where: str) -> NDArray[Any]:
         found = found[:, 0]
     if found.ndim != 1:
         raise InputError(f"{where}: y has shape {found.shape}; one label per row is needed")
-    if found.dtype.kind == "O" and all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in found):
+    if found.dtype.kind == "O" and all(
+        isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in found
+    ):
         found = found.astype(np.float64)
     if found.dtype.kind == "b":
         return np.where(found, "true", "false")
@@ -169,7 +175,9 @@ class LibsvmTable(MatrixTable):
         self._y, self._reader, self.n_rows = np.empty(0), revision("libsvm"), None
         if encoding is not None:
             if "n_features" not in encoding:
-                raise InputError(f"{self.where}: LIBSVM text, where a table of columns was learned; give the same format")
+                raise InputError(
+                    f"{self.where}: LIBSVM text, where a table of columns was learned; give the same format"
+                )
             self._first_index, d = encoding.get("first_index", 1), encoding["n_features"]
             self._sparse = encoding.get("sparse", False)
         else:
@@ -196,7 +204,7 @@ class LibsvmTable(MatrixTable):
         self.n_rows = n_rows if self.again else None
         d = max(highest + 1 - self._first_index, 1)
         self._sparse = d > DENSE_FEATURES and n_pairs < DENSE_SHARE * n_rows * d
-        return d
+        return int(d)
 
     def _found_classes(self) -> tuple[Label, ...]:
         return self._seen

@@ -1,4 +1,4 @@
-"""Where the bytes of a table come from: a file, a pipe such as standard input, or memory. They are hashed on the way."""
+"""Where the bytes of a table come from: a file, a pipe such as standard input, or memory; hashed on the way."""
 
 from __future__ import annotations
 
