@@ -191,8 +191,8 @@ class Frame(Batches):
         self.named = not self._of_numpy
         self._frame = frame
         if not self._of_numpy:
-            frame = nw.from_native(frame)
-            self._frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+            found = nw.from_native(frame)
+            self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)
         if y is not None and len(y) != self.n_rows:
             raise InputError(f"{where}: X has {self.n_rows:,} rows and y has {len(y):,}; the numbers must be equal")

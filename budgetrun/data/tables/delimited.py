@@ -20,6 +20,7 @@ from budgetrun.errors import InputError
 SEPARATORS = ";\t,|"
 # Of a head, the lines by which the separator is found.
 _LOOKED_AT = 20
+_LOOKED_BYTES = 1 << 18
 # With more columns than this, rows of another length are looked for first.
 _WIDE = 4096
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
@@ -248,8 +249,8 @@ def _rows_pattern(separator: str) -> re.Pattern[bytes]:
 
 def _separator(head: bytes) -> str:
     """Return the separator of a text, by its first lines without what is quoted."""
-    lines = [_QUOTED.sub(b"", line) for line in head.split(b"\n", 10 * _LOOKED_AT)[: 10 * _LOOKED_AT]]
-    lines = [line for line in lines if line.strip()][:_LOOKED_AT]
+    lines = [line for line in _QUOTED.sub(b"", head[:_LOOKED_BYTES]).split(b"\n") if line.strip(b" ")]
+    lines = lines[: min(_LOOKED_AT, len(lines) - 1 if len(head) > _LOOKED_BYTES and len(lines) > 1 else len(lines))]
     for separator in SEPARATORS:
         counts = {line.count(separator.encode()) for line in lines}
         if len(counts) == 1 and counts != {0}:

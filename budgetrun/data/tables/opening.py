@@ -123,7 +123,7 @@ def open_table(
             )
         if X.dtype.kind in "biuf" and (y is not None or (encoding is not None and "n_features" in encoding)):
             return MatrixTable(X, y, where, missing, classes, encoding)
-    elif not hasattr(X, "columns") and not hasattr(X, "__dataframe__") and not hasattr(X, "__narwhals_dataframe__"):
+    elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
             f"{where}: {printable(type(X).__name__)} is no table; give a path, a data frame, an array, a sparse "
             "matrix, or a pair of examples and labels"

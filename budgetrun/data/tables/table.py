@@ -265,7 +265,7 @@ class Table(ABC):
                         low, high = np.fmin.reduce(piece.X), np.fmax.reduce(piece.X)
                         least = low if least is None else np.fmin(least, low)
                         most = high if most is None else np.fmax(most, high)
-        for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][1]):
+        for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][::-1]):
             rows = f"{count:,} of {found.n_rows:,} rows have {self._what(kind, position)}"
             text = f"{self.where}: {rows}; the first: {first}"
             (found.notes if kind == "missing" and self.missing != "refuse" else found.problems).append(text)

@@ -50,7 +50,7 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
             assert table.features == [*(f"word={word}" for word in categories), "last"]
             assert y == [float(first) for first, _, _ in rows]
             one_hot = [[float(word == category) for category in categories] for _, word, _ in rows]
-            assert X == [[*hot, float(last)] for hot, (_, _, last) in zip(one_hot, rows, strict=True)]
+            assert [[*hot, float(last)] for hot, (_, _, last) in zip(one_hot, rows, strict=True)] == X
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,15 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
         ("a,y\n1,0\n2,\n", "s.csv:3:2: the label is missing; set missing to skip to leave such rows out"),
         (
             "a,y\n1,0\nNA,1\n",
-            "s.csv:3:1: missing value in column 1 (a); set missing to skip to leave such rows out, or to zero to read 0",
+            "s.csv:3:1: missing value in column 1 (a); set missing to skip to leave such rows out, or to zero to read 0",  # noqa: E501
         ),
         ("a,y\n1,0\n2,1\n\n3x,1\n", "s.csv:5:1: '3x' is not a number; a feature is a finite number"),
         ("a,y\n1,0\n\n-inf,1\n", "s.csv:4:1: -inf is not a finite number; a feature is a finite number"),
         ("a,y\n1,0\n2\n", "s.csv:3:2: 1 columns where the header has 2; all rows have the same length"),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "s.csv:4:4: 4 columns where the header has 3; all rows have the same length"),
+        (
+            'a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n',
+            "s.csv:4:4: 4 columns where the header has 3; all rows have the same length",
+        ),
         ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', "s.csv:6:1: '?4?' is not a number; a feature is a finite number"),
         ('a,y\n1,0\n"2,1\n', "s.csv:3: a quotation mark opens a field and is never closed"),
         ("a,b,y\n1,2,0\n3,nan(4),1\n", "s.csv:3:2: 'nan(4)' is not a number; a feature is a finite number"),
@@ -85,7 +88,9 @@ def test_a_fault_far_down_has_its_line(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("x,t,y\n" + "".join(rows[:250]) + "one,b,1\n" + "".join(rows[250:]))
     monkeypatch.setattr("budgetrun.data.tables.columns.MOST_CATEGORIES", 10**6)
     table = open_table(tmp_path / "s.csv", label="y", index="t")
-    assert message(lambda: list(table.chunks(7))).endswith("s.csv:502:1: 'one' is not a number; a feature is a finite number")
+    assert message(lambda: list(table.chunks(7))).endswith(
+        "s.csv:502:1: 'one' is not a number; a feature is a finite number"
+    )
 
 
 def test_missing_values_are_refused_skipped_or_zero():
@@ -97,14 +102,14 @@ def test_missing_values_are_refused_skipped_or_zero():
     assert read(zero) == ([[1, 1, 0], [0, 0, 1], [3, 0, 0], [5, 0, 1]], [0, 1, 0, 1])
     assert zero.zeroed == 2
     told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
-    assert told == "s.csv:5:3: the label is missing; no 0 can stand for it"
+    assert told == "s.csv:5:3: the label is missing; no 0 can stand for a label"
     assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
 
 
 def test_dates_and_free_text_are_refused_with_words():
     dates = table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n")
     assert message(dates.chunks) == (
-        "s.csv: column 1 (when): it holds dates or times, such as '2020-01-02'; turn them into numbers first (days since "
+        "s.csv: column 1 (when): it holds dates or times, such as '2020-01-02'; turn them into numbers first (days since "  # noqa: E501
         "some date, hour of the day), or leave the column out"
     )
     assert read(table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n", index="when")) == ([[1], [2]], [0, 1])
@@ -132,7 +137,10 @@ def test_the_label_is_found_and_said(text, found):
 @pytest.mark.parametrize(
     ("label", "told"),
     [
-        (None, "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)"),
+        (
+            None,
+            "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)",
+        ),
         ("q", "label: no column 'q'; its columns are u v w"),
         (4, "label: no column 4; columns count from 1 to 3"),
         (0, "label: no column 0; columns count from 1 to 3"),
@@ -157,6 +165,7 @@ def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeyp
 
 def test_categories_of_a_file_are_all_known_and_those_of_a_pipe_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "HEAD_BYTES", 30)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 30)
     text = "c,y\n" + "".join(f"{'uvw'[i // 50]},{i % 2}\n" for i in range(150))
     (tmp_path / "s.csv").write_text(text)
     assert open_table(tmp_path / "s.csv").features == ["c=u", "c=v", "c=w"]
@@ -189,9 +198,9 @@ def test_a_scan_says_all_that_is_wrong_with_counts():
     assert scan.problems == [
         "s.csv: 1 of 200 rows have another number of columns, or no record; the first: s.csv:22:3: 2 columns where the "
         "header has 4; all rows have the same length",
-        "s.csv: 1 of 200 rows have an infinite value in column 2 (v); the first: s.csv:32:2: inf is not a finite number",
+        "s.csv: 1 of 200 rows have an infinite value in column 2 (v); the first: s.csv:32:2: inf is not a finite number",  # noqa: E501
         "s.csv: 2 of 200 rows have a missing value in column 2 (v); the first: s.csv:7:2: missing value",
-        "s.csv: 1 of 200 rows have text in column 2 (v), which holds numbers; the first: s.csv:5:2: 'x' is not a number",
+        "s.csv: 1 of 200 rows have text in column 2 (v), which holds numbers; the first: s.csv:5:2: 'x' is not a number",  # noqa: E501
     ]
     assert scan.notes == ["s.csv: feature c=k is constant: always 1"]
     assert table_of("a,y\n1,1\n2,1\n", label="y").scan().problems == [

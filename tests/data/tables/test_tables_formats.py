@@ -87,7 +87,6 @@ def test_every_format_gives_the_same_table(tmp_path, kind):
     assert table.label_column.name == "label"
     assert table.label_found.endswith("(label), by its name")
     assert table.classes == ("eggs", "ham", "spam")
-    assert table.sha256 is None or kind not in ("csv", "jsonl")
     for n_rows in (1, 7, 4096):
         assert read(table, n_rows) == (X, Y)
     assert len(table.sha256) == 64
@@ -99,7 +98,7 @@ def test_a_checksum_is_that_of_the_decompressed_content(tmp_path):
     assert len({table.sha256 for table in tables}) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS[:10] + ["arrow"])
+@pytest.mark.parametrize("kind", [*KINDS[:10], "arrow"])
 def test_a_pipe_gives_the_same_table_but_for_what_is_known_in_advance(tmp_path, kind):
     content = write(tmp_path / f"t.{kind}").read_bytes()
     if kind.endswith((".gz", ".bz2", ".xz")):
