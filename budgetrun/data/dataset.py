@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import Stamp, bare_name, read_content, shown
+from budgetrun.data.content import Stamp, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.tables.blocks import Reader
 from budgetrun.data.tables.encode import Missing

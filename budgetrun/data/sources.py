@@ -107,7 +107,7 @@ class Source:
     options: dict[str, Any] = field(default_factory=dict)
     path: Path = Path()
     key: str = "path"
-    own: Own = Own()
+    own: Own = field(default_factory=Own)
     like: Path | None = None
 
     def load(self, data_dir: Path | None, rng: np.random.Generator) -> Dataset:
@@ -196,7 +196,9 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     if known is None:
         assert spec.path is not None
         own, test_path = Own(spec.label_column, spec.missing), spec.test_path
-        test = test_path and Source(where, path=test_path, key="test_path", own=own, like=spec.path)
+        test = None
+        if test_path is not None:
+            test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
         return Source(where, path=spec.path, own=own), test
     if is_generated:
         return Source(where, known, options=generator(known.name).check(spec.options, known.options, where)), None

@@ -10,8 +10,10 @@ import scipy.sparse
 from faults import message
 from made_files import npz
 
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data import open_stream, stream_info
 from budgetrun.data.content import Stamp, content_sha256
-from budgetrun.data.dataset import load_own
+from budgetrun.data.dataset import Own, load_own
 from budgetrun.kernels.rows import floats
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -56,3 +58,37 @@ def test_own_file_missing(tmp_path):
     assert told == (
         f"dataset 'mine': path: no file {tmp_path / 'no.csv'}; give a path from the config's folder, or an absolute one"
     )
+
+
+def test_an_own_table_with_text_labels_categories_and_missing_values(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("id,age,city,label\n0,3,Rome,spam\n1,,Oslo,ham\n2,4,Oslo,ham\n")
+    dataset = load_own(path, "", own=Own("label", "skip"))
+    assert floats(dataset.X).tolist() == [[3, 0, 1], [4, 1, 0]]
+    assert dataset.classes == ("ham", "spam")
+    assert [note.removeprefix(f"{path}: ") for note in dataset.notes] == [
+        "column 1 (id) is left out: it counts the rows.",
+        "column 3 (city) became 2 features, one for each category.",
+        "1 rows are left out because a value is missing.",
+    ]
+    spec = DatasetSpec(name="own", path=path, label_column="label", missing="zero")
+    assert stream_info(spec).n_examples == 3
+    assert stream_info(spec).readers == ["table 1"]
+    assert f"{path}:3:2: missing value in column 2 (age)" in message(
+        stream_info, DatasetSpec(name="own", path=path, label_column=4)
+    )
+
+
+def test_a_test_file_has_the_columns_and_categories_of_its_stream(tmp_path):
+    (tmp_path / "s.csv").write_text("age,city,label\n3,Rome,1\n2,Oslo,0\n4,Bonn,0\n")
+    (tmp_path / "t.csv").write_text("label,city,age\n0,Rome,7\n")
+    keys = {"label_column": "label", "order": "file"}
+    stream = open_stream(DatasetSpec(name="s", path=tmp_path / "s.csv", test_path=tmp_path / "t.csv", **keys), 0, 0)
+    assert floats(stream.test.X).tolist() == [[7, 0, 0, 1]]
+    assert stream.test.tasks["-"].tolist() == [-1]
+
+
+@pytest.mark.parametrize("key", ["label_column", "missing"])
+def test_keys_of_own_files_do_not_go_with_a_card(key):
+    told = f"dataset 'a9a': '{key}' belongs to a dataset with 'path', not to one with a card; remove it"
+    assert message(stream_info, DatasetSpec(name="a9a", **{key: "skip" if key == "missing" else "last"})) == told

@@ -24,7 +24,9 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
     return joined([parse_table(*file, layout.label_column) for file in files], files[0].where)
 
 
-def parse_table(content: bytes, where: str, label: LabelColumn = "first") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def parse_table(
+    content: bytes, where: str, label: LabelColumn = "first"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Parse a table of numbers, one example per row, with the label in the first (or last) column.
 
     Returns

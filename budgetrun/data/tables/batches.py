@@ -23,7 +23,7 @@ class Batches:
     """A `Reader` of batches; subclasses open them."""
 
     named = True
-    again = True
+    again = hashed = True
     n_rows: int | None = None
     sha256: str | None = None
 
@@ -148,7 +148,7 @@ class Ipc(Batches):
         import pyarrow as pa
         from pyarrow import ipc
 
-        file = self._origin.file()
+        file = self._file = self._origin.file()
         if not self._stream:
             opened = ipc.open_file(file if hasattr(file, "read") else pa.memory_map(str(file)))
             yield opened.schema
@@ -175,6 +175,8 @@ class Ipc(Batches):
                 step = _n_rows(batch.num_columns)
                 for start in range(0, batch.num_rows, step):
                     yield [batch.column(position - 1).slice(start, step) for position in positions]
+        while not self.again and self._file.read(1 << 20):
+            pass  # what follows the end of the stream is part of the checksum
         self.sha256 = self._origin.sha256 if not self.again else _sha256(self._origin)
 
 
@@ -185,11 +187,12 @@ class Frame(Batches):
         import narwhals as nw
 
         self._y, self._of_numpy, self._origin = y, isinstance(frame, np.ndarray), origin
+        self.hashed = origin is not None
         self.named = not self._of_numpy
         self._frame = frame
         if not self._of_numpy:
-            frame = nw.from_native(frame)
-            self._frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+            found = nw.from_native(frame)
+            self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)
         if y is not None and len(y) != self.n_rows:
             raise InputError(f"{where}: X has {self.n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
@@ -219,7 +222,7 @@ class Frame(Batches):
         for start in range(0, self.n_rows, step):
             columns = self._slice(start, step)
             yield [columns[position - 1] for position in positions]
-        self.sha256 = self._origin and _sha256(self._origin)
+        self.sha256 = None if self._origin is None else _sha256(self._origin)
 
 
 def _sha256(origin: Origin) -> str:

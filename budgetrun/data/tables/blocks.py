@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -35,7 +35,7 @@ class Fault(NamedTuple):
         The first row of the block that has it, from 0.
     position : int
         The column, from 1.
-    count : int
+    n : int
         Rows that have it.
     told : str
         What the first one is, as a clause.
@@ -44,7 +44,7 @@ class Fault(NamedTuple):
     kind: str
     row: int
     position: int
-    count: int
+    n: int
     told: str
 
 
@@ -73,10 +73,10 @@ class Reader(Protocol):
         The first values of all columns.
     named : bool
         Whether the columns have names.
-    n_rows : int or None
-        None if it is not known before the end.
     again : bool
         Whether the rows can be read more than once.
+    hashed : bool
+        Whether the content has a checksum of its own.
     sha256 : str or None
         Of the content; known once all of it was read.
     """
@@ -84,8 +84,13 @@ class Reader(Protocol):
     where: str
     samples: list[Sample]
     named: bool
-    n_rows: int | None
     again: bool
+    hashed: bool
+
+    @property
+    def n_rows(self) -> int | None:
+        """None if it is not known before the end."""
+        ...
 
     @property
     def sha256(self) -> str | None: ...

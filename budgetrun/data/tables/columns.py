@@ -14,7 +14,8 @@ from budgetrun.errors import InputError
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
 # What stands for a missing value in text.
 MISSING = (
-    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None", "NONE",
+    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None",
+    "NONE",
 )  # fmt: skip
 BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
 # The most categories of a column, and the most classes.

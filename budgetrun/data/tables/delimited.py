@@ -20,6 +20,7 @@ from budgetrun.errors import InputError
 SEPARATORS = ";\t,|"
 # Of a head, the lines by which the separator is found.
 _LOOKED_AT = 20
+_LOOKED_BYTES = 1 << 18
 # With more columns than this, rows of another length are looked for first.
 _WIDE = 4096
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
@@ -41,7 +42,8 @@ class Delimited:
     one field is text and the others count the columns. Blank lines are left out.
     """
 
-    n_rows = None
+    n_rows: int | None = None
+    hashed = True
 
     def __init__(self, origin: Origin) -> None:
         self.where, self.again, self._origin = origin.name, origin.again, origin
@@ -106,7 +108,9 @@ class Delimited:
         """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
         if b"\r" in text and b"\r" in _QUOTED.sub(b"", text):
             at = number + text.count(b"\n", 0, text.index(b"\r"))
-            raise InputError(f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends")
+            raise InputError(
+                f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends"
+            )
 
     def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
         import pyarrow as pa
@@ -139,13 +143,9 @@ class Delimited:
                 else numbers_of(table.column(k).combine_chunks())[0]
                 for k, (position, as_text) in enumerate(wanted.items())
             }
-            doubtful = [
-                table.column(k).null_count != np.count_nonzero(np.isnan(columns[position]))
-                for k, (position, as_text) in enumerate(wanted.items())
-                if not as_text
-            ]
-            if any(doubtful):
-                raise pa.ArrowInvalid("words such as nan(1)")
+            for k, values in enumerate(columns.values()):
+                if isinstance(values, np.ndarray) and table.column(k).null_count != np.count_nonzero(np.isnan(values)):
+                    raise pa.ArrowInvalid("words such as nan(1)")
             n_rows = table.num_rows
         except pa.ArrowInvalid:
             columns, n_rows, faults = self._carefully(text, wanted, lines.first)
@@ -158,9 +158,10 @@ class Delimited:
         # pyarrow takes quotes after a blank for text.
         if b'"' in text and any(mark + b' "' in text for mark in (self.separator.encode(), b"\n")):
             raise pa.ArrowInvalid("blanks before quotes")
+        names = [str(position) for position in range(1, self._width + 1)]
         return csv.read_csv(
             pa.py_buffer(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=[str(k) for k in range(1, self._width + 1)]),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
             csv.ConvertOptions(
                 column_types={str(position): kind for position, kind in types.items()},
@@ -196,9 +197,9 @@ class Delimited:
                 faults.append(Fault("text", bad[0], position, len(bad), told))
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in wanted if "\ufffd" in fields[at - 1]]
         if undecoded and all(fault.row > undecoded[0][0] for fault in faults):
-            row, position = undecoded[0]
-            told = f"{shown(rows[row][position - 1])} is not UTF-8 text; save the file as UTF-8"
-            faults.append(Fault("text", row, position, len(undecoded), told))
+            at, position = undecoded[0]
+            told = f"{shown(rows[at][position - 1])} is not UTF-8 text; save the file as UTF-8"
+            faults.append(Fault("encoding", at, position, len(undecoded), told))
         return columns, len(rows), faults
 
     def _of_another_length(self, row: _Row, first: int) -> str:
@@ -248,8 +249,8 @@ def _rows_pattern(separator: str) -> re.Pattern[bytes]:
 
 def _separator(head: bytes) -> str:
     """Return the separator of a text, by its first lines without what is quoted."""
-    lines = [_QUOTED.sub(b"", line) for line in head.split(b"\n", 10 * _LOOKED_AT)[: 10 * _LOOKED_AT]]
-    lines = [line for line in lines if line.strip()][:_LOOKED_AT]
+    lines = [line for line in _QUOTED.sub(b"", head[:_LOOKED_BYTES]).split(b"\n") if line.strip(b" ")]
+    lines = lines[: min(_LOOKED_AT, len(lines) - 1 if len(head) > _LOOKED_BYTES and len(lines) > 1 else len(lines))]
     for separator in SEPARATORS:
         counts = {line.count(separator.encode()) for line in lines}
         if len(counts) == 1 and counts != {0}:

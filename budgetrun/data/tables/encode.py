@@ -92,9 +92,9 @@ class Encoder:
         from scipy.sparse import csr_array
 
         indptr = np.arange(0, at.size + 1, at.shape[1], dtype=np.int32)
-        X: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
-        X.eliminate_zeros()
-        return X
+        sparse: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
+        sparse.eliminate_zeros()
+        return sparse
 
     def _truth(
         self, values: Sequence[str], codes: NDArray[np.int32], column: Column, faults: list[Fault]

@@ -20,7 +20,8 @@ class JsonLines:
     """A `Reader` of JSON lines; the keys of the first rows are the columns."""
 
     named = True
-    n_rows = None
+    n_rows: int | None = None
+    hashed = True
 
     def __init__(self, origin: Origin) -> None:
         self.where, self.again, self._origin = origin.name, origin.again, origin
@@ -134,7 +135,7 @@ def _sample(name: str, values: list[Any]) -> Sample:
         None if value != value or (isinstance(value, str) and value.strip() in MISSING) else value for value in values
     ]
     kinds = {_KINDS[type(value)] for value in values if value is not None}
-    kind = next(iter(kinds), "number") if len(kinds) <= 1 else "nested" if "nested" in kinds else None
+    kind: Any = next(iter(kinds), "number") if len(kinds) <= 1 else "nested" if "nested" in kinds else None
     return Sample(name, [_text(value) for value in values] if kind is None else values, kind)
 
 

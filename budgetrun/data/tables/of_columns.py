@@ -57,7 +57,8 @@ class ColumnTable(Table):
         super().__init__(missing, given)
         self._reader, self.where, self.again = reader, reader.where, reader.again
         self.n_rows = reader.n_rows
-        self._encoded, self._digest = encoding is not None, ""
+        self._encoded = encoding is not None
+        self._digest: str | None = None
         samples = reader.samples
         if encoding is not None:
             if "columns" not in encoding:
@@ -103,8 +104,8 @@ class ColumnTable(Table):
                     self._check_classes(of_column)
                 elif len(of_column) > MOST_CATEGORIES:
                     raise InputError(
-                        f"{self.where}: {column}: more than {MOST_CATEGORIES:,} different categories; turn it into numbers "
-                        "first, or leave the column out"
+                        f"{self.where}: {column}: more than {MOST_CATEGORIES:,} different categories; turn it into "
+                        "numbers first, or leave the column out"
                     )
         self.n_rows = n_rows
         for column in columns:
@@ -128,7 +129,7 @@ class ColumnTable(Table):
 
     @property
     def sha256(self) -> str | None:
-        return self._reader.sha256 or self._digest or None
+        return self._reader.sha256 if self._reader.hashed else self._digest
 
     @property
     def reader(self) -> str:
@@ -161,11 +162,11 @@ class ColumnTable(Table):
                 def place(row: int, position: int, start: int = start, places: Any = block.places) -> str:
                     return str(places(start + row, position))
 
-                if self._reader.sha256 is None and self.n_rows is not None:
+                if not self._reader.hashed:
                     digest.add(X, y)
                 pieces.append(Piece(X, y, faults, place, len(X) if hasattr(X, "__len__") else X.shape[0]))
             yield pieces
-        if self._reader.sha256 is None:
+        if not self._reader.hashed:
             self._digest = digest.hexdigest(self.features)
 
 
@@ -186,7 +187,7 @@ def fitted_columns(columns: Sequence[Column], reader: Reader, label: str | int |
     without_label = [column for column in columns if column.kind != "label"]
     if not by_name and n not in (len(columns), len(without_label)):
         raise InputError(
-            f"{reader.where}: {n:,} columns where the table that was learned has {len(columns):,}; they must be the same"
+            f"{reader.where}: {n:,} columns where the table that was learned has {len(columns):,}; they must be equal"
         )
     fitted = []
     for at, column in enumerate(columns if n == len(columns) or by_name else without_label, start=1):

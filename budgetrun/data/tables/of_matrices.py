@@ -204,7 +204,7 @@ class LibsvmTable(MatrixTable):
         self.n_rows = n_rows if self.again else None
         d = max(highest + 1 - self._first_index, 1)
         self._sparse = d > DENSE_FEATURES and n_pairs < DENSE_SHARE * n_rows * d
-        return d
+        return int(d)
 
     def _found_classes(self) -> tuple[Label, ...]:
         return self._seen

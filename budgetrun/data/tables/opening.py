@@ -13,8 +13,7 @@ import numpy as np
 
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
-from budgetrun.data.content import bare_name, content_sha256, read_content
-from budgetrun.data.content import Stamp
+from budgetrun.data.content import Stamp, bare_name, content_sha256, read_content
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.batches import Frame, Ipc, Parquet
 from budgetrun.data.tables.blocks import Reader
@@ -23,7 +22,7 @@ from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
 from budgetrun.data.tables.of_columns import ColumnTable
 from budgetrun.data.tables.of_matrices import LibsvmTable, MatrixTable
-from budgetrun.data.tables.origins import File, Held, Origin, Pipe
+from budgetrun.data.tables.origins import File, Origin, Pipe
 from budgetrun.data.tables.table import Table
 from budgetrun.errors import InputError, printable
 from budgetrun.files import is_file
@@ -41,13 +40,13 @@ _MAGIC = {
     b"%PDF": "PDF", b"MATLAB": "MATLAB", b"[": "JSON", b"@relation": "ARFF", b"@RELATION": "ARFF",
 }  # fmt: skip
 _OTHERS = {
-    ".xls", ".xlsx", ".ods", ".json", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".arff", ".zip", ".orc", ".avro", ".sqlite",
-    ".db", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".xml", ".html", ".yaml", ".yml", ".pdf", ".png", ".jpg",
-    ".zst", ".7z", ".tar", ".tgz", ".joblib", ".pt", ".py", ".ipynb",
+    ".xls", ".xlsx", ".ods", ".json", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".arff", ".zip", ".orc", ".avro",
+    ".sqlite", ".db", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".xml", ".html", ".yaml", ".yml", ".pdf", ".png",
+    ".jpg", ".zst", ".7z", ".tar", ".tgz", ".joblib", ".pt", ".py", ".ipynb",
 }  # fmt: skip
 SUPPORTED = (
-    "supported are CSV and TSV, Parquet, Feather and Arrow IPC, JSON lines, LIBSVM text, .npy and .npz, each also as .gz, "
-    ".bz2 or .xz"
+    "supported are CSV and TSV, Parquet, Feather and Arrow IPC, JSON lines, LIBSVM text, .npy and .npz, each also as "
+    ".gz, .bz2 or .xz"
 )
 _LIBSVM = re.compile(rb"\s*[-+.\deE]+([ \t]+\d+:\S+)+[ \t]*\r?(\n|$)")
 
@@ -124,10 +123,10 @@ def open_table(
             )
         if X.dtype.kind in "biuf" and (y is not None or (encoding is not None and "n_features" in encoding)):
             return MatrixTable(X, y, where, missing, classes, encoding)
-    elif not hasattr(X, "columns") and not hasattr(X, "__dataframe__") and not hasattr(X, "__narwhals_dataframe__"):
+    elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
-            f"{where}: {printable(type(X).__name__)} is no table; give a path, a data frame, an array, a sparse matrix, or "
-            "a pair of examples and labels"
+            f"{where}: {printable(type(X).__name__)} is no table; give a path, a data frame, an array, a sparse "
+            "matrix, or a pair of examples and labels"
         )
     from budgetrun.data.tables.of_matrices import labels_of
 
@@ -144,8 +143,8 @@ def _npy(origin: Origin) -> Frame:
         raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
-            f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of which one "
-            "is the label (or an .npz archive with X and y)"
+            f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of "
+            "which one is the label (or an .npz archive with X and y)"
         )
     return Frame(array, origin.name, origin=origin)
 
@@ -189,9 +188,8 @@ def format_of(origin: Origin) -> str:
     if magic is not None and (isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1"))):
         return magic
     if magic is not None:
-        raise InputError(
-            f"{origin.name}: a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text, not {magic}; give the file's path"
-        )
+        given = "a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text"
+        raise InputError(f"{origin.name}: {given}, not {magic}; give the path of the file")
     if text.lstrip().startswith(b"{"):
         return "jsonl"
     if _LIBSVM.match(text):
@@ -201,8 +199,3 @@ def format_of(origin: Origin) -> str:
     if found is None and b"\0" in text:
         raise InputError(f"{origin.name}: format not supported (not text); {SUPPORTED}")
     return found or "csv"
-
-
-def held(content: bytes, name: str) -> Origin:
-    """Return bytes in memory as an origin."""
-    return Held(content, name)

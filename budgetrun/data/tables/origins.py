@@ -1,9 +1,10 @@
-"""Where the bytes of a table come from: a file, a pipe such as standard input, or memory. They are hashed on the way."""
+"""Where the bytes of a table come from: a file, a pipe such as standard input, or memory; hashed on the way."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import select
 import time
@@ -101,21 +102,20 @@ class Pipe(Origin):
     again = False
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
-        self.name, self._held = name, b""
+        self.name, self._held, self._until = name, b"", math.inf
         self._arriving = _arriving(stream)
 
     def head(self, n_bytes: int) -> bytes:
-        until = None
-        while len(self._held) < n_bytes and (until is None or time.monotonic() < until):
+        while len(self._held) < n_bytes and time.monotonic() < self._until:
             piece = next(self._arriving, None)
             if piece is None:
                 break
             self._held += piece
-            if until is None and b"\n" in piece:
-                until = time.monotonic() + HEAD_SECONDS
+            if self._until == math.inf and (b"\n" in piece or self._held.startswith(b"\xff\xff\xff\xff")):
+                self._until = time.monotonic() + HEAD_SECONDS
         if not self._held:
             raise InputError(f"{self.name}: no data; it ended before the first byte")
-        return self._held
+        return self._held[:n_bytes]
 
     def file(self) -> Any:
         return io.BufferedReader(_Sequential(self), _PIECE_BYTES)

@@ -183,7 +183,7 @@ class Table(ABC):
                     X, y = without_missing(X, y, self.missing, no_label if len(y) else np.zeros(n, dtype=bool))
                     self.skipped += n - X.shape[0]
                     if self.missing == "zero":
-                        self.zeroed += sum(fault.count for fault in faults if fault.kind == "missing")
+                        self.zeroed += sum(fault.n for fault in faults if fault.kind == "missing")
                 if X.shape[0]:
                     yield Chunk(X, y, first_row)
                 first_row += n
@@ -245,16 +245,17 @@ class Table(ABC):
 
     def scan(self) -> Scan:
         """Read everything, and return all that is wrong, with counts."""
-        found, seen = Scan(problems=self.refused()), {}
+        found = Scan(problems=self.refused())
+        seen: dict[tuple[str, int], tuple[int, str]] = {}
         least: NDArray[Any] | None = None
         most: NDArray[Any] | None = None
         for pieces in self._pieces(CHUNK_ROWS, closed=self._given is not None):
             for piece in pieces or ():
                 for fault in piece.faults:
                     key = fault.kind, fault.position
-                    count, first = seen.get(key, (0, None))
-                    seen[key] = count + fault.count, first or self._first(fault, piece.place)
-                found.n_rows += piece.n_rows + sum(fault.count for fault in piece.faults if fault.kind == "length")
+                    count, first = seen.get(key, (0, ""))
+                    seen[key] = count + fault.n, first or self._first(fault, piece.place)
+                found.n_rows += piece.n_rows + sum(fault.n for fault in piece.faults if fault.kind == "length")
                 for label, count in zip(*np.unique(piece.y, return_counts=True), strict=True):
                     if label == label and label != "":
                         value = as_classes([label.item()])[0]
@@ -264,8 +265,9 @@ class Table(ABC):
                         low, high = np.fmin.reduce(piece.X), np.fmax.reduce(piece.X)
                         least = low if least is None else np.fmin(least, low)
                         most = high if most is None else np.fmax(most, high)
-        for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][1]):
-            text = f"{self.where}: {count:,} of {found.n_rows:,} rows have {self._what(kind, position)}; the first: {first}"
+        for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][::-1]):
+            rows = f"{count:,} of {found.n_rows:,} rows have {self._what(kind, position)}"
+            text = f"{self.where}: {rows}; the first: {first}"
             (found.notes if kind == "missing" and self.missing != "refuse" else found.problems).append(text)
         if self.label_column is not None and len(found.counts) == 1:
             only = next(iter(found.counts))
@@ -295,6 +297,7 @@ class Table(ABC):
             "missing": f"a missing value in {column}",
             "no label": "no label",
             "infinite": f"an infinite value in {column}",
+            "encoding": f"text in {column} that is not UTF-8",
             "label": f"an unknown label in {column}",
         }[kind]
 

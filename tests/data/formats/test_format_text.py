@@ -31,6 +31,8 @@ def test_a_mutated_file_is_read_or_refused_never_a_crash(parse, text):
         except InputError:
             continue
         lines = mutant.decode(errors="replace").removeprefix("\ufeff").removesuffix("\n").split("\n")
+        if parse is parse_table:
+            lines = [line for line in lines if line.strip()]
         assert len(y) in ((len(lines),) if parse is parse_libsvm else (len(lines), len(lines) - 1))
         for line, x, label in zip(lines[-len(y) :], X, y, strict=True):
             assert plainly(line, parse is parse_libsvm) == [label, *stated(x, line, parse is parse_libsvm)]
@@ -38,7 +40,7 @@ def test_a_mutated_file_is_read_or_refused_never_a_crash(parse, text):
 
 def plainly(line, libsvm):
     """Read a line that is known to be good in the simplest way: the label, then the features that it states."""
-    label, *rest = (float(token) for token in re.split(r"[\s,;:]+", line.strip()))
+    label, *rest = (float(token) for token in re.split(r"[\s,;:]+", line.replace('"', "").strip()))
     return [label, *(rest[1::2] if libsvm else rest)]
 
 

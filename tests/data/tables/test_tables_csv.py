@@ -1,0 +1,208 @@
+"""CSV as people write it: against Python's csv module, and with a sentence for each fault."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from faults import message
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from budgetrun.data.tables import lines, open_table
+
+
+def table_of(text, **options):
+    return open_table(io.BytesIO(text.encode()), name="s.csv", **options)
+
+
+def read(table, n_rows=4096):
+    chunks = list(table.chunks(n_rows))
+    return np.vstack([chunk.X for chunk in chunks]).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()
+
+
+words = st.text(st.sampled_from('ab ,;"\n|\t'), min_size=1, max_size=6).map(lambda text: f"w{text}w")
+numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-9, 9).map(str)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(numbers, words, numbers), min_size=2, max_size=12),
+    separator=st.sampled_from(",;\t|"),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    size=st.sampled_from([16, 40, 1 << 20]),
+)
+def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separator, quoting, end, size):
+    path = tmp_path_factory.getbasetemp() / "random.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=end)
+        writer.writerows([("first", "word", "last"), *rows])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lines, "BLOCK_BYTES", size)
+        patched.setattr("budgetrun.data.tables.origins._PIECE_BYTES", 7)
+        with path.open(newline="") as file:
+            content = io.BytesIO(file.read().encode())
+        for source in (path, content):
+            table = open_table(source, label="first")
+            X, y = read(table, 3)
+            categories = sorted({word for _, word, _ in rows})
+            assert table.features == [*(f"word={word}" for word in categories), "last"]
+            assert y == [float(first) for first, _, _ in rows]
+            one_hot = [[float(word == category) for category in categories] for _, word, _ in rows]
+            assert [[*hot, float(last)] for hot, (_, _, last) in zip(one_hot, rows, strict=True)] == X
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a,y\n1,0\n2,\n", "s.csv:3:2: the label is missing; set missing to skip to leave such rows out"),
+        (
+            "a,y\n1,0\nNA,1\n",
+            "s.csv:3:1: missing value in column 1 (a); set missing to skip to leave such rows out, or to zero to read 0",  # noqa: E501
+        ),
+        ("a,y\n1,0\n2,1\n\n3x,1\n", "s.csv:5:1: '3x' is not a number; a feature is a finite number"),
+        ("a,y\n1,0\n\n-inf,1\n", "s.csv:4:1: -inf is not a finite number; a feature is a finite number"),
+        ("a,y\n1,0\n2\n", "s.csv:3:2: 1 columns where the header has 2; all rows have the same length"),
+        (
+            'a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n',
+            "s.csv:4:4: 4 columns where the header has 3; all rows have the same length",
+        ),
+        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', "s.csv:6:1: '?4?' is not a number; a feature is a finite number"),
+        ('a,y\n1,0\n"2,1\n', "s.csv:3: a quotation mark opens a field and is never closed"),
+        ("a,b,y\n1,2,0\n3,nan(4),1\n", "s.csv:3:2: 'nan(4)' is not a number; a feature is a finite number"),
+        ("a,ok,y\n1,yes,0\n1,no,1\n", None),
+    ],
+)
+def test_a_fault_is_named_with_its_line_and_column(text, fault):
+    table = table_of(text, label="y")
+    if fault is None:
+        assert read(table) == ([[1, 1], [1, 0]], [0, 1])
+    else:
+        assert message(lambda: list(table.chunks())) == fault
+
+
+def test_a_fault_far_down_has_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    rows = [f'{i},"a ""b""\n{i}",{i % 2}\n' for i in range(300)]
+    (tmp_path / "s.csv").write_text("x,t,y\n" + "".join(rows[:250]) + "one,b,1\n" + "".join(rows[250:]))
+    monkeypatch.setattr("budgetrun.data.tables.columns.MOST_CATEGORIES", 10**6)
+    table = open_table(tmp_path / "s.csv", label="y", index="t")
+    assert message(lambda: list(table.chunks(7))).endswith(
+        "s.csv:502:1: 'one' is not a number; a feature is a finite number"
+    )
+
+
+def test_missing_values_are_refused_skipped_or_zero():
+    text = "a,c,y\n1,u,0\n,v,1\n3,?,0\n4,v,\n5,v,1\n"
+    skipped = table_of(text, missing="skip", label="y")
+    assert read(skipped) == ([[1, 1, 0], [5, 0, 1]], [0, 1])
+    assert skipped.skipped == 3
+    zero = table_of(text.replace("4,v,\n", ""), missing="zero", label="y")
+    assert read(zero) == ([[1, 1, 0], [0, 0, 1], [3, 0, 0], [5, 0, 1]], [0, 1, 0, 1])
+    assert zero.zeroed == 2
+    told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
+    assert told == "s.csv:5:3: the label is missing; no 0 can stand for a label"
+    assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
+
+
+def test_dates_and_free_text_are_refused_with_words():
+    dates = table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n")
+    assert message(dates.chunks) == (
+        "s.csv: column 1 (when): it holds dates or times, such as '2020-01-02'; turn them into numbers first (days since "  # noqa: E501
+        "some date, hour of the day), or leave the column out"
+    )
+    assert read(table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n", index="when")) == ([[1], [2]], [0, 1])
+    text = "a,words,y\n" + "".join(f"{i},some text {i},{i % 2}\n" for i in range(99))
+    assert "column 2 (words): it holds text, 99 different values in the first 99 rows" in message(table_of(text).chunks)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
+        ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
+        ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
+        (
+            "0.5,1\n0.7,0\n",
+            "the label is column 2, which has few different whole numbers, and the first column has not",
+        ),
+        ("1,0.5\n0,0.7\n", "the label is column 1, which has few different whole numbers, and the last column has not"),
+    ],
+)
+def test_the_label_is_found_and_said(text, found):
+    assert table_of(text).label_found == found
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        (
+            None,
+            "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)",
+        ),
+        ("q", "label: no column 'q'; its columns are u v w"),
+        (4, "label: no column 4; columns count from 1 to 3"),
+        (0, "label: no column 0; columns count from 1 to 3"),
+    ],
+)
+def test_a_label_that_is_not_clear_is_asked_for(label, told):
+    assert message(table_of, "u,v,w\n1,0.5,3\n4,5,6\n", label=label) == f"s.csv: {told}"
+
+
+def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_BYTES", 20)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 20)
+    text = "a,y\n" + "".join(f"{i % 7},{'abc'[i // 50]}\n" for i in range(150))
+    table = table_of(text)
+    assert table.classes == ("a",)
+    told = message(lambda: list(table.chunks()))
+    assert told == "s.csv:52:2: label 'b' is none of the known labels a; name all labels in advance (--classes)"
+    assert len(read(table_of(text, classes=["a", "b", "c"]))[1]) == 150
+    (tmp_path / "s.csv").write_text(text)
+    assert open_table(tmp_path / "s.csv").classes == ("a", "b", "c")
+
+
+def test_categories_of_a_file_are_all_known_and_those_of_a_pipe_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_BYTES", 30)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 30)
+    text = "c,y\n" + "".join(f"{'uvw'[i // 50]},{i % 2}\n" for i in range(150))
+    (tmp_path / "s.csv").write_text(text)
+    assert open_table(tmp_path / "s.csv").features == ["c=u", "c=v", "c=w"]
+    table = table_of(text)
+    assert table.features == ["c=u"]
+    assert sum(row[0] for row in read(table)[0]) == 50
+    assert table.unknown == {"c": 100}
+
+
+def test_an_encoding_gives_the_same_features_in_any_order_of_columns():
+    learned = table_of("id,a,c,y\n0,1,u,p\n1,2,v,q\n")
+    assert learned.features == ["a", "c=u", "c=v"]
+    other = table_of("y,c,b,a\nq,v,7,5\np,w,7,6\n", encoding=learned.encoding)
+    assert other.features == learned.features
+    assert read(other) == ([[5, 0, 1], [6, 0, 0]], ["q", "p"])
+    assert other.unknown == {"c": 1}
+    without = table_of("c,a\nv,5\n", encoding=learned.encoding)
+    chunk = next(without.chunks())
+    assert (chunk.X.tolist(), len(chunk.y)) == ([[5, 0, 1]], 0)
+    told = message(table_of, "c,y\nv,p\n", encoding=learned.encoding)
+    assert told == "s.csv: column 'a' of the table that was learned is missing"
+
+
+def test_a_scan_says_all_that_is_wrong_with_counts():
+    rows = [f"{i},{i},k,{i % 2}" for i in range(200)]
+    rows[3], rows[5], rows[9], rows[20], rows[30] = "3,x,k,1", "5,,k,1", "9,,k,1", "1,2", "30,inf,k,0"
+    scan = table_of("n,v,c,y\n" + "\n".join(rows) + "\n", label="y").scan()
+    assert scan.n_rows == 200
+    assert scan.counts == {0: 99, 1: 100}
+    assert scan.problems == [
+        "s.csv: 1 of 200 rows have another number of columns, or no record; the first: s.csv:22:3: 2 columns where the "
+        "header has 4; all rows have the same length",
+        "s.csv: 1 of 200 rows have an infinite value in column 2 (v); the first: s.csv:32:2: inf is not a finite number",  # noqa: E501
+        "s.csv: 2 of 200 rows have a missing value in column 2 (v); the first: s.csv:7:2: missing value",
+        "s.csv: 1 of 200 rows have text in column 2 (v), which holds numbers; the first: s.csv:5:2: 'x' is not a number",  # noqa: E501
+    ]
+    assert scan.notes == ["s.csv: feature c=k is constant: always 1"]
+    assert table_of("a,y\n1,1\n2,1\n", label="y").scan().problems == [
+        "s.csv: all rows have the label 1; nothing can be learned from a single label"
+    ]
