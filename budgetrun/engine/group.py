@@ -40,7 +40,6 @@ REVISION = 1
 _OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
 
-@dataclass(frozen=True)
 class Count:
     """The counts of a run so far.
 
@@ -49,21 +48,25 @@ class Count:
     mistakes, updates : int
         Rounds on which the prediction is wrong (see `Group` for ties); rounds on which the learner acted, including
         mistakes.
+    margin_updates : int
+        Updates on rounds that are not mistakes.
     max_support : int
         The largest support set between rounds.
     seconds : float
         The time of the learner's own computations, plus its share of the computations for all learners.
     """
 
-    mistakes: int
-    updates: int
-    max_support: int
-    seconds: float
+    def __init__(self, member: Member) -> None:
+        self._member = member
 
-    @property
-    def margin_updates(self) -> int:
-        """Updates on rounds that are not mistakes."""
-        return self.updates - self.mistakes
+    seconds = property(lambda self: self._member.seconds)
+    mistakes = property(lambda self: self._of_hypothesis("mistakes"))
+    updates = property(lambda self: self._of_hypothesis("updates"))
+    max_support = property(lambda self: self._of_hypothesis("largest_size"))
+    margin_updates = property(lambda self: self.updates - self.mistakes)
+
+    def _of_hypothesis(self, name: str) -> int:
+        return int(getattr(self._member.hypothesis, name, 0))
 
 
 @dataclass(eq=False)
@@ -80,9 +83,7 @@ class Member:
     @property
     def count(self) -> Count:
         """The counts of the run so far."""
-        counted = (getattr(self.hypothesis, name, 0) for name in ("mistakes", "updates", "largest_size"))
-        mistakes, updates, largest = map(int, counted)
-        return Count(mistakes, updates, largest, self.seconds)
+        return Count(self)
 
 
 @dataclass(eq=False)
@@ -310,7 +311,7 @@ class Group:
         """Play the block from round ``t`` on."""
         f, watch, apart = player.f, self.watch, 0.0
         options = Options(self.tie == "positive", -1, watch is not None)
-        first, updates = self.rounds - len(y), f.updates
+        first, updates = self.pool.seen - len(y), f.updates
         while player.members and t < len(y):
             if player.shared:
                 options = options._replace(full=player.members[-1].learner.budget or -1)

@@ -125,7 +125,7 @@ def digest_with(monkeypatch, spec, module, more):
 EXECUTED = [
     "learners.avp", "learners.ball", "learners.base", "engine.hypotheses.expansion", "engine.hypotheses.projected",
     "engine.group", "engine.pool", "engine.play", "engine.subspace", "kernels", "kernels.kinds", "kernels.loops",
-    "engine.loops", "compiling", "compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
+    "engine.single", "compiling", "compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
     "data.generators.noisy_gaussians", "runner.job", "runner.online", "store.write",
 ]  # fmt: skip
 

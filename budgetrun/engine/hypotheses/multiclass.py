@@ -121,6 +121,9 @@ class MulticlassExpansion(Summed):
         self._moved[self._rivals[slot]] -= change
         self._change_scores(slot, weight)
 
+    def has_room(self) -> bool:
+        return self._has_places() and len(self._classes) >= len(self._squares)
+
     def _make_room(self) -> None:
         super()._make_room()
         capacity = self._pool.capacity

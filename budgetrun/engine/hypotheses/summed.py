@@ -77,7 +77,8 @@ class Summed(Hypothesis):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._make_room()
+        if not self.has_room():
+            self._make_room()
 
     def begin_row(self, slot: int, before: int) -> None:
         """Begin a block of one round, after ``before`` rounds: its example is in ``slot``, and there is room."""
@@ -163,12 +164,11 @@ class Summed(Hypothesis):
         return self._has_places()
 
     def _has_places(self) -> bool:
-        return self._head + self._most <= len(self._slots) and self._most <= len(self._then_slots)
+        most = self._most
+        return self._head + most <= len(self._slots) and most <= len(self._then_slots)
 
     def _make_room(self) -> None:
         """Make room for the examples that a block may add; compiled code cannot."""
-        if self._has_places():
-            return
         n, first = self.size, self._head
         for name in (*self._columns, "_then_slots", "_then_weights"):
             old = getattr(self, name)
