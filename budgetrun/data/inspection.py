@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.data import files
 from budgetrun.data.sources import sources_of
 from budgetrun.data.streams import stream_info
+from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped
 from budgetrun.errors import DataMissingError, InputError, counted
 
@@ -41,9 +41,7 @@ def inspect(dataset: DatasetSpec) -> Inspection:
             if source is None:
                 continue
             if source.card is None:
-                tables: Any = import_module("budgetrun.data.tables")
-                given = {"label": getattr(dataset, "label_column", "first")}
-                table = tables.open_table(source.path, **given, missing=getattr(dataset, "missing", "refuse"))
+                table = open_table(source.path, label=dataset.label_column, missing=dataset.missing)
                 scan = table.scan()
                 found.told.append(f"{name}: {_size(scan.n_rows, len(table.features), scan.counts)}")
                 found.told += [f"{name}: {table.label_found}"] if table.label_found else []

@@ -50,7 +50,7 @@ class FeatureMap:
         raise NotImplementedError
 
     def lengths(self, Z: np.ndarray) -> np.ndarray:
-        """Return ||z|| of each row, and 1 for rows of zeros, shape (n,): the scale of rounding errors of its score."""
+        """Return ||z|| of each row, shape (n,), which scales the rounding errors of its score; 1 for a row of zeros."""
         norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
         return np.where(norms == 0, 1.0, norms)
 

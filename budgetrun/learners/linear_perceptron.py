@@ -21,8 +21,8 @@ class LinearPerceptron(BinaryLearner):
 
     Notes
     -----
-    O(d) per round. The kernel is not used. Its mistakes are those of the Perceptron with the linear kernel <a, b>, which
-    keeps examples instead of weights. Departures from the source: none.
+    O(d) per round. The kernel is not used. Its mistakes are those of the Perceptron with the linear kernel <a, b>,
+    which keeps examples instead of weights. Departures from the source: none.
 
     References
     ----------

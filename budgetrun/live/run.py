@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,9 +34,12 @@ from budgetrun.state import load_state, save_state
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.rows import Matrix
 
+# Options that have another name than what they set.
+_OPTIONS = {"algorithms": "algorithm", "budgets": "budget"}
 STATE, CONFIG = "stream.state", "config.yaml"
 # The first state is saved after so many seconds; later ones cost at most this share of the time.
 _FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
@@ -64,7 +67,7 @@ def run(request: Request) -> int:
         request.source,
         label=request.label,
         missing=request.missing,
-        classes=list(request.classes) or None,
+        classes=_labels(request.classes) or None,
         encoding=None if before is None else before.encoding,
     )
     rows = _Rows(table, request)
@@ -76,6 +79,15 @@ def run(request: Request) -> int:
     if before is not None:
         _say(f"continued after {state.player.counts.rounds:,} rounds")
     return _Run(request, config, table, rows, state, skip).play()
+
+
+def _labels(texts: Sequence[str]) -> list[Label]:
+    """Return labels as a table has them: numbers, if all of them are."""
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        return list(texts)
+    return [int(number) if number.is_integer() else number for number in numbers]
 
 
 def _before(request: Request, path: Path) -> Progressed | None:
@@ -92,7 +104,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
     asked = _asked(request)
     differing = sorted(key for key in asked if asked[key] != state.request.get(key))
     if differing:
-        names = ", ".join(f"--{name}" for name in differing)
+        names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
         raise InputError(
             f"{request.folder}: was begun with other options ({names}); repeat these, take another --name, or start "
             "again with --force"

@@ -73,7 +73,8 @@ def _underflow(results: Results) -> list[str]:
         share = (own["zero_scores"] / own["n_examples"]).max()
         found.append(
             f"Warning: on {results.title(str(dataset))}, the score of {labels} was exactly 0 in up to {share:.0%} of "
-            "the rounds: kernel values underflow, or examples share no feature. Scale the features, or take a smaller gamma."
+            "the rounds: kernel values underflow, or examples share no feature. Scale the features, or take a smaller "
+            "gamma."
         )
     return found
 

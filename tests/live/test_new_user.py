@@ -115,6 +115,7 @@ WORKS = {
     "Arrow on standard input": ("-", arrow_stream(), [], ""),
     "JSON lines on standard input": ("-", lines_of_json(), [], ""),
     "LIBSVM on standard input": ("-", libsvm(False), [], ""),
+    "classes named in advance": ("-", text_of(), ["--classes", "0,1"], ""),
     "unscaled features": ("s.csv", text_of(UNSCALED), [], "running"),
     "unscaled features, as they are": (
         "s.csv",
