@@ -54,7 +54,7 @@ def write_results(
         median_gamma=state.median_gamma,
     )
     plan = make_plan(config, played={label: info})
-    options = Options(results=request.results, force=request.force)
+    options = Options(results=request.results)
     store = Store(options.folder(config))
     manifest = provenance.manifest(config, plan, options, None)
     store.open(manifest)

@@ -31,6 +31,7 @@ from budgetrun.live.warn import warnings
 from budgetrun.runner import identity, interrupts
 from budgetrun.runner.plan import specs_of
 from budgetrun.state import load_state, save_state
+from budgetrun.store.write import move_aside
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
@@ -59,6 +60,8 @@ def run(request: Request) -> int:
         The request or the stream cannot be used; what has been played so far is kept.
     """
     path = request.folder / STATE
+    if request.force:
+        move_aside(request.folder)
     before = _before(request, path)
     if before is not None and before.ended and not request.from_pipe:
         _say(f"{request.folder}: finished; to play the stream again: --force")
@@ -92,8 +95,8 @@ def _labels(texts: Sequence[str]) -> list[Label]:
 
 def _before(request: Request, path: Path) -> Progressed | None:
     """Return how far an earlier call with the same arguments was; None if this is the first."""
-    if request.force or not path.is_file():
-        if not request.force and (request.folder / "manifest.json").is_file():
+    if not path.is_file():
+        if (request.folder / "manifest.json").is_file():
             raise InputError(
                 f"{request.folder}: holds other results; take another --name, or move them aside with --force"
             )

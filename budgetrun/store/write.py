@@ -59,6 +59,13 @@ def record(**values: Value) -> Record:
     return dict.fromkeys(_NAMES) | values
 
 
+def move_aside(folder: Path) -> None:
+    """Rename a results folder, if it is there, to ``<name>.old-<time>``."""
+    if folder.exists():
+        with explained(folder):
+            folder.rename(folder.with_name(f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
+
+
 class Store:
     """One results folder, ``results/<name>``, which need not exist yet."""
 
@@ -86,10 +93,8 @@ class Store:
             The folder cannot be written, it holds the results of another config, or its table was altered.
         """
         try:
-            if force and self.folder.exists():
-                aside = self.folder.with_name(f"{self.folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}")
-                with explained(self.folder):
-                    self.folder.rename(aside)
+            if force:
+                move_aside(self.folder)
             make_folder(self.parts)
             make_folder(self.curves)
             with self._locked():

@@ -1,0 +1,152 @@
+"""`budgetrun run` gives the outcomes of a sweep of the config that it writes, also if it was stopped and continued."""
+
+import csv
+import io
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from budgetrun import config as config_module
+from budgetrun.errors import InputError
+from budgetrun.live import run as run_module
+from budgetrun.live.request import Request
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep
+
+ALGORITHMS = ("linear_perceptron", "perceptron", "forgetron", "rbp", "ahpatron:epsilon=0.7", "fogd:features=20,step=0.1")
+COUNTS = ("run_id", "label", "budget", "seed", "kernel", "n_examples", "mistakes", "updates", "support_size", "zero_scores")
+
+
+@pytest.fixture(autouse=True)
+def place(interpreted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(700, 4)) * [1, 10, 100, 1] + 5
+    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 700))
+    table["label"] = np.where(np.sin(X[:, 0]) + X[:, 1] / 10 > 1, "yes", "no")
+    table.to_csv("s.csv", index=False)
+
+
+def request(source="s.csv", **given):
+    return Request(source, **{"algorithms": ALGORITHMS, "budgets": (20, 50), "seeds": 2, **given})
+
+
+def rows(folder):
+    with open(f"{folder}/runs.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    return sorted(tuple(row[name] for name in COUNTS) for row in found)
+
+
+def counts(folder):
+    """The rows without their ids, which depend on the name of the stream."""
+    return sorted(row[1:] for row in rows(folder))
+
+
+def stopped_after(monkeypatch, rounds, number=None):
+    """Let the next call be interrupted, or fail, after some rounds."""
+    real = run_module._Run._tick
+
+    def tick(self, done):
+        real(self, done)
+        if done >= rounds:
+            monkeypatch.setattr(run_module._Run, "_tick", real)
+            if number is None:
+                raise RuntimeError("the machine has failed")
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(run_module._Run, "_tick", tick)
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": 3}, {"gamma": ("auto", "0.1")}, {"scale": "unit_norm"}])
+def test_the_config_that_it_writes_gives_the_same_runs(options):
+    assert run_module.run(request(**options)) == 0
+    own = rows("results/s")
+    config = config_module.load("results/s/config.yaml")
+    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    assert rows("again/s") == own
+    assert len(own) == (1 + 1 + 2 + 4 + 2 + 2) * len(options.get("gamma", ("auto",)))
+
+
+def test_an_interrupted_run_continues(monkeypatch, capsys):
+    assert run_module.run(request(name="whole")) == 0
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request()) == 130
+    assert "the same command continues" in capsys.readouterr().err
+    assert not os.path.exists("results/s/runs.csv")
+    assert run_module.run(request()) == 0
+    assert "continued after 3" in capsys.readouterr().err
+    assert counts("results/s") == counts("results/whole")
+    assert run_module.run(request()) == 0
+    assert "finished" in capsys.readouterr().err
+
+
+def test_a_killed_run_continues_from_its_last_state(monkeypatch):
+    assert run_module.run(request(name="whole")) == 0
+    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    stopped_after(monkeypatch, 400)
+    saved = run_module._Run._save
+    with pytest.raises(RuntimeError, match="the machine has failed"), monkeypatch.context() as patch:
+        # Nothing is saved at the end.
+        patch.setattr(
+            run_module._Run, "_save", lambda self: saved(self) if 0 < self.state.player.counts.rounds < 400 else None
+        )
+        run_module.run(request())
+    assert run_module.run(request()) == 0
+    assert counts("results/s") == counts("results/whole")
+
+
+def piped(monkeypatch, content):
+    class Stdin:
+        buffer = io.BytesIO(content)
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
+    content = Path("s.csv").read_bytes()
+    lines = content.splitlines(keepends=True)
+    assert run_module.run(request(name="whole")) == 0
+    given = {"name": "p", "classes": ("no", "yes"), "algorithms": ("rbp",)}
+    piped(monkeypatch, b"".join(lines[:400]))
+    assert run_module.run(request("-", **given)) == 0
+    assert {row[5] for row in rows("results/p")} == {"399"}
+    piped(monkeypatch, content if replay else b"".join([lines[0], *lines[400:]]))
+    assert run_module.run(request("-", **given, replay=replay)) == 0
+    assert {row[5] for row in rows("results/p")} == {"700"}
+    piped(monkeypatch, content)
+    # With the gamma of the first 399 rows, as above.
+    gamma = rows("results/p")[0][4].removeprefix("gaussian(gamma=").removesuffix(")")
+    assert run_module.run(request("-", **{**given, "name": "q"}, gamma=(gamma,))) == 0
+    assert counts("results/p") == counts("results/q")
+
+
+def test_other_options_and_other_files_are_refused(monkeypatch):
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request()) == 130
+    with pytest.raises(InputError, match=r"other options \(--budget, --seeds\)"):
+        run_module.run(request(budgets=(30,), seeds=1))
+    with open("s.csv", "a") as file:
+        file.write("1,2,3,4,red,yes\n")
+    with pytest.raises(InputError, match="the file has changed"):
+        run_module.run(request())
+    assert run_module.run(request(force=True)) == 0
+    assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
+
+
+def test_a_folder_of_other_results_is_left_alone():
+    os.makedirs("results/s")
+    Path("results/s/manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other results"):
+        run_module.run(request())
+
+
+def test_a_formula_needs_the_number_of_rounds(monkeypatch):
+    assert run_module.run(request(algorithms=("fogd:features=10,step=1 / sqrt(T)",))) == 0
+    piped(monkeypatch, Path("s.csv").read_bytes())
+    with pytest.raises(InputError, match="depends on T"):
+        run_module.run(request("-", algorithms=("fogd:features=10,step=1 / sqrt(T)",)))
