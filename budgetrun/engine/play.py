@@ -13,20 +13,13 @@ NOT_FINITE = "the scores are not finite; scale the examples, or choose less extr
 
 
 class Options(NamedTuple):
-    """How rounds are played.
+    """How rounds are played."""
 
-    Attributes
-    ----------
-    positive : bool
-        Whether a score of 0 predicts +1; otherwise it is a mistake.
-    full : int
-        Stop before the learner acts with this many support examples; -1 for never.
-    single : bool
-        Stop after each round on which the learner acts.
-    """
-
+    # Whether a score of 0 predicts +1; otherwise it is a mistake.
     positive: bool = False
+    # Stop before the learner acts with this many support examples; -1 for never.
     full: int = -1
+    # Stop after each round on which the learner acts.
     single: bool = False
 
 
@@ -52,7 +45,7 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         first, end = t, f.tile_end
         while t < end:
             score, label = float(scores[t]), int(y[t])
-            if abs(score) <= doubt * lengths[t]:
+            if doubt < 0 or abs(score) <= doubt * lengths[t]:
                 score = f.score_at(t)
             margin = label * score
             mistake = margin < 0 or (margin == 0 and (label < 0 or not positive))

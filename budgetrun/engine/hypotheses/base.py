@@ -141,8 +141,8 @@ class Hypothesis(Compilable, ABC):
 
     @property
     def doubt(self) -> float:
-        """Scores above this, in units of `lengths`, need not be settled by ``score_at(t)``."""
-        return np.inf
+        """Scores up to this, in units of `lengths`, are settled by ``score_at(t)``; all scores if it is negative."""
+        return -1.0
 
     def at(self, t: int, mistaken: bool) -> None:
         """Go to round ``t`` of the block, on which the learner acts."""

@@ -229,7 +229,7 @@ class Expansion(Summed):
 
     @property
     def doubt(self) -> float:
-        return UNSURE * self._mass if self._plain else np.inf
+        return UNSURE * self._mass if self._plain else -1.0
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""

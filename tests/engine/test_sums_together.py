@@ -1,0 +1,39 @@
+"""Sums that many learners compute together have the bits of those that each computes alone."""
+
+import numpy as np
+import pytest
+
+from budgetrun import compiling
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
+
+N_TASKS, T = 12, 896
+MAKERS = {
+    "perceptron": lambda: find("perceptron")(),
+    "passive_aggressive": lambda: find("passive_aggressive")(C=0.3),
+    "remove_oldest": lambda: find("remove_oldest")(budget=60),
+}
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1], ids=["integers", "floats"])
+def test_learners_together_and_alone_have_the_same_bits(scale):
+    rng = np.random.default_rng(4)
+    X = scale * rng.integers(-40, 41, (T, 5))
+    Y = rng.choice([-1, 1], (N_TASKS, T))
+    kernel = Gaussian(gamma=1e-3 / scale**2)
+    made = [(MAKERS[name], task) for task in range(N_TASKS) for name in MAKERS]
+
+    def scores(pairs):
+        group = Group(kernel, [make() for make, _ in pairs], [task for _, task in pairs])
+        found = np.concatenate([group.feed(X[t : t + 256], Y[:, t : t + 256]) for t in range(0, T, 256)], axis=1)
+        return found, [member.hypothesis for member in group.members]
+
+    together, hypotheses = scores(made)
+    known = {name: f._n_known for name, f in zip(MAKERS, hypotheses, strict=False)}
+    assert (known["perceptron"] > 0) is compiling.on()
+    assert known["remove_oldest"] <= 0
+    for i, pair in enumerate(made):
+        alone, (f,) = scores([pair])
+        np.testing.assert_array_equal(together[i : i + 1], alone)
+        np.testing.assert_array_equal(hypotheses[i].coef, f.coef)
