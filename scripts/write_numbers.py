@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from generated_pages import PARTS, markdown
 
@@ -175,6 +176,19 @@ def _mpu() -> str:
     return markdown(head, rows)
 
 
+def _river() -> str:
+    race = pd.read_csv(RESULTS / "river" / "race.csv", keep_default_na=False)
+    rows = []
+    for (library, model, gamma_from), group in race.groupby(["library", "model", "gamma_from"], sort=False):
+        found = {row.dataset: row for row in group.itertuples()}
+        cells = [
+            f"{found[dataset].error_percent:.1f} ({found[dataset].rounds_per_second:,.0f}; {found[dataset].memory_kb:,.0f})"
+            for dataset in race["dataset"].unique()
+        ]
+        rows.append([f"{library}: {model}", gamma_from or "-", *cells])
+    return _markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
+
+
 def _configs() -> str:
     rows = []
     for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path)):
@@ -290,6 +304,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ahpatron": _ahpatron,
     "ahpatron_calibrated": _ahpatron_calibrated,
     "mpu": _mpu,
+    "river": _river,
     "configs": _configs,
     "guide_budget": _guide_budget,
     "guide_held": _guide_held,

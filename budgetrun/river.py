@@ -1,0 +1,423 @@
+"""The learners as classifiers of river, generated from those of `budgetrun.estimators`.
+
+Examples are dicts of numbers. Each key has a column, and a missing key is 0. Kernel values do not depend on columns
+that are 0 in both examples, so columns can come and go without a change of what was learned.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+try:
+    from river import base
+except ImportError:
+    raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
+
+from budgetrun import estimators
+from budgetrun.engine.hypotheses import ExplicitFeatures
+from budgetrun.kernels.kinds import held
+
+_PAGE = """
+    classes : sequence of labels, or None
+        All labels, at least two; with exactly two, the second is the positive one. None: two classes, which are
+        numbered as they appear, but 1 and True are always the positive one.
+    probabilities : bool
+        Offer `predict_proba_one`. This costs one more prediction per example that is learned.
+
+    Attributes
+    ----------
+    estimator : classifier of `budgetrun.estimators`, or None
+        What was learned, with ``mistakes_``, ``weights_`` and so on; its classes are 0, 1, ..., as
+        in `labels`, and its features are columns. None before the first example.
+    columns : dict
+        The column of each key.
+    labels : dict
+        The label of each class, as far as they are known; of two classes, 1 is the positive one.
+"""
+
+
+class BudgetClassifier(base.MiniBatchClassifier):
+    """An online learner as a classifier of river; each learner has its own subclass."""
+
+    _made: type[estimators.BudgetClassifier]
+    classes: Sequence[Any] | None
+    probabilities: bool
+
+    def _begin(self) -> None:
+        """Forget everything."""
+        self.estimator: Any = None
+        self.columns: dict[Any, int] = {}
+        # How many keys have room, and a row of zeros.
+        self._room = 0
+        self._zeros = b""
+        self.labels: dict[int, Any] = dict(enumerate(self.classes or ()))
+        self._codes = {label: code for code, label in self.labels.items()}
+        self._n_classes = len(self._codes) or 2
+        if self.classes is not None and (len(self._codes) < 2 or len(self._codes) < len(self.classes)):
+            raise ValueError(f"classes must be at least two different labels, got {self.classes!r}")
+        if self._multiclass and not self._several():
+            raise ValueError(self._instead())
+        self._calibration = Calibration()
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._n_classes > 2
+
+    # -- one example ---------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x : dict
+            Finite numbers, by key.
+        y : bool, int, str or another hashable
+            The label.
+        """
+        code = self._code(y)
+        if self.estimator is None:
+            self._admit(x)
+        row = self._row(x)
+        if row is None:
+            self._admit(x)
+            row = self._row(x)
+        try:
+            self._learn(row, code)
+        except ValueError:
+            _check(x)
+            raise
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the label that the learner predicts, or None before the first label.
+
+        It is the sign of f(x), or the class of the largest score; its probability is not always the largest.
+        """
+        score = self._score_of(x)
+        return self._label(score.argmax() if self._multiclass else score >= 0)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label, by what the scores of earlier rounds were worth.
+
+        See `Calibration`.
+        """
+        self._need_probabilities()
+        return self._named(self._calibration.of(self._score_of(x)))
+
+    # -- many examples -------------------------------------------------------------------------------------------------
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn from the rows of a table, one after the other.
+
+        If an entry is not a finite number, nothing is learned.
+        """
+        table, codes = _numbers(X), [self._code(label) for label in y]
+        if len(table) != len(codes):
+            raise ValueError(f"X has {len(table)} rows, but y has {len(codes)} labels")
+        if not len(table):
+            return
+        self._admit(X.columns)
+        rows = self._rows(X.columns, table)
+        for row, code in zip(rows, codes, strict=True):
+            self._learn(row, code)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the label that is predicted for each row."""
+        scores = self._scores_of(X)
+        codes = scores.argmax(axis=1) if self._multiclass else scores >= 0
+        return pd.Series([self._label(code) for code in codes], index=X.index)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the probability of each label, one row per example; see `predict_proba_one`."""
+        self._need_probabilities()
+        return pd.DataFrame([self._named(self._calibration.of(score)) for score in self._scores_of(X)], index=X.index)
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def _learn(self, row: np.ndarray, code: int) -> None:
+        if self.estimator is None:
+            given = {name: getattr(self, name) for name in inspect.signature(self._made).parameters}
+            self.estimator = self._made(**given)
+            self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
+            score: Any = np.zeros(self._n_classes) if self._multiclass else 0.0
+        else:
+            # The score is that before the round.
+            score = self.estimator.decision_one(row) if self.probabilities else 0.0
+            self._teach(self.estimator.learn_one, row, code)
+        if self.probabilities:
+            self._calibration.learn(score, code)
+
+    def _teach(self, learn: Any, *given: Any) -> None:
+        try:
+            learn(*given)
+        except Exception:
+            # Either nothing has changed, or the estimator has forgotten everything.
+            if not hasattr(self.estimator, "classes_"):
+                self._begin()
+            raise
+
+    # -- predicting ----------------------------------------------------------------------------------------------------
+
+    def _score_of(self, x: dict[Any, Any]) -> Any:
+        """Return f(x), or the scores of all classes."""
+        if self.estimator is None:
+            return np.zeros(self._n_classes) if self._multiclass else 0.0
+        row = self._row(x)
+        if row is None:
+            row = self._row(x, self._places(x))
+        try:
+            return self.estimator.decision_one(row)
+        except ValueError:
+            _check(x)
+            raise
+
+    def _scores_of(self, X: pd.DataFrame) -> np.ndarray:
+        table = _numbers(X)
+        if self.estimator is None or not len(table):
+            return np.zeros((len(table), self._n_classes) if self._multiclass else len(table))
+        scores: np.ndarray = self.estimator.decision_function(self._rows(X.columns, table))
+        return scores
+
+    def _named(self, probabilities: Sequence[float]) -> dict[Any, float]:
+        if self._codes:
+            # Before the second label, the first is certain.
+            return {label: probabilities[code] if len(self._codes) > 1 else 1.0 for label, code in self._codes.items()}
+        return {False: 0.5, True: 0.5}
+
+    def _need_probabilities(self) -> None:
+        if not self.probabilities:
+            raise NotImplementedError(f"{type(self).__name__} has no probabilities: create it with probabilities=True")
+
+    # -- labels --------------------------------------------------------------------------------------------------------
+
+    def _code(self, label: Any) -> int:
+        """Return the class of a label, which may be new."""
+        code = self._codes.get(label)
+        if code is not None:
+            return code
+        label = label.item() if isinstance(label, np.generic) else label
+        if len(self._codes) == self._n_classes:
+            known = ", ".join(map(repr, self._codes))
+            advice = "give all of them in classes" if self.classes is not None or self._several() else self._instead()
+            raise ValueError(f"the label {label!r} is not among the classes {known}: {advice}")
+        free = [code for code in (0, 1) if code not in self.labels]
+        new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
+        self.labels |= new
+        self._codes |= {label: code for code, label in new.items()}
+        return self._codes[label]
+
+    def _label(self, code: Any) -> Any:
+        known = next(iter(self.labels.values()), None)
+        return self.labels.get(int(code), known)
+
+    @classmethod
+    def _several(cls) -> bool:
+        """Whether the learner has a form for more than two classes."""
+        return bool(cls._made.__sklearn_tags__(cls._made.__new__(cls._made)).classifier_tags.multi_class)
+
+    @classmethod
+    def _instead(cls) -> str:
+        return f"{cls.__name__} is for two; use river.multiclass.OneVsRestClassifier({cls.__name__}(...))"
+
+    # -- columns -------------------------------------------------------------------------------------------------------
+
+    def _row(self, x: dict[Any, Any], columns: dict[Any, int] | None = None) -> Any:
+        """Return an example as an array; None if a key has no column."""
+        columns, row = self.columns if columns is None else columns, array("d", self._zeros)
+        try:
+            for key, value in x.items():
+                row[columns[key]] = value
+        except KeyError:
+            return None
+        except (TypeError, OverflowError):
+            _check(x)
+            raise
+        return np.frombuffer(row)
+
+    def _rows(self, keys: Iterable[Any], table: np.ndarray) -> np.ndarray:
+        """Return the examples of a table as an array."""
+        places = self._places(keys)
+        rows = np.zeros((len(table), len(self._zeros) // 8))
+        rows[:, [places[key] for key in keys]] = table
+        return rows
+
+    def _places(self, keys: Iterable[Any]) -> dict[Any, int]:
+        """Return the columns, and for keys that have none the columns that they would get."""
+        places = self.columns.copy()
+        for key in keys:
+            places.setdefault(key, len(places))
+        if 8 * len(places) > len(self._zeros):
+            # Nothing else changes: the keys of a prediction are not remembered.
+            self._embed(list(self.columns), 2 * len(places))
+        return places
+
+    def _admit(self, keys: Iterable[Any]) -> None:
+        """Give columns to keys that have none. If there is no room, only keys of held examples keep theirs."""
+        if len(self.columns.keys() | keys) > self._room:
+            kept = self._in_use()
+            n_keys = max(1, len({*kept, *keys}))
+            # A fixed set of keys needs no more columns.
+            self._room = n_keys if self.estimator is None else 2 * n_keys
+            self._embed(kept, self._room)
+        for key in keys:
+            self.columns.setdefault(key, len(self.columns))
+
+    def _in_use(self) -> list[Any]:
+        """Return the keys on which predictions depend: those of held examples."""
+        if self.estimator is None:
+            return []
+        group = self.estimator._group
+        if any(isinstance(member.hypothesis, ExplicitFeatures) for member in group.members):
+            return list(self.columns)
+        used = (group.pool.examples(_slots(group)) != 0).any(axis=0)
+        return [key for key, j in self.columns.items() if used[j]]
+
+    def _embed(self, keys: list[Any], width: int) -> None:
+        """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
+        if self.estimator is not None:
+            _embed(self.estimator._group, [self.columns[key] for key in keys], width)
+            self.estimator.n_features_in_ = width
+        self._zeros = bytes(8 * width)
+        self.columns = {key: j for j, key in enumerate(keys)}
+
+
+class Calibration:
+    """Probabilities from scores, fitted on the stream: each round's from the rounds before it.
+
+    Notes
+    -----
+    Two classes: Platt scaling, p = 1 / (1 + exp(-(a f(x) / s + b))). More: p_c is proportional to exp(a f_c(x) / s).
+    The scale s is the root mean square of all scores so far, including f(x). Each round changes a and b, from a = 1 and
+    b = 0, by an online Newton step on the logarithmic loss: minus H^-1 g, where g is the gradient of the round's loss,
+    and H the identity plus the sum of g g' so far.
+
+    References
+    ----------
+    Platt (1999), "Probabilistic outputs for support vector machines"; Hazan, Agarwal & Kale (2007), "Logarithmic regret
+    algorithms for online convex optimization", Section 3.2, without its projection.
+    """
+
+    def __init__(self) -> None:
+        self._a, self._b = 1.0, 0.0
+        self._aa, self._ab, self._bb = 1.0, 0.0, 1.0
+        self._sum, self._n = 0.0, 0
+
+    def of(self, score: Any) -> list[float]:
+        """Return the probability of each class for f(x), or for the scores of all classes."""
+        z = self._scaled(score)
+        exponents = [self._a * z_c for z_c in z]
+        if len(z) == 2:
+            exponents[1] += self._b
+        largest = max(exponents)
+        shares = [math.exp(e - largest) for e in exponents]
+        total = sum(shares)
+        return [share / total for share in shares]
+
+    def learn(self, score: Any, code: int) -> None:
+        """Learn from the score of a round and its class."""
+        z, p = self._scaled(score), self.of(score)
+        by_a = sum(p_c * z_c for p_c, z_c in zip(p, z, strict=True)) - z[code]
+        by_b = p[1] - code if len(z) == 2 else 0.0
+        self._aa += by_a * by_a
+        self._ab += by_a * by_b
+        self._bb += by_b * by_b
+        determinant = self._aa * self._bb - self._ab * self._ab
+        self._a -= (self._bb * by_a - self._ab * by_b) / determinant
+        self._b -= (self._aa * by_b - self._ab * by_a) / determinant
+        self._sum, self._n = self._sum + _square(score), self._n + 1
+
+    def _scaled(self, score: Any) -> list[float]:
+        scale = math.sqrt((self._sum + _square(score)) / (self._n + 1)) or 1.0
+        return [0.0, float(score) / scale] if np.ndim(score) == 0 else (score / scale).tolist()
+
+
+def _square(score: Any) -> float:
+    return float(score * score) if np.ndim(score) == 0 else float(np.mean(score * score))
+
+
+def _slots(group: Any) -> np.ndarray:
+    """Return the slots of all held examples."""
+    return np.unique(np.concatenate([member.hypothesis.held for member in group.members]))
+
+
+def _embed(group: Any, columns: list[int], width: int) -> None:
+    """Take these columns of all held examples, and add columns of zeros."""
+    slots, pool = _slots(group), group.pool
+    group._close()
+    rows = np.zeros((pool.capacity, width))
+    rows[slots, : len(columns)] = pool.examples(slots)[:, columns]
+    pool.kind = held(rows)
+    for member in group.members:
+        if isinstance(member.hypothesis, ExplicitFeatures):
+            _fit_frequencies(member.hypothesis._map, width)
+
+
+def _fit_frequencies(features: Any, width: int) -> None:
+    """Let random features have frequencies for ``width`` columns; those of later columns are drawn one by one."""
+    known, scale = features._frequencies, math.sqrt(2 * features._rate)
+    more = [np.random.default_rng([features._seed, j]).normal(0, scale, features._n) for j in range(len(known), width)]
+    features._frequencies = np.vstack([known[:width], *more])
+
+
+def _check(x: dict[Any, Any]) -> None:
+    """Raise a `ValueError` for the first entry that is not a finite number, if there is one."""
+    for key, value in x.items():
+        if isinstance(value, str):
+            raise ValueError(f"feature {key!r} is the text {value!r}: use preprocessing.OneHotEncoder() | model")
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, OverflowError):
+            finite = False
+        if not finite:
+            raise ValueError(f"feature {key!r} must be a finite number, got {value!r}")
+
+
+def _numbers(X: pd.DataFrame) -> np.ndarray:
+    """Return a table as an array; raise a `ValueError` if an entry is not a finite number."""
+    for key, kind in X.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(kind):
+            _check({key: X[key].iloc[0]} if len(X) else {})
+            raise ValueError(f"feature {key!r} must be a column of numbers, got the dtype {kind}")
+    table: np.ndarray = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        i, j = wrong[0]
+        what = f"row {i}, feature {X.columns[j]!r}: must be a finite number, got {table[i, j]}"
+        raise ValueError(f"{what}; a missing key counts as 0, so fillna(0) does the same")
+    return table
+
+
+def _make(made: type[estimators.BudgetClassifier]) -> type[BudgetClassifier]:
+    """Return the river classifier of a classifier, with the same arguments and two more."""
+    more = {"classes": None, "probabilities": True}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    known = [*inspect.signature(made).parameters.values()]
+    known += [inspect.Parameter(name, kind, default=default) for name, default in more.items()]
+
+    def __init__(self: BudgetClassifier, **given: Any) -> None:
+        chosen = more | given
+        for name, value in made(**{k: v for k, v in given.items() if k not in more}).get_params().items():
+            setattr(self, name, value)
+        for name in more:
+            setattr(self, name, chosen[name])
+        self._begin()
+
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *known]
+    )
+    parameters = (inspect.getdoc(made) or "").partition("\nAttributes\n")[0].rstrip()
+    namespace = {"__init__": __init__, "_made": made, "__module__": __name__}
+    namespace["__doc__"] = "\n".join([parameters, *inspect.cleandoc(_PAGE).splitlines()])
+    return type(made.__name__, (BudgetClassifier,), namespace)
+
+
+CLASSIFIERS = {name: _make(made) for name, made in estimators.CLASSIFIERS.items()}
+globals().update(CLASSIFIERS)
+__all__ = ["BudgetClassifier", *CLASSIFIERS]

@@ -1,0 +1,243 @@
+"""Race the learners against their nearest in river, on the data sets that ship with river; write results/river/.
+
+All sides see the same stream: river's order, standardized by river's StandardScaler as the stream goes, outside the
+time. Each predicts an example, then learns it. Parameters are the defaults of both libraries. Where there is a gamma, a
+second row has the one with the fewest errors on the first tenth of the stream, and then plays the whole stream afresh.
+
+Times are the least processor time of several turns, after some rounds that are not counted, because they may compile.
+Where the logarithmic loss is not needed, ours play with probabilities=False. Memory is river's own measure
+(`_raw_memory_usage`) after the last example, which counts the contents of arrays twice. With --data DIR, the script
+also measures one round of a9a given as dicts, and what the dict costs.
+
+Usage: python scripts/race_river.py [--turns N] [--data DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import math
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river import datasets, feature_extraction, linear_model, metrics, multiclass, neighbors, preprocessing, tree
+from sklearn.datasets import load_svmlight_file
+from threadpoolctl import threadpool_limits
+
+from budgetrun import river as budgetrun_river
+from budgetrun.bench.records import write_csv
+
+FOLDER = Path(__file__).resolve().parent.parent / "results" / "river"
+GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# Rounds that are played before the time is taken, because they may compile.
+_WARM = 300
+Rounds = list[tuple[dict[Any, float], Any]]
+# Ours with two classes only are wrapped by river's OneVsRestClassifier when there are more; those of river as well.
+OURS = ("Forgetron", "RBP", "Perceptron", "PassiveAggressive", "ProjectronPlusPlus")
+
+
+@dataclass
+class Row:
+    """One side on one data set; a row of race.csv."""
+
+    dataset: str
+    library: str
+    model: str
+    gamma: float | None
+    gamma_from: str  # default, or the first tenth; empty if there is no gamma
+    rounds: int
+    classes: int
+    errors: int
+    error_percent: float
+    log_loss: float | None  # None if there are no probabilities
+    rounds_per_second: float
+    memory_kb: float
+
+
+@dataclass
+class Cost:
+    """The time of one part of a round; a row of learn_one.csv."""
+
+    rows: str  # the keys of a row
+    part: str
+    microseconds: float
+
+
+def standardized(dataset: Any) -> Rounds:
+    """Return a stream, standardized by what came before and the example itself."""
+    scaler, rounds = preprocessing.StandardScaler(), []
+    for x, y in dataset:
+        scaler.learn_one(x)
+        rounds.append((scaler.transform_one(x), y))
+    return rounds
+
+
+def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], bool]]:
+    """Yield library, name, a function that makes the model, and whether that takes gamma."""
+    several = len(labels) > 2
+
+    def wrapped(model: Any) -> Any:
+        return multiclass.OneVsRestClassifier(model) if several else model
+
+    for name in OURS:
+        made = budgetrun_river.CLASSIFIERS[name]
+        if several and made._several():
+            yield "budgetrun", name, lambda made=made, **given: made(**{"classes": labels} | given), True
+        else:
+            yield "budgetrun", name, lambda made=made, **given: wrapped(made(**given)), True
+    yield (
+        "river",
+        "RBFSampler + LogisticRegression",
+        lambda **given: feature_extraction.RBFSampler(seed=0, **given) | wrapped(linear_model.LogisticRegression()),
+        True,
+    )
+    yield "river", "LogisticRegression", lambda: wrapped(linear_model.LogisticRegression()), False
+    yield "river", "PAClassifier", lambda: wrapped(linear_model.PAClassifier()), False
+    yield "river", "ALMAClassifier", lambda: wrapped(linear_model.ALMAClassifier()), False
+    yield "river", "Perceptron", lambda: wrapped(linear_model.Perceptron()), False
+    yield "river", "HoeffdingTreeClassifier", tree.HoeffdingTreeClassifier, False
+    yield "river", "KNNClassifier", neighbors.KNNClassifier, False
+
+
+def play(model: Any, rounds: Rounds) -> int:
+    """Play a stream; return the number of errors."""
+    errors = 0
+    for x, y in rounds:
+        errors += model.predict_one(x) != y
+        model.learn_one(x, y)
+    return errors
+
+
+def log_loss(model: Any, rounds: Rounds) -> float | None:
+    """Play a stream; return the mean logarithmic loss, or None if the model has no probabilities."""
+    loss = metrics.LogLoss() if len({y for _, y in rounds}) == 2 else metrics.CrossEntropy()
+    for x, y in rounds:
+        try:
+            p = model.predict_proba_one(x)
+        except NotImplementedError:
+            return None
+        # A label that is not known yet.
+        loss.update(y, p if y in p else {y: 0.0, **p})
+        model.learn_one(x, y)
+    return float(loss.get())
+
+
+def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[Row]:
+    """Yield the row of a side with its default gamma, and the row with the gamma chosen on the first tenth."""
+    library, name, make, has_gamma = side
+    # OneVsRestClassifier predicts by probabilities.
+    alone = len(labels) == 2 or budgetrun_river.CLASSIFIERS.get(name, budgetrun_river.Forgetron)._several()
+    timed: dict[str, Any] = {"probabilities": False} if library == "budgetrun" and alone else {}
+    choices: list[tuple[str, dict[str, Any]]] = [("default" if has_gamma else "", {})]
+    if has_gamma:
+        tenth = rounds[: len(rounds) // 10]
+        best = min(GAMMAS, key=lambda gamma: play(make(gamma=gamma, **timed), tenth))
+        choices.append(("first tenth", {"gamma": best}))
+    for gamma_from, given in choices:
+        seconds = math.inf
+        play(make(**given, **timed), rounds[:_WARM])
+        for _ in range(turns):
+            model = make(**given, **timed)
+            began = time.process_time()
+            errors = play(model, rounds)
+            seconds = min(seconds, time.process_time() - began)
+        n = len(rounds)
+        yield Row(
+            dataset=dataset,
+            library=library,
+            model=name,
+            gamma=given.get("gamma", 1.0) if has_gamma else None,
+            gamma_from=gamma_from,
+            rounds=n,
+            classes=len(labels),
+            errors=errors,
+            error_percent=100 * errors / n,
+            log_loss=log_loss(make(**given), rounds),
+            rounds_per_second=n / seconds,
+            memory_kb=model._raw_memory_usage / 1000,
+        )
+
+
+def costs(data: Path, turns: int) -> Iterator[Cost]:
+    """Yield what one round of a9a costs, given as an array, and as dicts of the features that are not 0 or of all."""
+    content = lzma.decompress((data / "libsvm" / "a9a.xz").read_bytes())
+    X, y = load_svmlight_file(BytesIO(content), n_features=123)
+    X, y = X[:10_000].toarray(), (y[:10_000] > 0).tolist()
+    given = {"budget": 100, "gamma": 0.05}
+
+    def best(make: Callable[[], Any], rows: Any, act: str = "learn_one") -> float:
+        times = []
+        for _ in range(turns + 1):
+            model = make()
+            model.learn_one(rows[0], y[0], *([[False, True]] if isinstance(rows, np.ndarray) else []))
+            for x, label in zip(rows[1:2000], y[1:2000], strict=True):
+                model.learn_one(x, label)
+            call = getattr(model, act)
+            began = time.process_time()
+            for x, label in zip(rows[2000:], y[2000:], strict=True):
+                call(*((x, label) if act == "learn_one" else (x,)))
+            times.append(1e6 * (time.process_time() - began) / len(rows[2000:]))
+        return min(times[1:])
+
+    made = budgetrun_river.CLASSIFIERS["Forgetron"]
+    yield Cost("array", "estimators learn_one", best(lambda: made._made(**given), X))
+    dicts = {"not zero": [{int(j): 1.0 for j in np.flatnonzero(x)} for x in X]}
+    dicts["all"] = [dict(enumerate(x.tolist())) for x in X]
+    for keys, rows in dicts.items():
+        yield Cost(keys, "dict to row", best(lambda: made(**given), rows, "_row"))
+        yield Cost(keys, "learn_one without probabilities", best(lambda: made(**given, probabilities=False), rows))
+        yield Cost(keys, "learn_one", best(lambda: made(**given), rows))
+        yield Cost(keys, "predict_one", best(lambda: made(**given), rows, "predict_one"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    streams = {
+        "Phishing": datasets.Phishing(),
+        "Bananas": datasets.Bananas(),
+        "ImageSegments": datasets.ImageSegments(),
+    }
+    rows = []
+    with threadpool_limits(1):
+        if arguments.data:
+            write_csv(FOLDER / "learn_one.csv", list(costs(arguments.data, arguments.turns)))
+        for name, dataset in streams.items():
+            rounds = standardized(dataset)
+            labels = sorted({y for _, y in rounds})
+            for side in sides(labels):
+                for row in measured(name, side, rounds, labels, arguments.turns):
+                    rows.append(row)
+                    print(*asdict(row).values(), sep="\t", file=sys.stderr, flush=True)
+    write_csv(FOLDER / "race.csv", rows)
+    versions = {name: version(name) for name in ("river", "numpy", "numba", "scikit-learn")}
+    lines = [f"- {key}: {value}" for key, value in (versions | {"python": platform.python_version()}).items()]
+    text = (__doc__ or "").split("\n\n")
+    (FOLDER / "race.md").write_text("\n\n".join([f"# {text[0]}", *text[1:3], markdown(rows), "\n".join(lines)]) + "\n")
+
+
+def markdown(rows: list[Row]) -> str:
+    """Return the rows as a table."""
+    head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "memory, kB"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        gamma = "" if row.gamma is None else f"{row.gamma:g} ({row.gamma_from})"
+        loss = "" if row.log_loss is None else f"{row.log_loss:.3f}"
+        cells = [row.dataset, row.library, row.model, gamma, f"{row.error_percent:.1f}", loss]
+        lines.append([*cells, f"{row.rounds_per_second:,.0f}", f"{row.memory_kb:,.0f}"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,428 @@
+"""The classifiers for river: its own checks, the numbers of the estimators, and keys that come and go."""
+
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import all_cases
+
+import budgetrun
+from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
+
+pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
+
+from river import checks, datasets, drift, evaluate, metrics, multiclass, preprocessing
+
+from budgetrun import river as classifiers
+
+CLASSIFIERS = classifiers.CLASSIFIERS
+# The parameters that have no default, and a small budget.
+GIVEN = {name: {"gamma": 0.5} for name in CLASSIFIERS}
+for _, algorithm, _, parameters, _ in all_cases():
+    name = next(name for name, made in ESTIMATORS.items() if next(iter(made._learners.values())).name == algorithm)
+    for argument in inspect.signature(ESTIMATORS[name]).parameters.values():
+        if argument.default is inspect.Parameter.empty or argument.name == "budget":
+            GIVEN[name].setdefault(argument.name, parameters.get(argument.name, argument.default))
+of_learner = pytest.mark.parametrize("name", CLASSIFIERS)
+# Random frequencies belong to columns, so they depend on the order in which keys appear.
+BY_COLUMN = ("FOGD",)
+
+
+def make(name, **given):
+    return CLASSIFIERS[name](**(GIVEN[name] | given))
+
+
+def stream(T=230, d=6, seed=0):
+    """Rows of eighths, so that sums over features are exact in any order, and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(T) < 0.5
+    return np.round(8 * (rng.normal(size=(T, d)) + 0.8 * y[:, None])) / 8, y
+
+
+def dicts(X, keys="abcdefghijkl"):
+    return [dict(zip(keys, row.tolist(), strict=False)) for row in X]
+
+
+def growing(X):
+    """Examples whose keys appear one after the other; zeros are left out."""
+    return [
+        {key: value for j, (key, value) in enumerate(x.items()) if value and t >= 20 * j}
+        for t, x in enumerate(dicts(X))
+    ]
+
+
+def state(model):
+    """What was learned, without the columns."""
+    used = model.estimator.support_set_.any(axis=0)
+    columns = {key: model.estimator.support_set_[:, j] for key, j in model.columns.items() if used[j]}
+    inside = [member.hypothesis for member in model.estimator._group.members]
+    return {
+        "mistakes": model.estimator.mistakes_,
+        "weights": model.estimator.weights_.tolist(),
+        "explicit": [getattr(f, "w", np.zeros(0)).tolist() for f in inside],
+        "support": {key: columns[key].tolist() for key in sorted(columns)},
+        "calibration": vars(model._calibration),
+    }
+
+
+def learned(model, examples, y):
+    for x, label in zip(examples, y, strict=True):
+        model.learn_one(x, label)
+    return model
+
+
+# -- river's own checks ------------------------------------------------------------------------------------------------
+
+# Some learners need an argument, as river's meta-models do.
+NEEDS_ARGUMENT = {
+    name
+    for name in CLASSIFIERS
+    if any(p.default is p.empty for p in inspect.signature(CLASSIFIERS[name]).parameters.values())
+}
+# With the whole of river's data sets, learners that project would take minutes.
+IN_FULL = ("Forgetron",)
+
+
+@of_learner
+def test_check_estimator(name, monkeypatch):
+    if name not in IN_FULL:
+        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(25))])
+    skipped = set()
+    if name in NEEDS_ARGUMENT:
+        skipped.add("check_init_has_default_params_for_tests")
+    if name in BY_COLUMN:
+        skipped.add("check_shuffle_features_no_impact")
+    model = make(name)
+    for check in checks.yield_checks(model):
+        if check.__name__ not in skipped:
+            check(model.clone())
+
+
+def test_check_estimator_with_several_classes(monkeypatch):
+    segments = sorted({y for _, y in datasets.ImageSegments()})
+    monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.ImageSegments().take(25))])
+    model = classifiers.Perceptron(classes=segments)
+    assert model._multiclass
+    for check in checks.yield_checks(model):
+        check(model.clone())
+
+
+# -- the same numbers --------------------------------------------------------------------------------------------------
+
+
+def test_every_learner_has_a_classifier():
+    assert CLASSIFIERS.keys() == ESTIMATORS.keys()
+    assert classifiers.Forgetron is CLASSIFIERS["Forgetron"]
+    for name, made in CLASSIFIERS.items():
+        extra = set(inspect.signature(made).parameters) - set(inspect.signature(ESTIMATORS[name]).parameters)
+        assert extra == {"classes", "probabilities"}
+        assert "probabilities : bool" in made.__doc__
+
+
+@of_learner
+def test_the_numbers_of_the_estimator(name):
+    X, y = stream()
+    model = learned(make(name, probabilities=False), dicts(X), y)
+    estimator = ESTIMATORS[name](**GIVEN[name]).partial_fit(X[:1], y[:1], classes=[False, True])
+    for row, label in zip(X[1:], y[1:], strict=True):
+        estimator.learn_one(row, label)
+    assert model.estimator.mistakes_ == estimator.mistakes_
+    np.testing.assert_array_equal(model.estimator.support_set_, estimator.support_set_)
+    np.testing.assert_array_equal(model.estimator.weights_, estimator.weights_)
+    assert [model.predict_one(x) for x in dicts(X)] == estimator.predict(X).tolist()
+
+
+@pytest.fixture(scope="module")
+def loops():
+    """The states after single examples, by name."""
+    return {}
+
+
+@of_learner
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+def test_learn_many_is_the_loop(name, size, loops):
+    X, y = stream()
+    if name not in loops:
+        loops[name] = state(learned(make(name), dicts(X), y))
+    table, labels = pd.DataFrame(dicts(X)), pd.Series(y)
+    many = make(name)
+    for start in range(0, len(y), size):
+        many.learn_many(table[start : start + size], labels[start : start + size])
+    assert state(many) == loops[name]
+
+
+@pytest.mark.parametrize("name", ["Forgetron", "Projectron"])
+def test_predictions_for_a_table(name):
+    X, y = stream(T=150)
+    model = learned(make(name), dicts(X), y)
+    table = pd.DataFrame(dicts(X), index=range(7, 157))
+    # Projections of many examples are sums in another order.
+    rel = 1e-9 if name == "Projectron" else 0.0
+    shares = model.predict_proba_many(table)
+    assert shares.index.equals(table.index)
+    expected = pd.DataFrame([model.predict_proba_one(x) for x in dicts(X)], index=table.index)
+    pd.testing.assert_frame_equal(shares, expected, rtol=rel, atol=0.0)
+    predicted = model.predict_many(table)
+    assert predicted.index.equals(table.index)
+    assert predicted.tolist() == [model.predict_one(x) for x in dicts(X)]
+    fresh = make(name)
+    assert fresh.predict_many(table).tolist() == [None] * 150
+    assert fresh.predict_proba_many(table).iloc[0].to_dict() == {False: 0.5, True: 0.5}
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
+@of_learner
+def test_new_keys_change_nothing_that_was_learned(name):
+    X, y = stream()
+    examples = growing(X)
+    full = np.array([[x.get(key, 0.0) for key in "abcdef"] for x in examples])
+    model = make(name, probabilities=False)
+    scores = []
+    for x, label in zip(examples, y, strict=True):
+        scores.append(model._score_of(x))
+        # Keys of predictions are not remembered.
+        model.predict_one({"never learned": 1.0, "nor this": 2.0} | x)
+        model.learn_one(x, label)
+    assert set(model.columns) <= set("abcdef")
+    if name in BY_COLUMN:
+        return
+    known = ESTIMATORS[name](**GIVEN[name]).partial_fit(full[:1], y[:1], classes=[False, True])
+    expected = [0.0]
+    for row, label in zip(full[1:], y[1:], strict=True):
+        expected.append(known.decision_one(row))
+        known.learn_one(row, label)
+    assert scores == expected
+    assert model.estimator.mistakes_ == known.mistakes_
+    np.testing.assert_array_equal(model.estimator.weights_, known.weights_)
+    # The same table of growing keys, in batches.
+    many = make(name, probabilities=False)
+    for start in range(0, len(y), 50):
+        batch = examples[start : start + 50]
+        many.learn_many(pd.DataFrame(batch).fillna(0.0), pd.Series(y[start : start + 50]))
+    assert state(many) == state(model)
+
+
+@of_learner
+def test_a_new_key_leaves_all_scores_as_they_were(name):
+    X, y = stream(T=100)
+    model = learned(make(name, probabilities=False), dicts(X), y)
+    before = [model._score_of(x) for x in dicts(X)]
+    model.predict_one({str(j): 1.0 for j in range(30)})
+    assert [model._score_of(x) for x in dicts(X)] == before
+    model._admit([str(j) for j in range(50)])
+    assert [model._score_of(x) for x in dicts(X)] == before
+    assert len(model.columns) >= 50
+
+
+def test_a_prediction_counts_keys_that_were_never_learned():
+    X, y = stream(T=100)
+    model = learned(make("Forgetron"), dicts(X), y)
+    estimator = ESTIMATORS["Forgetron"](**GIVEN["Forgetron"]).fit(np.hstack([X, np.zeros((100, 2))]), y)
+    x = dicts(X)[0]
+    assert model._score_of({"new": 0.5} | x) == estimator.decision_one([*X[0], 0.5, 0.0])
+    assert model._score_of({"new": 0.5} | x) != model._score_of(x)
+    table = pd.DataFrame([{"new": 0.5, "other": 0.25} | x])
+    assert model._scores_of(table) == estimator.decision_one([*X[0], 0.5, 0.25])
+
+
+@pytest.mark.parametrize(("name", "T"), [("Forgetron", 700), ("NOGD", 150)])
+def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
+    rng = np.random.default_rng(0)
+    given = GIVEN[name] | {"budget": 5, "gamma": 0.05}
+    model, known = CLASSIFIERS[name](**given, probabilities=False), ESTIMATORS[name](**given)
+    sizes = []
+    for t in range(T):
+        # Each word appears for a while.
+        words, label = 2 * t + rng.choice(8, 3, replace=False), bool(rng.random() < 0.5)
+        row = np.zeros(2 * T + 8)
+        row[words] = 1.0
+        x = {f"word {j}": 1 for j in words}
+        assert model._score_of(x) == (known.decision_one(row) if t else 0.0)
+        model.learn_one(x, label)
+        known.learn_one(row, label, *([[False, True]] if t == 0 else []))
+        sizes.append(len(model.columns))
+    # Examples of the last 64 rounds are also held, and columns are taken away only when there is no room.
+    assert max(sizes) <= 2 * 3 * (5 + 2 * 64 + 1) < 2 * 700
+    if T == 700:
+        assert max(sizes[350:]) < 1.5 * max(sizes[:350])
+
+
+# -- labels and probabilities ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "negative", "positive"),
+    [
+        ([True, False], False, True),
+        ([np.True_, np.False_], False, True),
+        ([1, 0], 0, 1),
+        ([np.int64(1), np.int64(-1)], -1, 1),
+        (["spam", "ham"], "spam", "ham"),
+        ([2, 1], 2, 1),
+    ],
+)
+def test_labels(labels, negative, positive):
+    X, y = stream(T=60)
+    model = make("Forgetron")
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {False: 0.5, True: 0.5}
+    model.learn_one(dicts(X)[0], labels[0])
+    assert sum(model.predict_proba_one({"a": 1.0}).values()) == 1.0
+    assert model.predict_one({"a": 1.0}) in model.labels.values()
+    learned(model, dicts(X), [labels[int(label)] for label in y])
+    assert model.labels == {0: negative, 1: positive}
+    assert type(model.predict_one({"a": 1.0})) is type(negative)
+    assert set(model.predict_proba_one({})) == {negative, positive}
+
+
+def test_several_classes():
+    data = list(datasets.ImageSegments().take(300))
+    names = sorted({y for _, y in datasets.ImageSegments()})
+    keys = list(data[0][0])
+    X = np.array([[x[key] for key in keys] for x, _ in data])
+    y = np.array([label for _, label in data])
+    model = classifiers.PassiveAggressive(gamma=1e-4, classes=names)
+    shares = []
+    for x, label in data:
+        shares.append(model.predict_proba_one(x))
+        model.learn_one(x, label)
+    known = ESTIMATORS["PassiveAggressive"](gamma=1e-4).partial_fit(X, y, classes=names)
+    assert model.estimator.mistakes_ == known.mistakes_
+    np.testing.assert_array_equal(model.estimator.weights_, known.weights_)
+    assert model.predict_many(pd.DataFrame(X, columns=keys)).tolist() == known.predict(X).tolist()
+    assert all(list(share) == names for share in shares)
+    np.testing.assert_allclose([sum(share.values()) for share in shares], 1.0)
+    # Better than always the same probability.
+    loss = -np.mean([np.log(share[label]) for share, label in zip(shares, y, strict=True)])
+    assert loss < np.log(len(names))
+
+
+def test_one_vs_rest_by_river():
+    model = multiclass.OneVsRestClassifier(classifiers.Forgetron(budget=20, gamma=1e-4))
+    metric = evaluate.progressive_val_score(datasets.ImageSegments().take(200), model, metrics.Accuracy())
+    assert metric.get() > 0.4
+
+
+def test_probabilities_are_platt_s_by_online_newton_steps():
+    X, y = stream()
+    model = make("Forgetron", budget=100)
+    raw = make("Forgetron", budget=100, probabilities=False)
+    theta, H, scores = np.array([1.0, 0.0]), np.eye(2), []
+    losses = []
+    for x, label in zip(dicts(X), y, strict=True):
+        f = raw._score_of(x)
+        z = np.array([f / (np.sqrt(np.mean(np.square([*scores, f]))) or 1.0), 1.0])
+        p = 1 / (1 + np.exp(-theta @ z))
+        assert model.predict_proba_one(x)[True] == pytest.approx(p, abs=1e-9)
+        losses.append(-np.log(p if label else 1 - p))
+        g = (p - label) * z
+        H += np.outer(g, g)
+        theta -= np.linalg.solve(H, g)
+        scores.append(f)
+        model.learn_one(x, label)
+        raw.learn_one(x, label)
+    assert np.mean(losses) < np.log(2)
+    with pytest.raises(NotImplementedError, match=r"Forgetron has no probabilities: .* probabilities=True"):
+        raw.predict_proba_one({})
+
+
+# -- life in river -----------------------------------------------------------------------------------------------------
+
+
+def test_pipelines_delays_and_drift():
+    data = list(datasets.Phishing().take(300))
+    for wrap in (
+        lambda model: preprocessing.StandardScaler() | model,
+        lambda model: drift.DriftRetrainingClassifier(model, drift.binary.DDM()),
+    ):
+        model = wrap(classifiers.Forgetron(budget=50, gamma=0.1))
+        metric = evaluate.progressive_val_score(data, model.clone(), metrics.ROCAUC(), moment=None, delay=None)
+        assert metric.get() > 0.8
+    delayed = [({"moment": t, **x}, y) for t, (x, y) in enumerate(data)]
+    model = classifiers.Forgetron(budget=50, gamma=0.1)
+    metric = evaluate.progressive_val_score(
+        ((x, y) for x, y in delayed), preprocessing.StandardScaler() | model, metrics.Accuracy(), delay=20
+    )
+    assert metric.get() > 0.7
+
+
+@pytest.mark.parametrize("name", ["Forgetron", "Projectron", "FOGD"])
+def test_a_pickle_continues_where_it_stopped(name):
+    X, y = stream(T=120)
+    examples = growing(X)
+    whole = learned(make(name), examples, y)
+    parts = make(name)
+    for start in range(0, 120, 25):
+        learned(parts, examples[start : start + 25], y[start : start + 25])
+        parts = pickle.loads(pickle.dumps(parts))
+    assert state(parts) == state(whole)
+    fresh = parts.clone()
+    assert fresh.estimator is None
+    assert state(learned(fresh, examples, y)) == state(whole)
+
+
+def test_words():
+    X, y = stream(T=80)
+    model = learned(make("Forgetron"), dicts(X), y)
+    before = state(model)
+    for x, sentence in [
+        ({"a": "red"}, "feature 'a' is the text 'red': use preprocessing.OneHotEncoder() | model"),
+        ({"b": None}, "feature 'b' must be a finite number, got None"),
+        ({"b": float("nan")}, "feature 'b' must be a finite number, got nan"),
+        ({"a": 1.0, "c": float("inf")}, "feature 'c' must be a finite number, got inf"),
+        ({"b": 10**400}, "feature 'b' must be a finite number, got 1"),
+    ]:
+        for act in (model.predict_one, lambda x: model.learn_one(x, True), lambda x: make("CKS").learn_one(x, True)):
+            with pytest.raises(ValueError, match=re.escape(sentence)):
+                act(x)
+    for table, sentence in [
+        (pd.DataFrame({"a": ["red"]}), "feature 'a' is the text 'red': use preprocessing.OneHotEncoder() | model"),
+        (pd.DataFrame({"a": [pd.Timestamp(0)]}), "feature 'a' must be a finite number, got Timestamp"),
+        (pd.DataFrame([{"a": 1.0}, {"b": 1.0}]), "row 0, feature 'b': must be a finite number, got nan; a missing key"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            model.learn_many(table, pd.Series([True] * len(table)))
+    with pytest.raises(ValueError, match="X has 80 rows, but y has 3 labels"):
+        model.learn_many(pd.DataFrame(dicts(X)), pd.Series(y[:3]))
+    model.learn_many(pd.DataFrame(dicts(X))[:0], pd.Series(y[:0]))
+    assert len(model.predict_many(pd.DataFrame(dicts(X))[:0])) == 0
+    assert state(model) == before
+
+    sentence = "'c' is not among the classes 'a', 'b': Forgetron is for two; use river.multiclass.OneVsRestClassifier"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        learned(make("Forgetron"), [{"x": 1.0}] * 3, "abc")
+    with pytest.raises(ValueError, match="'c' is not among the classes 'a', 'b': give all of them in classes"):
+        learned(make("Perceptron"), [{"x": 1.0}] * 3, "abc")
+    with pytest.raises(ValueError, match=r"Forgetron is for two; use river\.multiclass.OneVsRestClassifier"):
+        make("Forgetron", classes=["a", "b", "c"])
+    for classes in (["a"], ["a", "a", "b"]):
+        with pytest.raises(ValueError, match="classes must be at least two different labels, got "):
+            make("Perceptron", classes=classes)
+    with pytest.raises(TypeError, match="Forgetron has no argument 'bugdet'"):
+        classifiers.Forgetron(bugdet=3)
+    with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
+        classifiers.Forgetron(budget=0).learn_one({"a": 1.0}, True)
+
+
+def test_after_an_overflow_it_begins_again():
+    X, y = stream(T=80)
+    model = learned(make("Projectron", kernel="polynomial", degree=3), dicts(X), y)
+    with pytest.raises(budgetrun.errors.OutOfRangeError):
+        learned(model, [{"a": 1e60}, {"a": -1e60}] * 3, [True, False] * 3)
+    learned(model, dicts(X), y)
+    assert np.isfinite(model._score_of(dicts(X)[0]))
+
+
+def test_without_river_a_sentence_says_what_to_install():
+    program = "import sys; sys.modules['river'] = None; import budgetrun.river"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: budgetrun.river needs river: type pip install 'budgetrun[river]'"
+    )
