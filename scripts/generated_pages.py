@@ -70,8 +70,12 @@ def all_solvers() -> str:
 
 def _kind(learner: type[Any]) -> str:
     own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
-    text = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
-    found = [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
+    rules = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
+    # What the rule leaves to functions of its module.
+    whole = Path(inspect.getfile(learner)).read_text(encoding="utf-8")
+    found: list[str] = []
+    for text in (rules, whole):
+        found = found or [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
     assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
     # To add to a weight vector holds no example.
     return KINDS["step"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]

@@ -186,7 +186,7 @@ def _river() -> str:
             for dataset in race["dataset"].unique()
         ]
         rows.append([f"{library}: {model}", gamma_from or "-", *cells])
-    return _markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
+    return markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
 
 
 def _configs() -> str:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import types
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -316,12 +315,14 @@ def test_a_wrong_checksum(command):
     ("text", "sentence"),
     [
         (GOOD + "1,nan,2\n", "own.csv:41:2: "),
-        (GOOD + "\n1,2,3\n", "own.csv:41:1: empty row; every row is a label and its features"),
-        (GOOD + "1,,3\n", "own.csv:41:2: empty field; every field is a finite number"),
+        (
+            GOOD + "1,,3\n",
+            "own.csv:41:2: missing value in column 2; set missing to skip to leave such rows out, or to ",
+        ),
         (GOOD + "2,3,4\n", "dataset 'own': "),
         ("", "own.csv: the file is empty"),
     ],
-    ids=["nan", "empty row", "empty field", "three labels", "empty"],
+    ids=["nan", "missing value", "three labels", "empty"],
 )
 def test_a_bad_stream(command, text, sentence):
     code, out, err = command("sweep", own(text))
@@ -423,9 +424,10 @@ class Scanned:
 )
 def test_check_reads_the_users_own_files(command, monkeypatch, problems):
     asked = []
-    table = types.ModuleType("budgetrun.data.tables")
-    table.open_table = lambda path, **given: asked.append((path.name, given)) or Scanned(problems)
-    monkeypatch.setitem(sys.modules, table.__name__, table)
+    monkeypatch.setattr(
+        "budgetrun.data.inspection.open_table",
+        lambda path, **given: asked.append((path.name, given)) or Scanned(problems),
+    )
     code, out, err = command("check", own(GOOD))
     assert (code, err) == (2 if problems else 0, "".join(f"{problem}\n" for problem in problems))
     assert out.splitlines()[1:] == [
@@ -437,9 +439,7 @@ def test_check_reads_the_users_own_files(command, monkeypatch, problems):
 
 
 def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
-    table = types.ModuleType("budgetrun.data.tables")
-    table.open_table = lambda *_, **__: Scanned([])
-    monkeypatch.setitem(sys.modules, table.__name__, table)
+    monkeypatch.setattr("budgetrun.data.inspection.open_table", lambda *_, **__: Scanned([]))
     code, _, err = command("check", own("".join(f"{i % 3},{i % 7}\n" for i in range(40))))
     assert (code, err[:14]) == (2, "dataset 'own':")
 

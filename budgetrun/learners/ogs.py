@@ -89,6 +89,7 @@ class AOGDALD(BinaryLearner):
     U : float, > 0
         The bound on ||f||.
     c : float, > 0
+        A factor of the step.
     offset : float, > 0
         The step is 2 c U / sqrt(S), where S is the offset plus the sum of 4 e^2 ||v||^2 so far, with e = f(x) - y; v is
         the example, or its projection. The authors' AOMD-OGS with the squared loss is the same with U = 4, c = 1/2 and

@@ -17,8 +17,26 @@ from budgetrun.live.request import Request
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
 
-ALGORITHMS = ("linear_perceptron", "perceptron", "forgetron", "rbp", "ahpatron:epsilon=0.7", "fogd:features=20,step=0.1")
-COUNTS = ("run_id", "label", "budget", "seed", "kernel", "n_examples", "mistakes", "updates", "support_size", "zero_scores")
+ALGORITHMS = (
+    "linear_perceptron",
+    "perceptron",
+    "forgetron",
+    "rbp",
+    "ahpatron:epsilon=0.7",
+    "fogd:features=20,step=0.1",
+)
+COUNTS = (
+    "run_id",
+    "label",
+    "budget",
+    "seed",
+    "kernel",
+    "n_examples",
+    "mistakes",
+    "updates",
+    "support_size",
+    "zero_scores",
+)
 
 
 @pytest.fixture(autouse=True)
