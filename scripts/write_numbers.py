@@ -180,10 +180,9 @@ def _river() -> str:
     race = pd.read_csv(RESULTS / "river" / "race.csv", keep_default_na=False)
     rows = []
     for (library, model, gamma_from), group in race.groupby(["library", "model", "gamma_from"], sort=False):
-        found = {row.dataset: row for row in group.itertuples()}
         cells = [
-            f"{found[dataset].error_percent:.1f} ({found[dataset].rounds_per_second:,.0f}; {found[dataset].memory_kb:,.0f})"
-            for dataset in race["dataset"].unique()
+            f"{row.error_percent:.1f} ({row.rounds_per_second:,.0f}; {row.memory_kb:,.0f})"
+            for row in group.itertuples()
         ]
         rows.append([f"{library}: {model}", gamma_from or "-", *cells])
     return markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)

@@ -37,7 +37,7 @@ def make(name, **given):
     return CLASSIFIERS[name](**(GIVEN[name] | given))
 
 
-def stream(T=230, d=6, seed=0):
+def stream(T=130, d=6, seed=0):
     """Rows of eighths, so that sums over features are exact in any order, and labels."""
     rng = np.random.default_rng(seed)
     y = rng.random(T) < 0.5
@@ -91,7 +91,7 @@ IN_FULL = ("Forgetron",)
 @of_learner
 def test_check_estimator(name, monkeypatch):
     if name not in IN_FULL:
-        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(25))])
+        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(10))])
     skipped = set()
     if name in NEEDS_ARGUMENT:
         skipped.add("check_init_has_default_params_for_tests")
@@ -105,7 +105,7 @@ def test_check_estimator(name, monkeypatch):
 
 def test_check_estimator_with_several_classes(monkeypatch):
     segments = sorted({y for _, y in datasets.ImageSegments()})
-    monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.ImageSegments().take(25))])
+    monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.ImageSegments().take(10))])
     model = classifiers.Perceptron(classes=segments)
     assert model._multiclass
     for check in checks.yield_checks(model):
@@ -232,7 +232,7 @@ def test_a_prediction_counts_keys_that_were_never_learned():
     assert model._scores_of(table) == estimator.decision_one([*X[0], 0.5, 0.25])
 
 
-@pytest.mark.parametrize(("name", "T"), [("Forgetron", 700), ("NOGD", 150)])
+@pytest.mark.parametrize(("name", "T"), [("Forgetron", 700), ("NOGD", 100)])
 def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
     rng = np.random.default_rng(0)
     given = GIVEN[name] | {"budget": 5, "gamma": 0.05}
@@ -283,7 +283,7 @@ def test_labels(labels, negative, positive):
 
 
 def test_several_classes():
-    data = list(datasets.ImageSegments().take(300))
+    data = list(datasets.ImageSegments().take(200))
     names = sorted({y for _, y in datasets.ImageSegments()})
     keys = list(data[0][0])
     X = np.array([[x[key] for key in keys] for x, _ in data])
@@ -337,7 +337,7 @@ def test_probabilities_are_platt_s_by_online_newton_steps():
 
 
 def test_pipelines_delays_and_drift():
-    data = list(datasets.Phishing().take(300))
+    data = list(datasets.Phishing().take(200))
     for wrap in (
         lambda model: preprocessing.StandardScaler() | model,
         lambda model: drift.DriftRetrainingClassifier(model, drift.binary.DDM()),
