@@ -77,7 +77,10 @@ class Pool:
         examples, slots = self._store(X)
         self.rounds[slots] = np.arange(self.seen, self.seen + b)
         self.seen += b
-        self.block_slots, self.lengths = slots, np.sqrt(self.squares[slots])
+        self.block_slots = slots
+        with np.errstate(invalid="ignore"):
+            # Some squares are negative if the kernel is not positive definite.
+            self.lengths = np.sqrt(self.squares[slots])
         assert self.kind is not None
         shape = (max(1, b // TILE), self.used, min(b, TILE))
         size = shape[0] * shape[1] * shape[2]

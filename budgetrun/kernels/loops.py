@@ -244,22 +244,32 @@ def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any
                 count += count_ones(p ^ q if differing else p & q)
             out[0, s, 0] = table[count]
         return
-    counts = np.empty(width, np.int64)
+    # Small counts of several rows at a time: the processor waits less for what it has just written.
+    counts = np.empty((4, width), np.uint16)
+    n = len(words)
     for tile in range(tiles):
         first = tile * width
-        for s in range(used):
+        for start in range(0, used, 4):
+            rows = min(4, used - start)
             counts[:] = 0
-            for w in range(len(words)):
-                p, q = stored[s, w], words[w]
-                if differing:
+            for i in range(rows):
+                s, count = start + i, counts[i]
+                for w in range(0, n - 1, 2):
+                    p, q, a, b = stored[s, w], words[w], stored[s, w + 1], words[w + 1]
+                    if differing:
+                        for r in range(width):
+                            count[r] += np.uint16(count_ones(p ^ q[first + r]) + count_ones(a ^ b[first + r]))
+                    else:
+                        for r in range(width):
+                            count[r] += np.uint16(count_ones(p & q[first + r]) + count_ones(a & b[first + r]))
+                if n % 2:
+                    p, q = stored[s, n - 1], words[n - 1]
                     for r in range(width):
-                        counts[r] += count_ones(p ^ q[first + r])
-                else:
-                    for r in range(width):
-                        counts[r] += count_ones(p & q[first + r])
-            values = out[tile, s]
-            for r in range(width):
-                values[r] = table[counts[r]]
+                        count[r] += np.uint16(count_ones(p ^ q[first + r] if differing else p & q[first + r]))
+            for i in range(rows):
+                count, values = counts[i], out[tile, start + i]
+                for r in range(width):
+                    values[r] = table[count[r]]
 
 
 def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
