@@ -65,8 +65,8 @@ class Inputs(FeatureMap):
     def of(self, X: Rows) -> np.ndarray:
         if (needed := 8.0 * X.shape[0] * X.shape[1]) > _MOST_MEMORY:
             raise InputError(
-                f"{X.shape[0]:,} rows of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB for a linear function, and "
-                f"at most {_MOST_MEMORY / 1e9:g} GB are allowed"
+                f"{X.shape[0]:,} rows of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB for a linear function, "
+                f"and at most {_MOST_MEMORY / 1e9:g} GB are allowed"
             )
         found = floats(X)
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)

@@ -107,12 +107,16 @@ def test_a_killed_run_continues_from_its_last_state(monkeypatch):
     monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
     stopped_after(monkeypatch, 400)
     saved = run_module._Run._save
-    with pytest.raises(RuntimeError, match="the machine has failed"), monkeypatch.context() as patch:
+
+    def save(self):
         # Nothing is saved at the end.
-        patch.setattr(
-            run_module._Run, "_save", lambda self: saved(self) if 0 < self.state.player.counts.rounds < 400 else None
-        )
-        run_module.run(request())
+        if 0 < self.state.player.counts.rounds < 400:
+            saved(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module._Run, "_save", save)
+        with pytest.raises(RuntimeError, match="the machine has failed"):
+            run_module.run(request())
     assert run_module.run(request()) == 0
     assert counts("results/s") == counts("results/whole")
 
