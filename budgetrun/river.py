@@ -22,6 +22,7 @@ except ImportError:
 
 from budgetrun import estimators
 from budgetrun.engine.hypotheses import ExplicitFeatures
+from budgetrun.kernels.features import RandomFeatures
 from budgetrun.kernels.kinds import held
 
 _PAGE = """
@@ -356,7 +357,11 @@ def _embed(group: Any, columns: list[int], width: int) -> None:
     pool.kind = held(rows)
     for member in group.members:
         if isinstance(member.hypothesis, ExplicitFeatures):
-            _fit_frequencies(member.hypothesis._map, width)
+            features, f = member.hypothesis._map, member.hypothesis
+            if isinstance(features, RandomFeatures):
+                _fit_frequencies(features, width)
+            else:
+                f._w = np.append(f.w, np.zeros(width - len(f.w)))
 
 
 def _fit_frequencies(features: Any, width: int) -> None:

@@ -74,7 +74,7 @@ def test_columns_without_names_go_by_position(tmp_path):
     sp.save_npz("rows.npz", sp.csr_array(X))
     stdout, stderr = predict("model", "numbers.csv", code=2)
     assert stderr == (
-        "numbers.csv: 4 columns where the table that was learned has 3; they must be the same; if one is the label, "
+        "numbers.csv: 4 columns where the table that was learned has 3; they must be equal; if one is the label, "
         "name it: --label COLUMN\n"
     )
     assert predict("model", "-", "--label", "1", code=2, given="1,2,3,4\n")[1] == (

@@ -76,7 +76,7 @@ def test_pairs_and_files_and_configs_in_files(tmp_path):
     assert kinds[0] == kinds[1] == kinds[2]
     FRAME[["target", "a", "b", "c"]].to_csv("points.csv", index=False)
     (tmp_path / "folder").mkdir()
-    text = yaml.safe_dump(CONFIG | {"datasets": [{"name": "points", "path": "../points.csv"}]})
+    text = yaml.safe_dump(CONFIG | {"datasets": [{"name": "points", "path": "../points.csv", "order": "permuted"}]})
     (tmp_path / "folder" / "mine.yaml").write_text(text)
     by_config = sweep("folder/mine.yaml", results="one")
     by_path = sweep("folder/mine.yaml", data={"points": "points.csv"}, results="two")

@@ -61,7 +61,7 @@ class RemovingBSGD(BinaryLearner):
     title = "BSGD, removal"
     default_variant = True
 
-    def __init__(self, *, budget: Budget, regulariser: Positive) -> None:
+    def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4) -> None:
         self.budget = budget
         self.regulariser = regulariser
         # The rounds before the block.
@@ -131,7 +131,7 @@ class ProjectingBSGD(RemovingBSGD):
     default_variant = False
     interpreted_when_full = True
 
-    def __init__(self, *, budget: Budget, regulariser: Positive, ridge: Positive = 0.001) -> None:
+    def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4, ridge: Positive = 0.001) -> None:
         super().__init__(budget=budget, regulariser=regulariser)
         self.ridge = ridge
         self._inverse = Inverse(ridge)

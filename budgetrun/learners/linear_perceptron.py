@@ -33,9 +33,9 @@ class LinearPerceptron(BinaryLearner):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Linear
+    >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(LinearPerceptron(), Linear(), scale(X), 2 * y - 1).mistakes
+    >>> run(LinearPerceptron(), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
     33
     """
 

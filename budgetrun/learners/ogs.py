@@ -57,7 +57,7 @@ class AVPOGS(BinaryLearner):
     form = Projected
 
     def __init__(
-        self, *, alpha: NotNegative, epsilon: ProperShare = 0.6, U: Positive = 10.0, c: Positive = 0.5
+        self, *, alpha: NotNegative = 0.01, epsilon: ProperShare = 0.6, U: Positive = 10.0, c: Positive = 0.5
     ) -> None:
         self.alpha = alpha
         self.epsilon = epsilon
@@ -121,7 +121,7 @@ class AOGDALD(BinaryLearner):
     title = "AOGD-ALD"
     form = Projected
 
-    def __init__(self, *, alpha: NotNegative, U: Positive = 2.0, c: Positive = 1.0, offset: Positive = 1.0) -> None:
+    def __init__(self, *, alpha: NotNegative = 0.01, U: Positive = 2.0, c: Positive = 1.0, offset: Positive = 1.0) -> None:
         self.alpha = alpha
         self.U = U
         self.c = c

@@ -331,7 +331,7 @@ def test_explicit_features():
 
         def make(pool, seed=seed):
             make.map = random_features(pool, 0.6, 6, seed)
-            return ExplicitFeatures(pool, make.map, 12, 1.0)
+            return ExplicitFeatures(pool, make.map, 1.0)
 
         w = np.zeros(12)
 

@@ -55,11 +55,17 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
             best = min(Q for Q, _ in found)
             # (among equal ones, the oldest leaves)
             Q, after = next((Q, after) for Q, after in found if best + 0.5 * TOLERANCE * unit >= Q)
-            if not (keep and C * loss - 1e-9 * C * C * K[t, t] <= Q):
+            if not (keep and C * loss - slack(loss, K[t, t], C) <= Q):
                 w = after
         record(trace, score, is_mistake(y_t, score, tie), w)
         trace.updates.append(update)
     return trace
+
+
+def slack(loss, square, C):
+    """How much below C loss the best Q may be by rounding: 1e-9 of what the step alone saves, halved as in Q."""
+    tau = clipped(loss, square, C)
+    return 0.5e-9 * (2 * C - tau) * tau * square
 
 
 def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
@@ -87,7 +93,7 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
             unit = max(a * a * K[i, i] for i, a in w.items())
             best = min(Q for Q, _ in found)
             Q, after = next((Q, after) for Q, after in found if best + 0.5 * TOLERANCE * unit >= Q)
-            if keep and C * loss - 1e-9 * C * C * K[t, t] <= Q:
+            if keep and C * loss - slack(loss, K[t, t], C) <= Q:
                 after = w
         if update:
             w = after

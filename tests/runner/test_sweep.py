@@ -570,11 +570,11 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
     folder = tmp_path / "results" / "small"
     real, tried = LocalBackend.outcomes, []
 
-    def outcomes_until_death(self, jobs, settings):
+    def outcomes_until_death(self, jobs, settings, *partly):
         tried.append([job.repetition for job in jobs])
         fatal = [job for job in jobs if job.repetition == 1]
         if not fatal:
-            yield from real(self, jobs, settings)
+            yield from real(self, jobs, settings, *partly)
             return
         list(real(self, [job for job in jobs if job.repetition == 0], settings))
         for job in jobs:
