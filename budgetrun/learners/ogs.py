@@ -121,7 +121,9 @@ class AOGDALD(BinaryLearner):
     title = "AOGD-ALD"
     form = Projected
 
-    def __init__(self, *, alpha: NotNegative = 0.01, U: Positive = 2.0, c: Positive = 1.0, offset: Positive = 1.0) -> None:
+    def __init__(
+        self, *, alpha: NotNegative = 0.01, U: Positive = 2.0, c: Positive = 1.0, offset: Positive = 1.0
+    ) -> None:
         self.alpha = alpha
         self.U = U
         self.c = c
