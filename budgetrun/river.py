@@ -361,7 +361,7 @@ def _embed(group: Any, columns: list[int], width: int) -> None:
             if isinstance(features, RandomFeatures):
                 _fit_frequencies(features, width)
             else:
-                f._w = np.append(f.w, np.zeros(width - len(f.w)))
+                f._w = np.append(f.w, np.zeros(width))[:width]
 
 
 def _fit_frequencies(features: Any, width: int) -> None:

@@ -57,6 +57,7 @@ def played(page: str) -> str:
 
 if __name__ == "__main__":
     os.environ["BUDGETRUN_COMPILED"] = "0"
+    os.environ["COLUMNS"] = "100"
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         text = played(PAGE.read_text(encoding="utf-8"))
     PAGE.write_text(text, encoding="utf-8")

@@ -236,7 +236,8 @@ def opened(options: Options, workers: int) -> Iterator[Backend]:
     if not _DASK_ADDRESS.fullmatch(address):
         raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")
     # It reports in its own way what is reported here in a sentence.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    for part in ("client", "batched"):
+        logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
     connect: Callable[..., Any] = Client
     try:
         client = connect(address, timeout=DASK_TIMEOUT)
