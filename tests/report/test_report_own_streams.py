@@ -2,11 +2,14 @@
 
 import csv
 
+import numpy as np
 import pytest
 from sweeping import config, run
 
 from budgetrun.config import load
 from budgetrun.report import Report
+from budgetrun.report.figures.panel import Numbers
+from budgetrun.report.figures.rounds import RoundsPanel
 
 
 @pytest.fixture
@@ -65,3 +68,22 @@ def test_a_single_stream_shows_the_spread_over_the_seeds(reported):
     assert "with a single stream, it is over its seeds." in table.notes[0]
     page = (report.results.folder / "report.html").read_text()
     assert "Shaded: one standard deviation over the 4 seeds of RBP." in page
+
+
+@pytest.mark.parametrize("y", ["online_error", "windowed_error"])
+def test_curves_of_one_budget_with_the_spread_over_the_seeds(reported, y):
+    figure = {"name": "f", "dataset": "own", "lines": ["perceptron", "rbp"], "x": "rounds", "y": y, "budget": 8}
+    report = reported(report={"figures": [figure]})
+    numbers = Numbers(report.results)
+    panel = RoundsPanel(numbers, report.results.report.figures[0], [])
+    assert [one.name.partition(" ")[0] for one in panel.series] == ["Perceptron", "RBP"]
+    runs = report.results.runs
+    rbp = runs[(runs["label"] == "rbp") & (runs["budget"] == 8)]["online_error"]
+    curve = panel.curves[1]
+    lengths = np.diff(curve.rounds, prepend=0)
+    last = np.average(curve.mean, weights=lengths) if y == "windowed_error" else curve.mean[-1]
+    assert last == pytest.approx(100 * rbp.mean())
+    assert curve.rounds[-1] == 90
+    assert (curve.sd[-1] if y == "online_error" else 100 * rbp.std()) == pytest.approx(100 * rbp.std())
+    assert panel.curves[0].sd.max() == 0
+    assert "Shaded: one standard deviation over the 4 seeds of RBP" in panel.caption()

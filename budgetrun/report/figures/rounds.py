@@ -12,6 +12,7 @@ from budgetrun.config.quantities import WINDOWED_ERROR
 from budgetrun.plotting import BAND_ALPHA, NO_SPREAD
 from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
 from budgetrun.report.figures.panel import Panel, Series, series_name
+from budgetrun.store.read import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,8 +87,11 @@ class RoundsPanel(Panel):
             values = self.y.factor * counts / lengths
         elif is_error:
             values = self.y.factor * values / rounds
-        streams = pd.DataFrame(values).groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
-        return Curve(rounds, streams.mean().to_numpy(), streams.std().fillna(0.0).to_numpy())
+        every = pd.DataFrame(values)
+        streams = every.groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
+        # With a single stream, the spread is that over the seeds.
+        spread = (streams if len(streams) > 1 else every).std().fillna(0.0)
+        return Curve(rounds, streams.mean().to_numpy(), spread.to_numpy())
 
     def _fill(self, series: Series, curve: Curve, shift: float) -> None:
         """Set what is drawn: the curve with marks at different places, so that overlapping ones can be told apart."""
@@ -130,6 +134,12 @@ class RoundsPanel(Panel):
         streams = max(m.n_streams for one in self.series for m in one.measured)
         if streams > 1:
             sentences.append(f"Shaded: one standard deviation over the {streams} {self.stream}s.")
+        else:
+            seeds = {one.name: max(m.n_seeds for m in one.measured) for one in self.series}
+            drawn = [name for name, n in seeds.items() if n > 1]
+            if drawn:
+                n_seeds = max(seeds.values())
+                sentences.append(f"Shaded: one standard deviation over the {n_seeds} seeds of {listed(drawn)}.")
         if self.curves and self.y.is_percent:
             early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")
