@@ -212,6 +212,8 @@ class _Run:
         self.warned: dict[str, str] = {}
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
+        # Whether all learners have played the same rounds.
+        self._whole = True
 
     def play(self) -> int:
         """Play what is left of the stream; return the exit code."""
@@ -236,7 +238,9 @@ class _Run:
             with interrupts.ignored():
                 self.state.seconds += time.monotonic() - began
                 self.progress.close()
-                self._save()
+                # After an error within a piece, the last saved state is the one to continue from.
+                if self._whole:
+                    self._save()
         if code == 130 and not request.from_pipe:
             _say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
@@ -261,7 +265,9 @@ class _Run:
             while start < len(codes):
                 end = start + player.piece(len(codes) - start)
                 with interrupts.deferred():
+                    self._whole = False
                     player.play(self.state.scaler.scaled(X[start:end]), codes[start:end])
+                    self._whole = True
                 start = end
                 self._tick(counts.rounds)
 
