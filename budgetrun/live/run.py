@@ -297,8 +297,7 @@ class _Run:
         self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
-        features, classes = self.table.features, self.state.classes
-        found = warnings(self.state.player, self.names, features, classes, at_end)
+        found = warnings(self.state.player, self.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
                 self.progress.say(f"warning: {sentence}")

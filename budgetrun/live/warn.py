@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,7 @@ _MOST_ZEROS, _LONG_STRETCH = 0.5, 0.1
 _MOST_NAMED = 5
 
 
-def warnings(
-    player: Player, names: Sequence[str], features: Sequence[str], classes: Sequence[Any], at_end: bool = False
-) -> dict[str, str]:
+def warnings(player: Player, names: Sequence[str], features: Sequence[str], at_end: bool = False) -> dict[str, str]:
     """Return a sentence for each reason to distrust the numbers so far, under a key that stays the same.
 
     Parameters
@@ -28,7 +26,6 @@ def warnings(
         Of the learners.
     features : sequence of str
         Their names, shape (d,).
-    classes : sequence of labels
     at_end : bool
         Whether the stream has ended: then the budgets that were never full are named.
     """
@@ -38,7 +35,7 @@ def warnings(
     return {
         **_zeros(counts, names),
         **_constant(counts, features),
-        **_one_class(counts, classes),
+        **_one_class(counts),
         **(_unused_budgets(player, names) if at_end else {}),
     }
 
@@ -63,7 +60,7 @@ def _constant(counts: Counts, features: Sequence[str]) -> dict[str, str]:
     return {"constant": f"{noun} never changed so far: {_few(constant)}."}
 
 
-def _one_class(counts: Counts, classes: Sequence[Any]) -> dict[str, str]:
+def _one_class(counts: Counts) -> dict[str, str]:
     share = counts.labels / max(1, counts.rounds)
     expected = np.log(max(2, counts.rounds)) / -np.log(min(share.max(), 1 - 1e-9))
     longest = counts.stretch.longest
