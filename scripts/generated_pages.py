@@ -82,7 +82,7 @@ def _kind(learner: type[Any]) -> str:
 
 
 def _learner_row(learner: type[Any]) -> list[str]:
-    several = learners.registry(multiclass=True).get(learner.name, {}).get(learner.variant)
+    several = learners.registry("multiclass").get(learner.name, {}).get(learner.variant)
     made = next(name for name, kind in estimators.CLASSIFIERS.items() if learner in kind._learners.values())
     bounds = [bound.name for bound in theory.registry() if bound.is_about(learner)]
     name = f"{learner.name}({learner.variant})" if learner.variant else learner.name

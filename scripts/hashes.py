@@ -132,7 +132,10 @@ def _played(X: Any, y: np.ndarray, gamma: float, size: int, learners: Any, n_cla
     from budgetrun.kernels import Gaussian
     from budgetrun.learners import find
 
-    built = [find(name, variant, multiclass=n_classes is not None)(**given) for name, variant, given in learners]
+    built = [
+        find(name, variant, "binary" if n_classes is None else "multiclass")(**given)
+        for name, variant, given in learners
+    ]
     group = Group(Gaussian(gamma=gamma), built, n_classes=n_classes)
     found = [hashlib.sha256() for _ in learners]
     for part in _calls(len(y), size):

@@ -6,6 +6,9 @@ import pkgutil
 import numpy as np
 import reference
 
+# What learners of two classes, and of several, learn.
+TASKS = "binary", "multiclass"
+
 
 def all_cases(kind="CASES"):
     """Yield (id, name, variant, parameters, reference function) for whatever stands in tests/reference.

@@ -176,7 +176,7 @@ def test_names_of_configs_are_completed(verb):
 
 
 def test_names_of_algorithms_datasets_and_kernels_are_completed():
-    known = {*learners.registry(False), *learners.registry(True), *solvers.registry()}
+    known = {name for task in learners.BASES for name in learners.registry(task)} | {*solvers.registry()}
     assert set(completed(["list", "algorithms"])) == known
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
     assert completed(["data", "fetch"], "us") == ["usps"]

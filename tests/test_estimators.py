@@ -33,7 +33,7 @@ from budgetrun.estimators import CLASSIFIERS, base
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
-SEVERAL = sorted(learners.registry(multiclass=True))
+SEVERAL = sorted(learners.registry("multiclass"))
 AVERAGED = sorted(name for name, made in BY_NAME.items() if "averaged" in made().get_params())
 MULTICLASS_CASES = {case_id: rest for case_id, *rest in all_cases("MULTICLASS_CASES")}
 CUTS = [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]

@@ -101,7 +101,7 @@ def literals(tree: ast.Module) -> list[str]:
 
 
 def test_algorithms_are_named_in_their_own_files_only():
-    names = {*learners.registry(), *learners.registry(multiclass=True), *solvers.registry()}
+    names = {*learners.registry(), *learners.registry("multiclass"), *solvers.registry()}
     assert {"perceptron", "projectron++", "mpu"} <= names
     one = re.compile(r"(?<![\w+])(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![\w+])")
     named = {

@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import all_cases
+from cases import TASKS, all_cases
 
 import budgetrun
 from budgetrun import compiling, engine, kernels
@@ -36,7 +36,7 @@ def stream(form, several):
 
 def group_of(case_id):
     several, name, variant, given = CASES[case_id]
-    learner = find(name, variant, several)(**given)
+    learner = find(name, variant, TASKS[several])(**given)
     kernel = kernels.Gaussian(gamma=0.5)
     return Group(kernel, [learner], n_classes=3 if several else None)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun import solvers, theory
-from budgetrun.config.schema import DatasetSpec
+from budgetrun.config.schema import DatasetSpec, learned
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import Kernel, squares
@@ -201,7 +201,7 @@ class _Entry:
 
 def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = _parameters(row)
-    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), multiclass=spec.task == "multiclass")
+    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), learned(spec.task))
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
     learner = learner_class(**parameters, **_seed(row, learner_class))

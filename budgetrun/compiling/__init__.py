@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 # Setting it to 0 runs everything in numpy, with the same results.
 ENVIRONMENT = "BUDGETRUN_COMPILED"
+# The methods of a learner's rule; not every learner has each.
+_RULE = ("margins", "tolerance", "update")
 
 
 @cache
@@ -49,14 +51,15 @@ def takes(learner: Any) -> bool:
     # The type in compiled code is callable, too.
     own = (value for name, value in vars(learner).items() if name != "_numba_type_")
     cls: Any = type(learner)
-    return _is_as_written(cls, cls.margins, cls.update) and not any(map(callable, own))
+    rule = {name: getattr(cls, name) for name in _RULE if hasattr(cls, name)}
+    return _is_as_written(cls, *rule.items()) and not any(map(callable, own))
 
 
 @cache
 def _is_as_written(cls: Any, *rule: Any) -> bool:
-    """Return whether `margins` and `update` come from the files of the classes that have them."""
-    homes = (next(home for home in cls.__mro__ if name in vars(home)) for name in ("margins", "update"))
-    return all(method.__module__ == home.__module__ for method, home in zip(rule, homes, strict=True))
+    """Return whether the methods of a rule come from the files of the classes that have them."""
+    homes = (next(home for home in cls.__mro__ if name in vars(home)) for name, _ in rule)
+    return all(method.__module__ == home.__module__ for (_, method), home in zip(rule, homes, strict=True))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
 from budgetrun.config.problems import (
@@ -19,6 +19,7 @@ from budgetrun.config.problems import (
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
+from budgetrun.params import Task
 from budgetrun.registry import parameters
 
 # Learners and solvers import numpy; they are imported only once a config is read.
@@ -34,8 +35,8 @@ class AlgorithmReader:
     """Reads algorithms; what is wrong with them goes to the checker's problems."""
 
     checker: Checker
-    # Whether the config's datasets are multiclass, and whether its algorithms are solvers.
-    multiclass: bool
+    # What is learned from the config's datasets, and whether its algorithms are solvers.
+    task: Task
     solvers: bool
     # The labels of the config's datasets; None for a dataset without one.
     datasets: list[str | None]
@@ -107,7 +108,7 @@ class AlgorithmReader:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        of_learners, of_solvers = learners.registry(multiclass=self.multiclass), solvers.registry()
+        of_learners, of_solvers = learners.registry(self.task), solvers.registry()
         known = [*(of_solvers if self.solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
         here = (*path, "name")
@@ -116,11 +117,13 @@ class AlgorithmReader:
         elif isinstance(name, str) and name in (of_learners if self.solvers else of_solvers):
             # `are_solvers` reports the first such entry.
             pass
-        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self.multiclass):
-            if self.multiclass:
-                text = f"{name!r} learns two classes only, and the task is multiclass"
+        elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
+            what = {"binary": "two classes", "multiclass": "several classes", "regression": "numbers"}
+            text = f"{name!r} learns {' or '.join(what[task] for task in others)} only"
+            if self.task == "binary":
+                text = f"{text}; it needs datasets with task: {others[0]}"
             else:
-                text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
+                text = f"{text}, and the task is {self.task}"
             self.checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
             self.checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
@@ -131,7 +134,7 @@ class AlgorithmReader:
             advice = allowed_names(variants) or f"; {name} has no variants"
             self.checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
         else:
-            return learners.find(name, variant, multiclass=self.multiclass)
+            return learners.find(name, variant, self.task)
         return None
 
     def label(self, data: Any) -> str | None:
@@ -145,7 +148,7 @@ class AlgorithmReader:
         if is_solver(data):
             return str(data["name"])
         try:
-            found = learners.find(data.get("name", ""), data.get("variant"), multiclass=self.multiclass)
+            found = learners.find(data.get("name", ""), data.get("variant"), self.task)
         except (KeyError, TypeError):
             return None
         return _default_label(found)
@@ -241,17 +244,14 @@ class AlgorithmReader:
 
         if self.solvers:
             return solvers.find(spec.name)
-        return learners.find(spec.name, spec.variant, multiclass=self.multiclass)
+        return learners.find(spec.name, spec.variant, self.task)
 
 
 def are_solvers(checker: Checker, entries: list[Any]) -> bool:
     """Return whether the first known algorithm is a solver; the first one that differs from it is a problem."""
-    from budgetrun import learners
-
-    known = learners.registry(multiclass=False).keys() | learners.registry(multiclass=True).keys()
     kinds = {}
     for i, entry in enumerate(entries):
-        if is_solver(entry) or (isinstance(entry, dict) and str(entry.get("name")) in known):
+        if is_solver(entry) or (isinstance(entry, dict) and tasks_of(str(entry.get("name")))):
             kinds[i] = is_solver(entry)
     first = min(kinds, default=0)
     for i, kind in kinds.items():
@@ -280,6 +280,14 @@ def check_kernels(checker: Checker, entries: list[Any], datasets: list[DatasetSp
                 break
 
 
+def tasks_of(name: str) -> list[Task]:
+    """Return the tasks for which there is a learner of this name."""
+    from budgetrun import learners
+
+    tasks: tuple[Task, ...] = get_args(Task)
+    return [task for task in tasks if name in learners.registry(task)]
+
+
 def is_solver(data: Any) -> bool:
     """Whether an entry names a solver."""
     from budgetrun import solvers
@@ -292,11 +300,11 @@ def _default(learner: Algorithm, name: str) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
-def title_of(spec: AlgorithmSpec, multiclass: bool) -> str:
+def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
     from budgetrun import learners, solvers
 
-    found = solvers.find(spec.name) if spec.solver else learners.find(spec.name, spec.variant, multiclass)
+    found = solvers.find(spec.name) if spec.solver else learners.find(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
 
 

@@ -40,8 +40,9 @@ def describe(what: str, name: str) -> str:
 
 
 def _algorithms() -> Iterator[tuple[str, Any]]:
-    for multiclass, kind in ((False, ""), (True, " [multiclass]")):
-        for name, variants in learners.registry(multiclass=multiclass).items():
+    for task in learners.BASES:
+        kind = "" if task == "binary" else f" [{task}]"
+        for name, variants in learners.registry(task).items():
             for variant, learner in variants.items():
                 yield (f"{name}({variant})" if variant else name) + kind, learner
     for name, solver in solvers.registry().items():
@@ -97,9 +98,12 @@ def _memory(cls: Any) -> str:
 
 
 def _classes(cls: Any) -> str:
-    several = cls.name in learners.registry(multiclass=True)
-    if getattr(cls, "multiclass", False):
-        return "several (task: multiclass)"
+    several = cls.name in learners.registry("multiclass")
+    task = getattr(cls, "task", "binary")
+    if task != "binary":
+        return (
+            "several (task: multiclass)" if task == "multiclass" else "none; the labels are numbers (task: regression)"
+        )
     return "two; the learner of the same name with [multiclass] takes several" if several else "two"
 
 

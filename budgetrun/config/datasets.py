@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from budgetrun.config.problems import ValueType, unknown, unknown_key, value_types
-from budgetrun.config.schema import DatasetSpec, KernelSpec
+from budgetrun.config.schema import DatasetSpec, KernelSpec, learned
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 from budgetrun.files import own_folder
@@ -17,6 +17,7 @@ from budgetrun.registry import parameters
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
+    from budgetrun.params import Task
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 
@@ -93,8 +94,8 @@ class DatasetReader:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:
                     self.checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
-        if values.get("task") == "multiclass":
-            self._refuse_what_needs_two_classes(values, path)
+        if learned(values.get("task")) != "binary":
+            self._refuse_what_needs_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
         default_order = "permuted" if values.get("path") is None else "file"
@@ -111,10 +112,14 @@ class DatasetReader:
             self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
         return DatasetSpec(**values) if len(self.checker.problems) == before else None
 
-    def _refuse_what_needs_two_classes(self, values: Values, path: KeyPath) -> None:
+    def _refuse_what_needs_classes(self, values: Values, path: KeyPath) -> None:
+        task = values["task"]
         given = [key for key in ("noise", "balanced") if values.get(key)]
         for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
-            self.checker.add((*path, key), "goes with two classes, not with task: multiclass; remove it")
+            self.checker.add((*path, key), f"goes with two classes, not with task: {task}; remove it")
+        for key in ("test", "test_path"):
+            if task == "regression" and values.get(key) is not None:
+                self.checker.add((*path, key), "goes with classes, not with task: regression; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
         own = values.get("path") is not None
@@ -154,16 +159,17 @@ def _kernel_types(kernel: type[Kernel]) -> dict[str, ValueType]:
     }
 
 
-def are_multiclass(checker: Checker, entries: list[Any]) -> bool:
-    """Return whether the first dataset is multiclass; the first one that differs from it is a problem."""
-    kinds = [isinstance(entry, dict) and entry.get("task") == "multiclass" for entry in entries]
+def common_task(checker: Checker, entries: list[Any]) -> Task:
+    """Return what is learned from the first dataset; the first one that differs from it is a problem."""
+    kinds = [learned(entry.get("task") if isinstance(entry, dict) else None) for entry in entries]
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
-            which = f"is {'multiclass' if kind else 'of two classes'}, and that of datasets[0] is not"
-            text = f"{which}; a config's datasets are all multiclass, or none is: make two configs"
+            which = f"is {'of two classes' if kind == 'binary' else kind}, and that of datasets[0] is not"
+            other = kinds[0] if kind == "binary" else kind
+            text = f"{which}; a config's datasets are all {other}, or none is: make two configs"
             checker.add(("datasets", i, "task"), text)
             break
-    return bool(kinds) and kinds[0]
+    return kinds[0] if kinds else "binary"
 
 
 def dataset_label(data: Any) -> str | None:

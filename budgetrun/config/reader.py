@@ -10,10 +10,19 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels, title_of
-from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
+from budgetrun.config.datasets import KERNEL, DatasetReader, common_task, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
+from budgetrun.config.schema import (
+    MOST_RUNS,
+    AlgorithmSpec,
+    Config,
+    DatasetSpec,
+    FileName,
+    FractionBudget,
+    Profile,
+    learned,
+)
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
@@ -118,9 +127,9 @@ def find(typed: str) -> Path:
 def _config(checker: Checker, data: Values) -> Values:
     given = checker.values(data, (), _top_types())
     entries, algorithms = given.get("datasets", []), given.get("algorithms", [])
-    multiclass = are_multiclass(checker, entries)
-    if multiclass and given.get("tie") == "positive":
-        text = "must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"
+    task = common_task(checker, entries)
+    if task != "binary" and given.get("tie") == "positive":
+        text = f"must be 'mistake' with task: {task}, where no score of 0 predicts +1, got 'positive'"
         checker.add(("tie",), text)
 
     of_datasets = DatasetReader(checker)
@@ -136,7 +145,7 @@ def _config(checker: Checker, data: Values) -> Values:
     solvers = are_solvers(checker, algorithms)
     if solvers:
         _refuse_what_goes_with_learners(checker, given, datasets)
-    of_algorithms = AlgorithmReader(checker, multiclass=multiclass, solvers=solvers, datasets=names, entries=algorithms)
+    of_algorithms = AlgorithmReader(checker, task=task, solvers=solvers, datasets=names, entries=algorithms)
     specs = [of_algorithms.algorithm(entry, ("algorithms", i)) for i, entry in enumerate(algorithms)]
     if _are_too_many(checker, specs, datasets):
         specs = []
@@ -154,7 +163,7 @@ def _config(checker: Checker, data: Values) -> Values:
         labels=Labels("algorithm", labels),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
-        titles={s.label: title for s in specs if s is not None and (title := title_of(s, multiclass)) != s.label},
+        titles={s.label: title for s in specs if s is not None and (title := title_of(s, task)) != s.label},
     )
     return {
         **given,
@@ -196,8 +205,8 @@ def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: l
     if given.get("dtype") == "float32":
         checker.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
     for i, dataset in enumerate(datasets):
-        if dataset is not None and dataset.task == "multiclass":
-            text = "must be one of binary, equal_splits with solvers, got 'multiclass'"
+        if dataset is not None and learned(dataset.task) != "binary":
+            text = f"must be one of binary, equal_splits with solvers, got '{dataset.task}'"
             checker.add(("datasets", i, "task"), text)
 
 

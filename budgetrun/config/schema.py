@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from budgetrun.config.problems import allowed_names, nearest, quoted
 from budgetrun.config.quantities import IN_FIGURES, QuantityName
 from budgetrun.errors import InputError
-from budgetrun.params import Count, Positive, Seed
+from budgetrun.params import Count, Positive, Seed, Task
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -124,6 +124,11 @@ class KernelSpec(_Spec):
         return kernels.make(self.name, **self.parameters)
 
 
+def learned(task: str | None) -> Task:
+    """Return what is learned from a dataset with this value of the key ``task``."""
+    return cast("Task", task) if task in ("multiclass", "regression") else "binary"
+
+
 class DatasetSpec(_Spec):
     """A dataset and how its streams are made."""
 
@@ -133,8 +138,8 @@ class DatasetSpec(_Spec):
     label: Name = Field(default="", validate_default=True)
     # A file of the user.
     path: Path | None = None
-    # ``multiclass`` leaves the labels unchanged; either all datasets of a config are multiclass or none is.
-    task: Literal["binary", "equal_splits", "multiclass"] = "binary"
+    # ``multiclass`` and ``regression`` leave labels unchanged; a config's datasets are all of one of them, or none is.
+    task: Literal["binary", "equal_splits", "multiclass", "regression"] = "binary"
     # Which parts of a card to read, in order; None for the card's default.
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
@@ -223,8 +228,8 @@ class RunSpec:
     # the swept values of the kernel, then those of the algorithm without the budget, then those of ``budget_setting``.
     # Where the last two have a name in common, the latter is written ``label.name``.
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
-    # Whether the learner is the one for several classes.
-    multiclass: bool = False
+    # What the learner learns, if it is one.
+    task: Task = "binary"
     # Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
     solver: bool = False
     # What is typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
@@ -564,9 +569,9 @@ class Config(_Spec):
         return self
 
     @property
-    def multiclass(self) -> bool:
-        """Whether the tasks have several classes: either all tasks of a config or none."""
-        return any(dataset.task == "multiclass" for dataset in self.datasets)
+    def task(self) -> Task:
+        """What the learners learn; the same on all datasets."""
+        return learned(self.datasets[0].task)
 
     @property
     def solvers(self) -> bool:
@@ -601,7 +606,7 @@ class Config(_Spec):
         label = self.datasets[0].label if dataset is None else dataset
         by_label, kernels = self.on(label), self.kernel_on(label)
         for kernel, typed in kernels.each(median):
-            common: dict[str, Any] = {"multiclass": self.multiclass, "kernel": kernel}
+            common: dict[str, Any] = {"task": self.task, "kernel": kernel}
             common["typed"] = {name: value for name, value in typed.items() if value == AUTO}
             setting = {name: typed[name] for name in kernels.swept}
             for algorithm in by_label.values():

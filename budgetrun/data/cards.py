@@ -76,6 +76,8 @@ class Card(BaseModel):
         The labels that become +1 in a binary task if the config names none; None for the larger of two labels.
     label_column : 'first' or 'last'
         The column of the labels, for tables.
+    numbers : bool
+        Whether the labels are measured numbers, for regression.
     options : dict
         The options of a generated dataset, with their defaults.
     version : int or None
@@ -104,6 +106,7 @@ class Card(BaseModel):
     default_parts: list[str] = []
     positive: list[int | str] | None = None
     label_column: LabelColumn = "first"
+    numbers: bool = False
     options: dict[str, Any] = {}
     version: int | None = None
     obtain: str = ""

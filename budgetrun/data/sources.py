@@ -189,10 +189,13 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
             raise InputError(f"{where}: '{key}' belongs to a dataset with 'path', not to one with a card; remove it")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if spec.task == "multiclass":
-        for key, given in (("noise", spec.noise), ("balanced", spec.balanced)):
+    if spec.task in ("multiclass", "regression"):
+        tested = spec.has_test and spec.task == "regression"
+        for key, given in (("noise", spec.noise), ("balanced", spec.balanced), ("test", tested)):
             if given:
-                raise InputError(f"{where}: '{key}' does not go with 'task: multiclass'; remove one of them")
+                raise InputError(f"{where}: '{key}' does not go with 'task: {spec.task}'; remove one of them")
+    elif known is not None and known.numbers:
+        raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
         assert spec.path is not None
         own, test_path = Own(spec.label_column, spec.missing), spec.test_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,9 +40,9 @@ class Stream:
         The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
         IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
     tasks : dict of task name to ndarray, shape (T,)
-        int8, -1 or +1; or, for several classes, int16, each label's position in ``classes``.
+        int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
     classes : list of labels, ascending
-        All labels of the data, the same for every task.
+        All labels of the data, the same for every task; empty for regression.
     test : TestSet or None
     """
 
@@ -85,7 +85,7 @@ class StreamInfo:
     classes : list of labels, ascending
         All labels of the data, the same for every task.
     n_classes : int
-        The number of values that a task's labels take; 2 for signs.
+        The number of values that a task's labels take; 2 for signs, and for regression.
     n_test : int
         The number of examples in the test set; 0 without one.
     readers : list of str
@@ -187,7 +187,7 @@ def open_stream(
     test = None
     if test_X is not None:
         test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
-    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, list(dataset.classes), test)
+    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, _classes(spec, dataset.classes), test)
 
 
 def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArray[np.intp]:
@@ -251,7 +251,7 @@ def stream_info(
         sha256=sha256,
         files=hashes,
         notes=notes,
-        classes=list(facts.counts),
+        classes=_classes(spec, facts.counts),
         n_classes=len(facts.counts) if spec.task == "multiclass" else 2,
         n_test=n_test,
         readers=list(dict.fromkeys(readers)),
@@ -279,6 +279,10 @@ def _data_bytes(facts: Facts) -> int:
     n_examples = sum(facts.counts.values())
     values, size = (n_examples * facts.n_features, 0) if facts.nnz is None else (facts.nnz, 4)
     return n_examples * 72 + values * (size + BYTES[facts.values])
+
+
+def _classes(spec: DatasetSpec, labels: Iterable[Label]) -> list[Label]:
+    return [] if spec.task == "regression" else list(labels)
 
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:

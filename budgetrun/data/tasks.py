@@ -26,10 +26,11 @@ def task_signs(
     ----------
     classes : sequence of labels, shape (k,)
         The labels found in the data, ascending.
-    task : 'binary', 'equal_splits' or 'multiclass'
+    task : 'binary', 'equal_splits', 'multiclass' or 'regression'
         ``binary``: one task, ``-``. ``equal_splits``: one task for every way to divide the labels into two halves,
         named like ``01234|56789``, in lexicographic order; the half with the first label comes first and is +1.
         ``multiclass``: one task, ``-``, in which each label is its own class, 2 to `MAX_CLASSES` of them.
+        ``regression``: one task, ``-``, in which labels are numbers.
     positive : label, list of labels or None
         For ``binary``: these become +1, all others -1.
     default_positive : sequence of labels or None
@@ -40,7 +41,8 @@ def task_signs(
 
     Returns
     -------
-    dict of task name to ndarray, shape (k,), int8, -1 or +1; or int16, 0 to k - 1, for ``multiclass``
+    dict of task name to ndarray, shape (k,), int8, -1 or +1; or int16, 0 to k - 1, for
+    ``multiclass``; or float64, the labels, for ``regression``
 
     Raises
     ------
@@ -50,7 +52,7 @@ def task_signs(
     if task != "binary":
         if positive is not None:
             raise InputError(f"{where}: 'positive' belongs to 'task: binary'; remove it or the 'task: {task}'")
-        return _equal_splits(classes, where) if task == "equal_splits" else _codes(classes, where)
+        return {"equal_splits": _equal_splits, "multiclass": _codes, "regression": _numbers}[task](classes, where)
     chosen = default_positive if positive is None else positive
     if chosen is not None:
         return {"-": _chosen(classes, chosen if isinstance(chosen, list | tuple) else [chosen], where)}
@@ -102,6 +104,16 @@ def _codes(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
             f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, found {k:,}: {listed(classes)}; {advice}"
         )
     return {"-": np.arange(k, dtype=np.int16)}
+
+
+def _numbers(labels: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
+    if any(isinstance(label, str) for label in labels):
+        text = next(label for label in labels if isinstance(label, str))
+        raise InputError(
+            f"{where}: 'task: regression' needs numbers as labels, found '{clipped(text, 20)}'; name the column of the "
+            "numbers with 'label_column', or use 'task: multiclass' for classes"
+        )
+    return {"-": np.array(labels, dtype=np.float64)}
 
 
 def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:

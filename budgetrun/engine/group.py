@@ -110,7 +110,7 @@ class Group:
     ----------
     kernel : Kernel
     learners : sequence of Learner (`budgetrun.learners.base`)
-        All binary, or all multiclass.
+        All of the same task: binary, multiclass or regression.
     tasks : sequence of int
         For each learner, the row of labels that it reads.
     n_classes : int, >= 2, or None
@@ -154,6 +154,7 @@ class Group:
         self.guard = guard
         self.watch = watch
         self._shape = () if n_classes is None else (n_classes,)
+        self._labels = float if any(learner.task == "regression" for learner in learners) else np.intp
         # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
         self._single: Single | None = None
         self._patience = _PATIENCE
@@ -183,7 +184,7 @@ class Group:
         ----------
         X : ndarray, csr_array or IntegerRows, shape (b, d), b >= 1
             The examples of the block.
-        Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}
+        Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}, or of numbers for regression
             The labels, one row per task.
 
         Returns
@@ -197,7 +198,7 @@ class Group:
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
         self._close()
-        Y = np.asarray(Y, dtype=np.intp)
+        Y = np.asarray(Y, dtype=self._labels)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
         while start < X.shape[0]:
@@ -211,15 +212,16 @@ class Group:
             start += b
         return out
 
-    def feed_one(self, x: np.ndarray, label: int) -> bool:
+    def feed_one(self, x: np.ndarray, label: float) -> bool:
         """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.
 
-        This is possible for a single binary learner with a plain kernel expansion, after some rounds by `feed`.
+        This is possible for a single learner with a plain kernel expansion, but not for several classes, after some
+        rounds by `feed`.
 
         Parameters
         ----------
         x : ndarray, shape (d,), of numbers
-        label : int, -1 or +1
+        label : int, -1 or +1, or a number for regression
 
         Returns
         -------
@@ -446,7 +448,7 @@ def run(
     kernel : Kernel
     X : ndarray, csr_array or IntegerRows, shape (T, d)
         The examples, in the order of the rounds.
-    y : array_like, shape (T,), in {-1, +1}, or {0, ..., n_classes - 1}
+    y : array_like, shape (T,), in {-1, +1}, or {0, ..., n_classes - 1}, or of numbers for regression
     n_classes : int, >= 2, or None
         The number of classes, for a multiclass learner.
     block_size : int, >= 1

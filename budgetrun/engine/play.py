@@ -25,7 +25,7 @@ class Options(NamedTuple):
 
 def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     """Do what `Hypothesis.play` says, in compiled code if the form and the rule can be compiled."""
-    rounds, costs = (play, ()) if f.scores.ndim == 1 else (play_classes, (learner.costs,))
+    rounds, costs = (play_classes, (learner.costs,)) if f.scores.ndim > 1 else (_LOOPS[y.dtype.kind], ())
     if not (f.compiled and compiling.takes(learner)):
         return rounds(f, learner, y, t, options, *costs)
     if learner.interpreted_when_full:
@@ -84,3 +84,25 @@ def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Options, 
                     return t + 1
             t += 1
     return t
+
+
+def play_targets(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+    """Play the rounds of a regression learner."""
+    _, _, single = options
+    while t < len(y):
+        if t == f.tile_end:
+            f.begin_tile()
+        while t < f.tile_end:
+            target, score = float(y[t]), float(f.score_at(t))
+            if abs(target - score) > learner.tolerance(f):
+                f.at(t, False)
+                learner.update(f, target, score)
+                f.largest_size = max(f.largest_size, f.size)
+                if single:
+                    return t + 1
+            t += 1
+    return t
+
+
+# By the kind of the labels: integers, or real numbers.
+_LOOPS = {"i": play, "f": play_targets}

@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.compiling import Compilable, function, prepared, structures
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.play import NOT_FINITE, Options, play
+from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.single import Examples, examples_of
@@ -27,7 +27,7 @@ class Single(Compilable):
     examples : Examples
         Those of the pool.
     f : Expansion
-    learner : BinaryLearner
+    learner : BinaryLearner or RegressionLearner
     positive : bool
         Whether a score of 0 predicts +1.
     """
@@ -38,7 +38,7 @@ class Single(Compilable):
         f.begin_block()
         self.examples, self.f, self.learner = prepared(examples), prepared(f), prepared(learner)
         self.positive = positive
-        self.y = np.zeros(1, dtype=np.intp)
+        self.y = np.zeros(1, dtype=float if learner.task == "regression" else np.intp)
         self.values = np.zeros((1, pool.capacity, 1))
         self.squares, self.rounds = pool.squares, pool.rounds
         self.used, self.seen, self.n_free = pool.used, pool.seen, len(pool.free)
@@ -48,9 +48,10 @@ class Single(Compilable):
 
     # -- called from Python --------------------------------------------------------------------------------------------
 
-    def learn(self, x: np.ndarray, label: int) -> bool:
+    def learn(self, x: np.ndarray, label: float) -> bool:
         """Play a round with an example of shape (d,); return False, with nothing changed, if that is not possible."""
-        return bool(_learn(self._kept, np.array(x, dtype=np.float64), label))
+        learn = _learn if self.y.dtype.kind == "i" else _learn_target
+        return bool(learn(self._kept, np.array(x, dtype=np.float64), label))
 
     def score(self, x: np.ndarray) -> float:
         """Return f(x) for an example of shape (d,); nan if that is not possible here, or out of range."""
@@ -100,24 +101,43 @@ def begin(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | No
 
 
 def _learn_one(kept: Any, x: np.ndarray, label: int) -> bool:
-    one = kept.inside
+    one, updates = kept.inside, kept.inside.f.updates
+    slot = _begin(one, x, label)
+    if slot >= 0:
+        _play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+        _end(one, slot, updates)
+    return slot >= 0
+
+
+def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> bool:
+    one, updates = kept.inside, kept.inside.f.updates
+    slot = _begin(one, x, target)
+    if slot >= 0:
+        _play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+        _end(one, slot, updates)
+    return slot >= 0
+
+
+def _begin(one: Any, x: np.ndarray, label: float) -> int:
+    """Begin a round, and return the slot of its example; -1, with nothing changed, if that is not possible."""
     f, slot = one.f, one.next_slot()
     if not f.has_room() or one.used + 2 > len(one.squares) or not one.examples.store(x, slot):
-        return False
+        return -1
     square = one.examples.square(slot)
     if not math.isfinite(square):
-        return False
+        return -1
     one.take_slot()
     one.squares[slot], one.rounds[slot], one.y[0] = square, one.seen, label
     one.examples.fill(slot, f._tiles[:, : one.used])
     f.begin_row(slot, one.seen)
     one.seen += 1
-    updates = f.updates
-    _play(f, one.learner, one.y, 0, Options(one.positive, -1, False))
-    if not math.isfinite(f.scores[0]):
+    return slot
+
+
+def _end(one: Any, slot: int, updates: int) -> None:
+    if not math.isfinite(one.f.scores[0]):
         raise FloatingPointError(NOT_FINITE)
-    one.release(slot, f.updates > updates)
-    return True
+    one.release(slot, one.f.updates > updates)
 
 
 def _score_one(kept: Any, x: np.ndarray) -> float:
@@ -132,7 +152,7 @@ def _score_one(kept: Any, x: np.ndarray) -> float:
     return total if math.isfinite(total) else math.nan
 
 
-_play = function(play)
+_play, _play_targets = function(play), function(play_targets)
 _keep = function(structures.keep)
-_learn = function(_learn_one)
+_learn, _learn_target = function(_learn_one), function(_learn_one_target)
 _score = function(_score_one)

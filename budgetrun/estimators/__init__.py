@@ -64,7 +64,7 @@ def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassi
 
 
 _NO_WEIGHTS = "the rule of its paper gives every class the same weight"
-_SEVERAL = learners.registry(multiclass=True)
+_SEVERAL = learners.registry("multiclass")
 CLASSIFIERS = {
     made.__name__: made for made in (_make(*item, _SEVERAL.get(item[0], {})) for item in learners.registry().items())
 }

@@ -97,7 +97,7 @@ def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Lear
             if given[name] == default:
                 continue
             kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
-            of = "more than two classes" if learner.multiclass else "two classes"
+            of = "more than two classes" if learner.task == "multiclass" else "two classes"
             raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
         _check(name, given[name], wanted[name].annotation)
         chosen[name] = given[name]

@@ -308,7 +308,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise ValueError(what) from None
         if len(found) > 2 and not self._several:
             registry, name = learners.registry(), type(self).__name__
-            others = ", ".join(class_name(known, registry[known]) for known in learners.registry(multiclass=True))
+            others = ", ".join(class_name(known, registry[known]) for known in learners.registry("multiclass"))
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y, input_name='y')}, with {len(found)} classes: use a learner of several classes "

@@ -5,34 +5,46 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.params import Task
 from budgetrun.registry import classes, parameters
 
-__all__ = ["BinaryLearner", "Learner", "MulticlassLearner", "find", "parameters", "registry"]
+__all__ = [
+    "BinaryLearner",
+    "Learner",
+    "MulticlassLearner",
+    "RegressionLearner",
+    "Task",
+    "find",
+    "parameters",
+    "registry",
+]
+
+# Their bases, by task.
+BASES: dict[str, type[Learner]] = {base.task: base for base in (BinaryLearner, MulticlassLearner, RegressionLearner)}
 
 
 @cache
-def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Any]]]:
-    """Return the binary or the multiclass learners as ``{name: {variant: class}}``.
+def registry(task: Task = "binary") -> dict[str, dict[str | None, type[Any]]]:
+    """Return the learners of a task as ``{name: {variant: class}}``.
 
     The variant is None if the name has only one learner.
     """
-    base: type[Learner] = MulticlassLearner if multiclass else BinaryLearner
     found: dict[str, dict[str | None, type[Any]]] = {}
-    for learner in classes(__name__, base):
+    for learner in classes(__name__, BASES[task]):
         found.setdefault(learner.name, {})[learner.variant] = learner
     return dict(sorted(found.items()))
 
 
-def find(name: str, variant: str | None = None, multiclass: bool = False) -> type[Any]:
+def find(name: str, variant: str | None = None, task: Task = "binary") -> type[Any]:
     """Return the learner of that name and variant; without a variant, the default variant.
 
     Raises
     ------
     KeyError
-        No binary (or multiclass) learner has that name or that variant.
+        No learner of the task has that name or that variant.
     """
-    variants = registry(multiclass)[name]
+    variants = registry(task)[name]
     if variant is None and None not in variants:
         variant = next(key for key, learner in variants.items() if learner.__dict__.get("default_variant"))
     return variants[variant]

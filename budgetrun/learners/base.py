@@ -10,6 +10,7 @@ import numpy as np
 
 from budgetrun.compiling import Compilable
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
+from budgetrun.params import Task
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -41,8 +42,8 @@ class Learner(Compilable, ABC):
         Values of parameters with a revision of their own, which is part of the run ids of runs with these values.
     form : type
         The form of the hypothesis.
-    multiclass : bool
-        Whether the labels are classes 0 to m - 1 instead of -1 and +1.
+    task : {"binary", "multiclass", "regression"}
+        Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float
         The learner acts on mistakes and on rounds whose margin is below this; 0 means on mistakes only. A learner whose
         threshold varies from round to round overrides ``margins``.
@@ -72,7 +73,7 @@ class Learner(Compilable, ABC):
     added: ClassVar[Mapping[str, Any]] = {}
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
     form: ClassVar[type[Hypothesis]]
-    multiclass: ClassVar[bool]
+    task: ClassVar[Task]
     margin: ClassVar[float] = 0.0
     alike_until_full: ClassVar[str | None] = None
     only_adds: ClassVar[bool] = False
@@ -102,7 +103,7 @@ class Learner(Compilable, ABC):
 class BinaryLearner(Learner):
     """A binary learner, with labels -1 and +1."""
 
-    multiclass = False
+    task = "binary"
     form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
@@ -142,7 +143,7 @@ class MulticlassLearner(Learner):
         margin is the lead.
     """
 
-    multiclass = True
+    task = "multiclass"
     form: ClassVar[type[Hypothesis]] = MulticlassExpansion
     costs: np.ndarray | None = None
 
@@ -166,4 +167,33 @@ class MulticlassLearner(Learner):
             The true class and its rival.
         lead : float
             f_y(x) - f_rival(x) at prediction time; with ``costs``, on a round that is not a mistake, the margin above.
+        """
+
+
+class RegressionLearner(Learner):
+    """A regression learner, whose labels are numbers and whose predictions are the scores themselves."""
+
+    task = "regression"
+    form: ClassVar[type[Hypothesis]] = Expansion
+
+    def start(self, pool: Pool) -> Any:
+        """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
+        return self.form(pool)
+
+    def tolerance(self, f: Any) -> float:
+        """Return the largest error |y - f(x)| on which the learner does not act; below 0, it acts in every round."""
+        return -1.0
+
+    @abstractmethod
+    def update(self, f: Any, y: float, score: float) -> None:
+        """Act on the current round with the example (x, y).
+
+        Parameters
+        ----------
+        f : Hypothesis
+            f_t on entry, f_{t+1} on return.
+        y : float
+            The label.
+        score : float
+            f_t(x), the score at prediction time.
         """

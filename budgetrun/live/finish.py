@@ -49,7 +49,7 @@ def write_results(
         files={table.where: sha256},
         notes=[*dict.fromkeys([*state.said, *table.notes()]), *(f"Warning: {sentence}" for sentence in warnings)],
         classes=state.classes,
-        n_classes=len(state.classes) if config.multiclass else 2,
+        n_classes=len(state.classes) if config.task == "multiclass" else 2,
         readers=[table.reader],
         median_gamma=state.median_gamma,
     )

@@ -9,8 +9,10 @@ from typing import Any
 
 import yaml
 
+from budgetrun.config.schema import learned
 from budgetrun.data.tables.encode import Missing
 from budgetrun.errors import InputError
+from budgetrun.params import Task
 from budgetrun.plotting import slug
 
 BUDGETS = (100, 300, 1000)
@@ -92,9 +94,9 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     InputError
         An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
-    multiclass = choices.task == "multiclass"
+    task = learned(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
-    algorithms = [_completed(entry, request, multiclass) for entry in algorithms]
+    algorithms = [_completed(entry, request, task) for entry in algorithms]
     labels = [_label(entry) for entry in algorithms]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
@@ -154,13 +156,13 @@ def _parsed(text: str) -> dict[str, Any]:
     return entry
 
 
-def _completed(entry: dict[str, Any], request: Request, multiclass: bool) -> dict[str, Any]:
+def _completed(entry: dict[str, Any], request: Request, task: Task) -> dict[str, Any]:
     """Return an entry with the budgets and seeds of the request, if the learner has any."""
     from budgetrun import learners
     from budgetrun.registry import parameters
 
     try:
-        learner: Any = learners.find(entry["name"], entry.get("variant"), multiclass=multiclass)
+        learner: Any = learners.find(entry["name"], entry.get("variant"), task)
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry

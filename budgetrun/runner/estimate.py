@@ -193,7 +193,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         kernel += asks.form.solving(held) * T / rates.products
         # A learner that shares a hypothesis until its budget is full costs nothing of its own until then.
         alone = max(0.0, 1 - held / mistakes) if asks.shares else 0.8
-        scores += alone * T * held * (info.n_classes if run.spec.multiclass else 1)
+        scores += alone * T * held * (info.n_classes if run.spec.task == "multiclass" else 1)
         updates += alone * _MORE_ERRORS * mistakes * asks.form.upkeep
     return kernel + scores / rates.gathers + updates / rates.updates
 
@@ -226,7 +226,7 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             acts_on_margins=bool(learner.margin) or "margins" in own,
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
-            form=started.start(pool, n_classes) if spec.multiclass else started.start(pool),
+            form=started.start(pool, n_classes) if spec.task == "multiclass" else started.start(pool),
         )
     return _KNOWN[learner, n_classes]
 

@@ -51,7 +51,7 @@ def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
         from budgetrun import solvers
 
         return solvers.find(spec.name)
-    return find(spec.name, spec.variant, multiclass=spec.multiclass)
+    return find(spec.name, spec.variant, spec.task)
 
 
 def build(spec: RunSpec) -> Any:

@@ -16,6 +16,7 @@ from budgetrun.theory.competitors import Floats as Floats
 
 if TYPE_CHECKING:
     from budgetrun.learners.base import Learner
+    from budgetrun.params import Task
 
 Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
 # Names and variants of learners.
@@ -176,8 +177,8 @@ class Bound(ABC):
         Paper and theorem, as shown in tables.
     learners : tuple of (str, str or None)
         Names and variants of the learners it is about.
-    multiclass : bool
-        It is about more than two classes; the margin of a competitor is then g_y(x) - max over r != y of g_r(x).
+    task : {"binary", "multiclass"}
+        With several classes, the margin of a competitor is g_y(x) - max over r != y of g_r(x).
     counts : {"mistakes", "expected mistakes", "halvings"}
         What is bounded.
     needs : tuple of str
@@ -196,7 +197,7 @@ class Bound(ABC):
 
     name: ClassVar[str]
     learners: ClassVar[Names]
-    multiclass: ClassVar[bool] = False
+    task: ClassVar[Task] = "binary"
     counts: ClassVar[Counted] = "mistakes"
     needs: ClassVar[tuple[str, ...]] = ()
     within: ClassVar[str | None] = None
@@ -207,7 +208,7 @@ class Bound(ABC):
 
     def is_about(self, learner: Learner) -> bool:
         """Whether it is a theorem on this learner, whatever its parameters."""
-        return learner.multiclass == self.multiclass and (learner.name, learner.variant) in self.learners
+        return learner.task == self.task and (learner.name, learner.variant) in self.learners
 
     def conditions(self, run: Run) -> list[Condition]:
         """Return the theorem's conditions, except those on the competitor; by default k(x, x) <= 1."""

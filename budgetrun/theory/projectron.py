@@ -92,7 +92,7 @@ class SeveralClassesTheorem6(ProjectronTheorem3):
 
     name = "Orabona et al. (2009), Theorem 6"
     learners = (("projectron++", None),)
-    multiclass = True
+    task = "multiclass"
     needs: ClassVar[tuple[str, ...]] = ("gain",)
     anytime = False
 

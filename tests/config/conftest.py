@@ -30,4 +30,6 @@ def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"budgetrun.config.{module}.own_folder", tmp_path.joinpath)
     known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
     several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
-    monkeypatch.setattr(learners, "registry", lambda multiclass=False: several if multiclass else known)
+    monkeypatch.setattr(
+        learners, "registry", lambda task="binary": {"binary": known, "multiclass": several}.get(task, {})
+    )

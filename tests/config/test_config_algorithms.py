@@ -165,7 +165,7 @@ def test_numbers_are_the_same_however_they_are_typed() -> None:
 
 def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    known = [*learners.registry().values(), *learners.registry(multiclass=True).values()]
+    known = [*learners.registry().values(), *learners.registry("multiclass").values()]
     classes = [learner for variants in known for learner in variants.values()]
     for owner in (*classes, *kernels.registry().values()):
         for name, parameter in parameters(owner).items():

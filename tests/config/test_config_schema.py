@@ -60,14 +60,14 @@ def test_a_good_config_of_several_classes() -> None:
         "digits,perceptron,,,3\n"
     )
     found = load(MULTICLASS)
-    assert found.multiclass
-    assert not load(GOOD).multiclass
+    assert found.task == "multiclass"
+    assert load(GOOD).task == "binary"
     digits, own = found.datasets
     assert (digits.test, digits.test_path, digits.has_test) == (("test",), None, True)
     assert (own.test_path, own.typed_test_path) == (Path("stream.csv"), "stream.csv")
-    assert [(spec.label, spec.multiclass) for spec in found.expand()] == [
-        ("perceptron", True),
-        *[("ranking", True)] * 2,
+    assert [(spec.label, spec.task) for spec in found.expand()] == [
+        ("perceptron", "multiclass"),
+        *[("ranking", "multiclass")] * 2,
     ]
     (table,) = found.report.tables
     assert table.published == (Published("digits", "ranking", 7.0, setting="eta=0.1, C=2"),)

@@ -34,7 +34,7 @@ def test_a_form_whose_weights_fade_refuses_the_mean():
 def test_margins_with_costs_of_a_learner_from_elsewhere():
     costs = np.array([[0.0, 0.5, 1.2], [0.7, 0.0, 0.9], [1.5, 0.4, 0.0]])
 
-    class Costly(find("perceptron", multiclass=True)):
+    class Costly(find("perceptron", task="multiclass")):
         """Acts on rounds whose margin with costs is below 0.8."""
 
         alike_until_full = None

@@ -30,7 +30,7 @@ def outcome(name, given, kernel, X, y, cuts, monkeypatch, compiled=True):
     with monkeypatch.context() as patch:
         if not compiled:
             patch.setattr(compiling, "on", lambda: False)
-        group = Group(kernel, [find(name, multiclass=True)(**given)], n_classes=y.max() + 1)
+        group = Group(kernel, [find(name, task="multiclass")(**given)], n_classes=y.max() + 1)
         parts = np.split(np.arange(len(y)), cuts)
         scores = np.concatenate([group.feed(X[part], y[None, part])[0] for part in parts], axis=1)
         f = group.members[0].hypothesis

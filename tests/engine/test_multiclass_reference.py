@@ -82,7 +82,7 @@ def traces():
 def test_same_trace(traces, case_id, name, block_size):
     algorithm, variant, parameters, _ = CASES[case_id]
     X, codes = stream(name)
-    learner = find(algorithm, variant, multiclass=True)(**parameters)
+    learner = find(algorithm, variant, task="multiclass")(**parameters)
     run(learner, KERNELS["gaussian"][0], X, codes, block_size, traces(case_id, name, "gaussian"))
 
 
@@ -92,7 +92,7 @@ def test_same_trace(traces, case_id, name, block_size):
 def test_same_trace_with_other_kernels(traces, case_id, name, kernel):
     algorithm, variant, parameters, _ = CASES[case_id]
     X, codes = stream(name)
-    learner = find(algorithm, variant, multiclass=True)(**parameters)
+    learner = find(algorithm, variant, task="multiclass")(**parameters)
     run(learner, KERNELS[kernel][0], X, codes, 64, traces(case_id, name, kernel))
 
 
@@ -142,7 +142,7 @@ def test_the_kronecker_delta_is_the_multiclass_case(name):
 @pytest.mark.parametrize("name", STREAMS)
 def test_shared_pool_is_each_learner_alone(traces, name, sparse):
     X, codes = stream(name)
-    learners = [find(a, v, multiclass=True)(**parameters) for a, v, parameters, _ in CASES.values()]
+    learners = [find(a, v, task="multiclass")(**parameters) for a, v, parameters, _ in CASES.values()]
     group = Group(KERNELS["gaussian"][0], learners, n_classes=N_CLASSES)
     rows = sp.csr_array(X) if sparse else X
     scores = [group.feed(rows[s : s + 50], codes[None, s : s + 50]) for s in range(0, len(codes), 50)]

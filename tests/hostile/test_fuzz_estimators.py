@@ -137,7 +137,7 @@ def test_a_call_that_fails_half_way_leaves_nothing_fitted():
 def test_one_sentence_names_learner_and_round(raised, said):
     acted = []
 
-    class Faulty(find("perceptron", multiclass=False)):
+    class Faulty(find("perceptron")):
         alike_until_full = None
 
         def update(self, f, y, score):
@@ -148,7 +148,7 @@ def test_one_sentence_names_learner_and_round(raised, said):
                 f.add(float("nan"))
             f.add(y)
 
-    group = Group(Linear(), [Faulty(), find("perceptron", multiclass=False)()], isolate=(Exception,))
+    group = Group(Linear(), [Faulty(), find("perceptron")()], isolate=(Exception,))
     for start in range(0, 40, 10):
         scores = group.feed(BASE[start : start + 10], (2 * Y - 1)[None, start : start + 10])
     failed, good = group.members

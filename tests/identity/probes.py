@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from cases import STREAMS, all_cases
+from cases import STREAMS, TASKS, all_cases
 
 from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
@@ -45,7 +45,7 @@ def probes(folder):
     for kind in ("CASES", "MULTICLASS_CASES"):
         for case_id, name, variant, parameters, _ in all_cases(kind):
             multiclass = kind != "CASES"
-            learner = find(name, variant, multiclass=multiclass)
+            learner = find(name, variant, TASKS[multiclass])
             shown = f"{name}({variant})" if variant else name
             parts = [f"{shown} {learner.revision}", f"{learner.form.form} {learner.form.revision}"]
             parts += [f"engine {engine.REVISION}", f"gaussian {kernels.Gaussian.revision}"]
@@ -257,7 +257,7 @@ def _parts(learners, *others):
 def _default_probes():
     gaussian = f"gaussian {kernels.Gaussian.revision}"
     for multiclass in (False, True):
-        for name, variants in registry(multiclass).items():
+        for name, variants in registry(TASKS[multiclass]).items():
             for variant, learner in variants.items():
                 takes = parameters_of(learner)
                 given = {key: REQUIRED[key] for key, taken in takes.items() if taken.default is taken.empty}
@@ -273,7 +273,7 @@ def _default_probes():
     given = {"budget": 30, "step": 0.4, "reading": "program"}
     for stream in ("random", "tied"):
         yield f"nogd, program, {stream}", parts, lambda stream=stream: play(learner, given, stream)
-    learner = find("projectron++", multiclass=True)
+    learner = find("projectron++", task="multiclass")
     given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
     yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)
     X, _ = stream_of("random")
@@ -333,7 +333,7 @@ def _hard_probes():
 
         yield f"wide, {name}", _parts([kind], gaussian), outcome
     for tie in ("mistake", "positive"):
-        parts = _parts([find("perceptron"), find("perceptron", multiclass=True)], f"linear {kernels.Linear.revision}")
+        parts = _parts([find("perceptron"), find("perceptron", task="multiclass")], f"linear {kernels.Linear.revision}")
         yield f"evaluation, ties: {tie}", parts, lambda tie=tie: _evaluated(tie)
 
 
@@ -347,9 +347,9 @@ def _averages():
     ]
     given += [("ahpatron", {"budget": 20, "epsilon": 0.5}), ("shrinking_perceptron", {"phi": 0.7})]
     for several, (name, keys) in itertools.product((False, True), given):
-        if several and name not in registry(multiclass=True):
+        if several and name not in registry("multiclass"):
             continue
-        kind = find(name, multiclass=several)
+        kind = find(name, task=TASKS[several])
 
         def outcome(kind=kind, keys=keys, several=several):
             found = {}
@@ -378,7 +378,7 @@ def _evaluated(tie):
     found = []
     for multiclass in (False, True):
         X, y = stream_of("tied", multiclass)
-        learner = find("perceptron", multiclass=multiclass)()
+        learner = find("perceptron", task=TASKS[multiclass])()
         group = Group(kernels.Linear(), [learner], n_classes=3 if multiclass else None, tie=tie)
         group.feed(X, y[None])
         # A row of zeros has equal scores for all labels; the last rows differ from those before them.

@@ -15,8 +15,9 @@ read = cache(load)
 
 def forms():
     """Return what must have an outcome: every line of ``budgetrun list algorithms``, and the modes of solvers."""
-    for multiclass, kind in ((False, ""), (True, " [multiclass]")):
-        for name, variants in learners.registry(multiclass=multiclass).items():
+    for task in learners.BASES:
+        kind = "" if task == "binary" else f" [{task}]"
+        for name, variants in learners.registry(task).items():
             yield from (f"{name}({variant}){kind}" if variant else f"{name}{kind}" for variant in variants)
     for name, solver in solvers.registry().items():
         yield name

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, all_cases, random_stream
+from cases import STREAMS, TASKS, all_cases, random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group
@@ -21,7 +21,7 @@ KERNEL = kernels.Gaussian(gamma=0.5)
 
 def learner_of(case_id, **changes):
     several, name, variant, given = CASES[case_id]
-    return find(name, variant, several)(**(given | changes))
+    return find(name, variant, TASKS[several])(**(given | changes))
 
 
 def stream_of(several, name="random"):
@@ -35,7 +35,7 @@ def stream_of(several, name="random"):
 
 
 def group_of(learners, **options):
-    return Group(KERNEL, learners, n_classes=N_CLASSES if learners[0].multiclass else None, **options)
+    return Group(KERNEL, learners, n_classes=N_CLASSES if learners[0].task == "multiclass" else None, **options)
 
 
 def play(learner, X, y, block_size=40, **options):
@@ -52,15 +52,17 @@ def tolerance(learner):
 @pytest.mark.parametrize("several", [False, True])
 def test_every_learner_has_a_reference(several):
     with_reference = {(name, variant) for kind, name, variant, _ in CASES.values() if kind == several}
-    assert with_reference == {(name, variant) for name, variants in registry(several).items() for variant in variants}
+    assert with_reference == {
+        (name, variant) for name, variants in registry(TASKS[several]).items() for variant in variants
+    }
 
 
-PAGES = [(several, name) for several in (False, True) for name in registry(several)]
+PAGES = [(several, name) for several in (False, True) for name in registry(TASKS[several])]
 
 
 @pytest.mark.parametrize(("several", "name"), PAGES)
 def test_page_says_what_conventions_ask_for(several, name):
-    for learner in registry(several)[name].values():
+    for learner in registry(TASKS[several])[name].values():
         page = learner.__doc__
         for section in ("References", "Examples", "Notes"):
             assert f"{section}\n    ---" in page
@@ -176,7 +178,7 @@ def test_with_room_enough_it_is_the_perceptron(case_id):
     several = CASES[case_id][0]
     X, y = stream_of(several)
     _, scores = play(learner_of(case_id, budget=len(y)), X, y)
-    _, perceptron = play(find("perceptron", multiclass=several)(), X, y)
+    _, perceptron = play(find("perceptron", task=TASKS[several])(), X, y)
     np.testing.assert_array_equal(scores, perceptron)
 
 
@@ -218,7 +220,7 @@ def test_compiled_float32_follows_float64(case_id, monkeypatch):
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_learner_that_fails_leaves_the_others_alone(several):
-    class Faulty(find("perceptron", multiclass=several)):
+    class Faulty(find("perceptron", task=TASKS[several])):
         alike_until_full = None
         compiled = False
 
@@ -229,7 +231,7 @@ def test_a_learner_that_fails_leaves_the_others_alone(several):
 
     def good():
         given = [("rbp", {"budget": 9}), ("perceptron", {}), ("projectron++", {"eta": 0.3})]
-        return [find(name, multiclass=several)(**parameters) for name, parameters in given]
+        return [find(name, task=TASKS[several])(**parameters) for name, parameters in given]
 
     X, y = stream_of(several)
     first, *others = good()
@@ -250,8 +252,8 @@ def test_many_features_take_the_sparse_path():
     X = sp.random_array((120, 9000), density=0.005, rng=rng, format="csr")
     y = rng.choice([-1, 1], 120)
     learners = [find("forgetron", "greedy")(budget=10), find("projectron++")(eta=0.3)]
-    learners += [find("projectron++", multiclass=True)(eta=0.3), find("passive_aggressive", multiclass=True)()]
+    learners += [find("projectron++", task="multiclass")(eta=0.3), find("passive_aggressive", task="multiclass")()]
     for learner in learners:
-        labels = (y > 0) * 4 if learner.multiclass else y
+        labels = (y > 0) * 4 if learner.task == "multiclass" else y
         (_, sparse), (_, dense) = (play(pickle.loads(pickle.dumps(learner)), rows, labels) for rows in (X, X.toarray()))
         np.testing.assert_allclose(sparse, dense, atol=1e-12)

@@ -5,11 +5,9 @@ import importlib
 
 import pytest
 
-from budgetrun.learners import registry
+from budgetrun.learners import BASES, registry
 
-LEARNERS = [
-    learner for several in (False, True) for variants in registry(several).values() for learner in variants.values()
-]
+LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
 MODULES = {"budgetrun.params.expressions", *(learner.__module__ for learner in LEARNERS)}
 
 

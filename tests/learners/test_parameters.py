@@ -8,7 +8,7 @@ import pytest
 
 from budgetrun.engine import run
 from budgetrun.kernels import Linear
-from budgetrun.learners import find, parameters, registry
+from budgetrun.learners import BASES, find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
 
@@ -64,10 +64,10 @@ def test_every_default_is_written_down():
     assert with_defaults == set(DEFAULTS)
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(several):
+@pytest.mark.parametrize("task", BASES)
+def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(task):
     defaults = {"bpa": ["simple"], "bsgd": ["removal"], "cks_2003": ["fixed"], "forgetron": ["self_tuned"]}
-    for name, variants in registry(several).items():
+    for name, variants in registry(task).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]
         assert default == (defaults[name] if len(variants) > 1 else [])
@@ -102,7 +102,7 @@ def test_rows_of_zeros_are_divided_by_one():
     ],
 )
 def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
-    made = find("projectron++", multiclass=True).of
+    made = find("projectron++", task="multiclass").of
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         made(label_kernel, costs, eta=0.1)
     # Zeros are allowed in both.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, all_cases, random_stream
+from cases import STREAMS, TASKS, all_cases, random_stream
 from sklearn.svm import SVC
 
 from budgetrun import kernels
@@ -49,7 +49,7 @@ def record(learner, kernel, X, y, n_classes=None, block_size=256, **options):
     updates, original = [], learner.update
 
     def update(f, *told):
-        at = told[:2] if learner.multiclass else ()
+        at = told[:2] if learner.task == "multiclass" else ()
         residual = f.residual(*at) if at else f.residual
         square = f.projected_square(*at) if at else f.projected_square
         size = f.size
@@ -199,7 +199,7 @@ def test_projectron_theorem_3_is_tight_on_orthogonal_examples():
     X, y = np.eye(30), np.ones(30, dtype=int)
     # g = sum of all examples: norm^2 30, no loss; the bound is 30 mistakes.
     for name, multiclass in (("projectron", False), ("projectron", True)):
-        learner = find(name, multiclass=multiclass)(eta=0.0)
+        learner = find(name, task=TASKS[multiclass])(eta=0.0)
         assert run(learner, kernels.Linear(), X, y, n_classes=2 if multiclass else None).mistakes == 30
     assert projectron_bound(math.sqrt(30), 0.0, 0.0) == pytest.approx(30)
 
@@ -248,14 +248,14 @@ def test_several_classes_theorem_6(streams, name, labels, eta):
     L = np.eye(m) / 4 if labels != "connected" else (0.3 + 0.7 * np.eye(m)) / 4
     if labels == "mistakes only":
         # On mistakes f's scale does not matter: with K = I this is the learner for K = I / 4 and half of its eta.
-        member, _ = record(find("projectron", multiclass=True)(eta=2 * eta), kernel, X, codes, m)
+        member, _ = record(find("projectron", task="multiclass")(eta=2 * eta), kernel, X, codes, m)
         B = 0.0
     else:
         learner = MulticlassProjectronPlusPlus.of(L, eta=eta)
         member, updates = record(learner, kernel, X, codes, m)
         B = gain(updates, lambda u: 1 - u.told[2], eta)
         assert member.learner.facts(member.hypothesis) == {"gain": pytest.approx(B, abs=1e-9)}
-    perceptron = Group(kernel, [find("perceptron", multiclass=True)()], n_classes=m)
+    perceptron = Group(kernel, [find("perceptron", task="multiclass")()], n_classes=m)
     perceptron.feed(X, codes[None])
     bounds, at = [], np.arange(len(codes))
     for values, norm in scaled(multiclass_competitors(K, L, codes, perceptron.members), 1 / eta):
@@ -371,7 +371,7 @@ def test_every_support_example_was_far_enough_from_the_others(name, given, least
 @pytest.mark.parametrize("name", ["projectron", "projectron++"])
 def test_every_pair_of_several_classes_was_far_enough(name):
     X, codes = coded()
-    member, updates = record(find(name, multiclass=True)(eta=0.3), GAUSSIAN, X, codes, N_CLASSES)
+    member, updates = record(find(name, task="multiclass")(eta=0.3), GAUSSIAN, X, codes, N_CLASSES)
     assert all(u.residual > 0.09 for u in updates if u.added)
     assert all(u.residual <= 0.09 + 1e-9 for u in updates if u.mistaken and not u.added)
     f = member.hypothesis
@@ -458,7 +458,7 @@ def test_without_a_threshold_it_is_the_perceptron(stream, kernel, several):
     X, y = STREAMS[stream]()
     if several:
         y = np.random.default_rng(7).integers(N_CLASSES, size=len(y))
-    learners = [find("perceptron", multiclass=several)(), find("projectron", multiclass=several)(eta=0.0)]
+    learners = [find("perceptron", task=TASKS[several])(), find("projectron", task=TASKS[several])(eta=0.0)]
     group = Group(kernel, learners, n_classes=N_CLASSES if several else None)
     full, short = group.feed(X, y[None])
     perceptron, projectron = group.members
@@ -475,8 +475,11 @@ def test_without_a_threshold_it_is_the_perceptron(stream, kernel, several):
 
 AVERAGED = {
     **{i: (False, find(name, variant), given) for i, name, variant, given, _ in all_cases()},
-    **{f"multiclass-{i}": (True, find(n, v, True), given) for i, n, v, given, _ in all_cases("MULTICLASS_CASES")},
-    "structured": (True, find("projectron++", multiclass=True), {"eta": 0.3, "hierarchy": "(0 (2 3)) 1 4"}),
+    **{
+        f"multiclass-{i}": (True, find(n, v, "multiclass"), given)
+        for i, n, v, given, _ in all_cases("MULTICLASS_CASES")
+    },
+    "structured": (True, find("projectron++", task="multiclass"), {"eta": 0.3, "hierarchy": "(0 (2 3)) 1 4"}),
 }
 AVERAGED = {i: case for i, case in AVERAGED.items() if case[1].averages()}
 
@@ -551,7 +554,7 @@ class Sigmoid(Kernel):
 def test_kernel_that_is_not_positive_definite_is_named(kernel, name, several):
     X, y = random_stream()
     labels = (y + 1) // 2 if several else y
-    learner = find(name, multiclass=several)(eta=0.1)
+    learner = find(name, task=TASKS[several])(eta=0.1)
     with pytest.raises(FloatingPointError, match=f"the {kernel.name} kernel is not positive definite on this data"):
         run(learner, kernel, X, labels, n_classes=2 if several else None)
 
@@ -563,6 +566,6 @@ def test_overflow_of_a_polynomial_is_named(name):
     for multiclass, labels in ((False, y), (True, (y + 1) // 2)):
         given = {"n_classes": 2 if multiclass else None}
         with pytest.raises(FloatingPointError, match=r"the polynomial.* kernel overflows float64 on this data"):
-            run(find(name, multiclass=multiclass)(eta=0.1), cubic, 1e60 * X, labels, **given)
+            run(find(name, task=TASKS[multiclass])(eta=0.1), cubic, 1e60 * X, labels, **given)
         # Large values that do not overflow are no reason to stop.
-        run(find(name, multiclass=multiclass)(eta=0.1), cubic, 1e40 * X, labels, **given)
+        run(find(name, task=TASKS[multiclass])(eta=0.1), cubic, 1e40 * X, labels, **given)

@@ -149,9 +149,9 @@ def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best)
     assert words.are_best(table.blocks[0].rows[0].cells, table.quantity) == best
 
 
-@pytest.mark.parametrize("multiclass", [False, True])
-def test_every_algorithm_has_a_title_of_its_own(multiclass):
-    of_learners = learners.registry(multiclass=multiclass).values()
+@pytest.mark.parametrize("task", learners.BASES)
+def test_every_algorithm_has_a_title_of_its_own(task):
+    of_learners = learners.registry(task).values()
     found = [learner.title for variants in of_learners for learner in variants.values()]
     found += [solver.title for solver in solvers.registry().values()]
     assert all(found)

@@ -79,7 +79,9 @@ def test_multiclass_references_on_real_streams(dataset):
     assert isinstance(X, np.ndarray)
     codes, m = stream.tasks["-"], len(stream.classes)
     kernel = KernelSpec(name="polynomial", parameters={"degree": 5, "coef0": 0.0}).build()
-    learners = [find(name, variant, multiclass=True)(**given) for name, variant, given, _ in MULTICLASS_CASES.values()]
+    learners = [
+        find(name, variant, task="multiclass")(**given) for name, variant, given, _ in MULTICLASS_CASES.values()
+    ]
     group = Group(kernel, learners, n_classes=m)
     for start in range(0, len(codes), 64):
         group.feed(X[start : start + 64], codes[None, start : start + 64])

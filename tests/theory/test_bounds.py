@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from cases import STREAMS, all_cases, random_stream
+from cases import STREAMS, TASKS, all_cases, random_stream
 from playing import competitors, play, play_all, run_of, verdicts
 
 from budgetrun import kernels, theory
@@ -26,7 +26,7 @@ def value(bound, run, norm=0.0, loss=0.0, shift=0.0):
 
 
 def some_run(name, variant=None, *, several=False, mistakes=10, updates=10, square=1.0, facts=None, **given):
-    return theory.Run(find(name, variant, several)(**given), mistakes, updates, square, facts)
+    return theory.Run(find(name, variant, TASKS[several])(**given), mistakes, updates, square, facts)
 
 
 # -- tight -------------------------------------------------------------------------------------------------------------
@@ -542,7 +542,7 @@ def test_nothing_is_violated_on_real_classes():
     found = competitors(kernel, stream.X, stream.tasks["-"], len(stream.classes))
     for name in ("projectron", "projectron++"):
         for eta in (0.001, 0.1):
-            learner = find(name, multiclass=True)(eta=eta)
+            learner = find(name, task="multiclass")(eta=eta)
             member = play(learner, kernel, stream.X, stream.tasks["-"], n_classes=len(stream.classes))
             found_verdicts = verdicts(member, found)
             assert [v.applies for v in found_verdicts.values()] == [False, True]
