@@ -65,7 +65,7 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
 
 def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Options, costs: Any) -> int:
     """Play the rounds of a multiclass learner."""
-    _, _, single = options
+    _, full, single = options
     none = np.zeros(f.n_classes)
     while t < len(y):
         if t == f.tile_end:
@@ -77,6 +77,8 @@ def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Options, 
             if costs is not None and not mistake:
                 rival, lead = f.lead_at(t, label, costs[label] - 1)
             if mistake or lead < learner.margins(f, t, label, rival):
+                if f.size == full:
+                    return t
                 f.at(t, mistake)
                 learner.update(f, label, rival, lead)
                 f.largest_size = max(f.largest_size, f.size)

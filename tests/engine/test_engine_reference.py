@@ -13,7 +13,7 @@ from budgetrun.errors import InputError
 from budgetrun.learners import find
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
-ONLY_GAUSSIAN = {"fogd"}
+ONLY_GAUSSIAN = {"fogd": {"features": 10, "step": 0.1}, "dualsgd": {"budget": 5}}
 WITH_ANY_KERNEL = [case_id for case_id, (name, *_) in CASES.items() if name not in ONLY_GAUSSIAN]
 KERNELS = {
     "gaussian": (kernels.Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)),
@@ -104,7 +104,7 @@ def test_same_trace_with_other_kernels(traces, case_id, stream, kernel):
 
 
 @pytest.mark.parametrize(
-    "case_id", [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++")]
+    "case_id", [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++", "dualsgd")]
 )
 def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
     name, variant, parameters, _ = CASES[case_id]
@@ -121,9 +121,9 @@ def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
 
 @pytest.mark.parametrize("name", ONLY_GAUSSIAN)
 def test_random_features_are_those_of_the_gaussian_kernel(name):
-    learner = find(name)(features=10, step=0.1)
+    learner = find(name)(**ONLY_GAUSSIAN[name])
     with pytest.raises(
-        InputError, match=r"fogd: .* gaussian kernel, got linear: use the gaussian kernel, or leave fogd out"
+        InputError, match=rf"{name}: .* gaussian kernel, got linear: use the gaussian kernel, or leave {name} out"
     ):
         Group(kernels.Linear(), [learner])
 

@@ -96,6 +96,7 @@ class Summed(Hypothesis):
             self._sum_again(self.tile_start)
             return
         self._add_up(self._then_weights[: self._n_then], self._then_slots[: self._n_then], self.tile_start)
+        self._add_beside(self.tile_start)
         for i in range(self._n_changes):
             self._change(self._changed[i], self._changes[i], self.tile_start)
 
@@ -129,6 +130,10 @@ class Summed(Hypothesis):
         self._n_changes, self._n_then, self._grown = 0, len(slots), True
         if t < self.tile_end:
             self._add_up(weights, slots, t)
+            self._add_beside(t)
+
+    def _add_beside(self, t: int) -> None:
+        """Add to these sums what a form has beside them."""
 
     # -- the support set -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,32 @@
+"""Stochastic gradient descent with the step 1 / (lambda t), for rules that act in every round.
+
+Round t multiplies f by (t - 1) / t, and adds an example with weight a y / (lambda t), where -a y is the derivative of
+the loss at f(x). These rules store f times lambda t, after t rounds: then weights are a y, and do not decay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+Loss = Literal["hinge", "logistic"]
+
+
+def descent(hinge: bool, margin: float, unit: float, rounding: float) -> float:
+    """Return a, which is at least 0.
+
+    Parameters
+    ----------
+    hinge : bool
+        max(0, 1 - y f(x)), with a = 1 for y f(x) <= 1, else 0; or log(1 + exp(-y f(x))), with a = 1 / (1 + exp(y f(x))).
+    margin : float
+        y f(x), as it is stored.
+    unit : float, >= 0
+        lambda times the number of earlier rounds, by which f is stored; f = 0 if it is 0.
+    rounding : float
+        A margin that exceeds 1 by less counts as 1.
+    """
+    if hinge:
+        return 1.0 if margin <= (1 + rounding) * unit else 0.0
+    small = math.exp(-abs(margin) / unit) if unit > 0 else 1.0
+    return small / (1 + small) if margin > 0 else 1 / (1 + small)

@@ -1,0 +1,237 @@
+"""DualSGD: gradient descent with a support set, and random features for the examples that leave it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from budgetrun.compiling import interpreted
+from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian
+from budgetrun.learners.absorbing import AbsorbingExpansion, MulticlassAbsorbing, smallest
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.descent import Loss, descent
+from budgetrun.params import Budget, Count, Positive, Seed
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+Frequencies = Literal["right", "program"]
+
+
+class DualSGD(BinaryLearner):
+    """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+    k : int in 1..B, or None
+        The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
+    features : int, >= 1
+        D, the number of frequencies, each with a cosine and a sine: z(x) has 2 D features.
+    loss : {"hinge", "logistic"}
+        max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
+    regulariser : float, > 0
+        lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a y / (lambda t), where
+        -a y is the derivative of the loss.
+    seed : int, >= 0
+        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 gamma), (D, d))``.
+    frequencies : {"right", "program"}
+        Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
+        default); or 2 gamma, as in the authors' program (program).
+
+    Attributes
+    ----------
+    k : int
+        As above, never None.
+
+    Notes
+    -----
+    O((B + D) d) per round. Only for the Gaussian kernel. The learner acts in every round: every example joins the
+    support set, also with weight 0, as in the authors' program. When the support set is full, the k examples of smallest
+    weight leave it before the new one joins; of weights that are equal up to 1e-9, the oldest examples leave. Their part
+    of f goes to the random features. With the hinge loss, a margin of exactly 1 is a loss.
+
+    f is stored, and its scores are given, times lambda t, after t rounds; then weights do not decay, and those of the
+    hinge loss are y or 0. Predictions are the same. A score of at most 1e-9, in these units, counts as 0. Learners with
+    the same frequencies on the same stream compute the features of the stream once.
+
+    Departures from the authors' program: the frequencies, unless ``frequencies="program"``; f = 0 predicts as in all
+    other runs.
+
+    References
+    ----------
+    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
+    of its authors' program.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> count = run(DualSGD(budget=20, features=50, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count.mistakes, count.max_support
+    (0, 0)
+    """
+
+    budget: int
+    name = "dualsgd"
+    title = "DualSGD"
+    form = AbsorbingExpansion
+    draws = True
+    interpreted_when_full = True
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        k: Count | None = None,
+        features: Count = 200,
+        loss: Loss = "hinge",
+        regulariser: Positive = 1e-4,
+        seed: Seed = 0,
+        frequencies: Frequencies = "right",
+    ) -> None:
+        self.budget = budget
+        self.k = leaving(budget, k)
+        self.features = features
+        self.hinge = loss == "hinge"
+        self.regulariser = regulariser
+        self.seed = seed
+        self.frequencies = frequencies
+
+    def start(self, pool: Pool) -> AbsorbingExpansion:
+        return AbsorbingExpansion(pool, rate(pool, self.frequencies), self.features, self.seed)
+
+    def margins(self, f: AbsorbingExpansion, t: int) -> float:
+        return math.inf
+
+    def update(self, f: AbsorbingExpansion, y: int, score: float) -> None:
+        if f.size == self.budget:
+            self.merge(f)
+        f.add(y * descent(self.hinge, y * score, self.regulariser * (f.now - 1), f.rounding))
+
+    @interpreted
+    def merge(self, f: AbsorbingExpansion) -> None:
+        """Let the random features take over the k smallest weights."""
+        f.absorb(smallest(np.abs(f.coef), self.k, f.rounding))
+
+
+class MulticlassDualSGD(MulticlassLearner):
+    """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+    k : int in 1..B, or None
+        The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
+    features : int, >= 1
+        D, the number of frequencies, each with a cosine and a sine: z(x) has 2 D features.
+    loss : {"hinge", "logistic"}
+        max(0, 1 - m), or log(1 + exp(-m)), of the lead m = f_y(x) - f_r(x) over the rival r.
+    regulariser : float, > 0
+        lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a / (lambda t) to f_y and
+        minus that to f_r, where -a is the derivative of the loss.
+    seed : int, >= 0
+        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 gamma), (D, d))``.
+    frequencies : {"right", "program"}
+        Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
+        default); or 2 gamma, as in the authors' program (program).
+
+    Notes
+    -----
+    O((B + D) d) per round. See the learner for two classes. Leads and scores that differ by at most 1e-9, in the units
+    in which they are stored, count as equal.
+
+    Departures from the authors' program: as for two classes; and its support set keeps weights of examples that have
+    left, in the classes other than those of the new example in the same place.
+
+    References
+    ----------
+    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
+    of its authors' program.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = MulticlassDualSGD(budget=20, features=50, regulariser=0.01)
+    >>> run(learner, Gaussian(gamma=0.3), scale(X), y, n_classes=3).mistakes
+    0
+    """
+
+    budget: int
+    name = "dualsgd"
+    title = "DualSGD"
+    form = MulticlassAbsorbing
+    draws = True
+    interpreted_when_full = True
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        k: Count | None = None,
+        features: Count = 200,
+        loss: Loss = "hinge",
+        regulariser: Positive = 1e-4,
+        seed: Seed = 0,
+        frequencies: Frequencies = "right",
+    ) -> None:
+        self.budget = budget
+        self.k = leaving(budget, k)
+        self.features = features
+        self.hinge = loss == "hinge"
+        self.regulariser = regulariser
+        self.seed = seed
+        self.frequencies = frequencies
+
+    def start(self, pool: Pool, n_classes: int) -> MulticlassAbsorbing:
+        return MulticlassAbsorbing(pool, n_classes, rate(pool, self.frequencies), self.features, self.seed)
+
+    def margins(self, f: MulticlassAbsorbing, t: int, y: int, rival: int) -> float:
+        return math.inf
+
+    def update(self, f: MulticlassAbsorbing, y: int, rival: int, lead: float) -> None:
+        if f.size == self.budget:
+            self.merge(f)
+        f.add(y, rival, descent(self.hinge, lead, self.regulariser * (f.now - 1), f.rounding))
+
+    @interpreted
+    def merge(self, f: MulticlassAbsorbing) -> None:
+        """Let the random features take over the k smallest weights."""
+        f.absorb(smallest(np.abs(f.coef).max(axis=0), self.k, f.rounding))
+
+
+def leaving(budget: int, k: int | None) -> int:
+    """Return the number of examples that leave a full support set.
+
+    Raises
+    ------
+    ValueError
+        It is larger than the budget.
+    """
+    if k is not None and k > budget:
+        raise ValueError(f"k must be at most budget, {budget}, got {k}")
+    return max(1, int(0.2 * budget + 0.5)) if k is None else k
+
+
+def rate(pool: Pool, frequencies: Frequencies) -> float:
+    """Return the gamma of exp(-gamma ||a - b||^2) that the random features approximate."""
+    kernel = pool.kernel
+    if not isinstance(kernel, Gaussian):
+        raise InputError(
+            f"dualsgd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
+            "leave dualsgd out"
+        )
+    # A standard deviation of 2 gamma is that of 2 gamma^2 in place of gamma.
+    return kernel.rate if frequencies == "right" else 2 * kernel.rate**2
