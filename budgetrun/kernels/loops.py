@@ -36,9 +36,25 @@ def count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
+@overload(arithmetic.exp, jit_options=structures.OPTIONS)
+def _exp_of_all(x):
+    if isinstance(x, types.Array):
+        return _exp_each
+    return None
+
+
+def _exp_each(x):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = arithmetic.exp(x[i])
+    return out
+
+
 @overload(arithmetic.exp, jit_options=structures.OPTIONS, inline="always")
 def exp_of(x):
     """Compile `arithmetic.exp`, for a number."""
+    if isinstance(x, types.Array):
+        return None
 
     def compute(x):
         x = max(x, LEAST)
@@ -210,6 +226,26 @@ def _put(values, places, to):
         to[places[i]] = values[i]
 
 
+def _along(points, i, columns, start, end, of_distance):
+    total = np.zeros(end - start)
+    for j in range(len(points)):
+        a, row = points[j, i], columns[j]
+        if of_distance:
+            for r in range(end - start):
+                total[r] += (a - row[start + r]) * (a - row[start + r])
+        else:
+            for r in range(end - start):
+                total[r] += a * row[start + r]
+    return total
+
+
+def _evaluated(kernel, s):
+    out, formula, numbers = np.empty(len(s)), kernel.formula, kernel.numbers
+    for i in range(len(s)):
+        out[i] = formula(s[i], *numbers)
+    return out
+
+
 for _function, _loop in (
     (sums.add_up, add_up),
     (sums.add_multiple, _add_multiple),
@@ -220,6 +256,8 @@ for _function, _loop in (
     (sums.close_gap, _close_gap),
     (sums.put, _put),
     (sums.taken, _taken),
+    (sums.along, _along),
+    (sums.evaluated, _evaluated),
 ):
     structures.replace(_function, _loop)
 

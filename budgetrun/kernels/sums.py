@@ -69,3 +69,26 @@ def of_round(values: Any, k: int) -> float:
 def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
     """Write values to some places of an array."""
     to[places] = values
+
+
+def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int, of_distance: bool) -> np.ndarray:
+    """Return ||z - x||^2 or <z, x> between a point and others, all stored by feature; added in the order of features.
+
+    Parameters
+    ----------
+    points, columns : ndarray of float64, shapes (d, n) and (d, m)
+    i : int
+        z is ``points[:, i]``.
+    start, end : int
+        The others are ``columns[:, start:end]``.
+    of_distance : bool
+    """
+    left, right = points[:, i : i + 1], columns[:, start:end]
+    terms = np.square(left - right) if of_distance else left * right
+    return np.add.accumulate(terms, axis=0)[-1] if len(terms) else np.zeros(end - start)
+
+
+def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
+    """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
+    values: np.ndarray = kernel.formula(s, *kernel.numbers)
+    return values

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.inverse import Inverse, keep_and_add
+from budgetrun.learners.merging import last_equal, lightest
 from budgetrun.learners.pairs import first_smallest
 from budgetrun.params import Budget, Positive
 
@@ -27,6 +29,9 @@ class RemovingBSGD(BinaryLearner):
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
         y / (lambda t).
+    first : {"paper", "program"}
+        The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
+        equal to one that is held, up to 8 digits of the kernel value, is left out when the budget is full.
 
     Notes
     -----
@@ -35,8 +40,7 @@ class RemovingBSGD(BinaryLearner):
     t, after t rounds; then weights are labels, and do not decay. Predictions are the same.
 
     Departures from the source: none; the step is that of Pegasos, 1 / (lambda t), without an offset and without its
-    projection on a ball. On a tie, a margin of exactly 1, nothing is added. The first example has the weight 1 /
-    lambda, as in the paper; in the program of its authors it counts less.
+    projection on a ball. On a tie, a margin of exactly 1, nothing is added.
 
     References
     ----------
@@ -60,10 +64,14 @@ class RemovingBSGD(BinaryLearner):
     variant = "removal"
     title = "BSGD, removal"
     default_variant = True
+    added: ClassVar[Mapping[str, Any]] = {"first": "paper"}
 
-    def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4) -> None:
+    def __init__(
+        self, *, budget: Budget, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
+    ) -> None:
         self.budget = budget
         self.regulariser = regulariser
+        self.as_program = first == "program"
         # The rounds before the block.
         self.before = 0
 
@@ -79,10 +87,20 @@ class RemovingBSGD(BinaryLearner):
         passed = np.maximum(self.before + t + np.arange(n), 1)
         return (1 - f.rounding) * self.regulariser * passed
 
+    def first_weight(self, now: int) -> float:
+        """Return the size of the weight of a new example, times lambda t."""
+        return 2 * self.regulariser if self.as_program and now == 1 else 1.0
+
     def update(self, f: Expansion, y: int, score: float) -> None:
+        weight = self.first_weight(f.now)
         if f.size == self.budget:
-            f.evict(0)
-        f.add(y)
+            if self.as_program and last_equal(f.kernel_row(), f.coef.reshape((1, f.size))) >= 0:
+                return
+            i = lightest(np.append(f.coef, weight).reshape((1, f.size + 1)), False) if self.as_program else 0
+            if i == f.size:
+                return
+            f.evict(i)
+        f.add(weight * y)
 
 
 class ProjectingBSGD(RemovingBSGD):
@@ -129,6 +147,7 @@ class ProjectingBSGD(RemovingBSGD):
     variant = "projection"
     title = "BSGD, projection"
     default_variant = False
+    added: ClassVar[Mapping[str, Any]] = {}
     interpreted_when_full = True
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4, ridge: Positive = 0.001) -> None:
