@@ -107,7 +107,7 @@ class AlgorithmReader:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        of_learners, of_solvers = learners.registry(multiclass=self.multiclass), solvers.registry()
+        of_learners, of_solvers = learners.for_task(self.multiclass), solvers.registry()
         known = [*(of_solvers if self.solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
         here = (*path, "name")
@@ -116,11 +116,8 @@ class AlgorithmReader:
         elif isinstance(name, str) and name in (of_learners if self.solvers else of_solvers):
             # `are_solvers` reports the first such entry.
             pass
-        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=not self.multiclass):
-            if self.multiclass:
-                text = f"{name!r} learns two classes only, and the task is multiclass"
-            else:
-                text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
+        elif isinstance(name, str) and name not in known and name in learners.registry(multiclass=True):
+            text = f"{name!r} learns several classes only; it needs datasets with task: multiclass"
             self.checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
             self.checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")

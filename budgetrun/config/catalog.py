@@ -12,9 +12,11 @@ from budgetrun import kernels, learners, solvers
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
 from budgetrun.errors import InputError
+from budgetrun.learners.one_vs_rest import ONE_VS_REST
 from budgetrun.registry import parameters
 
 _WIDTH = 100
+_ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class, which share the examples they hold."
 
 
 def describe(what: str, name: str) -> str:
@@ -54,7 +56,8 @@ def _kernels() -> Iterator[tuple[str, Any]]:
 
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
-    return [(name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())]
+    found = [(name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())]
+    return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 
 def _page(title: str, cls: Any) -> str:
@@ -100,7 +103,12 @@ def _classes(cls: Any) -> str:
     several = cls.name in learners.registry(multiclass=True)
     if getattr(cls, "multiclass", False):
         return "several (task: multiclass)"
-    return "two; the learner of the same name with [multiclass] takes several" if several else "two"
+    if not issubclass(cls, learners.BinaryLearner):
+        return "two"
+    one_vs_rest = f"variant: {cls.variant and cls.variant + '_' or ''}{ONE_VS_REST}"
+    if several:
+        return f"two; the learner of the same name with [multiclass] takes several, and so does {one_vs_rest}"
+    return f"two; with task: multiclass one learner per class ({one_vs_rest})"
 
 
 def _text(cls: Any) -> str:

@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
+from budgetrun.learners.one_vs_rest import one_vs_rest
 from budgetrun.registry import classes, parameters
 
-__all__ = ["BinaryLearner", "Learner", "MulticlassLearner", "find", "parameters", "registry"]
+__all__ = ["BinaryLearner", "Learner", "MulticlassLearner", "find", "for_task", "parameters", "registry"]
 
 
 @cache
@@ -24,15 +25,32 @@ def registry(multiclass: bool = False) -> dict[str, dict[str | None, type[Any]]]
     return dict(sorted(found.items()))
 
 
+def for_task(multiclass: bool) -> dict[str, dict[str | None, type[Any]]]:
+    """Return the learners for tasks of two or of several classes, as `registry` does.
+
+    With several classes, every binary learner is one-vs-rest: under a variant of its own (``one_vs_rest``, or
+    ``VARIANT_one_vs_rest``), and also under the binary one's, unless that is a multiclass learner's.
+    """
+    if not multiclass:
+        return registry()
+    found: dict[str, dict[str | None, type[Any]]] = {}
+    for name, variants in registry().items():
+        made = {variant: one_vs_rest(learner) for variant, learner in variants.items()}
+        found[name] = {**made, **{learner.variant: learner for learner in made.values()}}
+    for name, variants in registry(multiclass=True).items():
+        found[name] = found.get(name, {}) | variants
+    return dict(sorted(found.items()))
+
+
 def find(name: str, variant: str | None = None, multiclass: bool = False) -> type[Any]:
     """Return the learner of that name and variant; without a variant, the default variant.
 
     Raises
     ------
     KeyError
-        No binary (or multiclass) learner has that name or that variant.
+        No learner of `for_task` has that name or that variant.
     """
-    variants = registry(multiclass)[name]
+    variants = for_task(multiclass)[name]
     if variant is None and None not in variants:
         variant = next(key for key, learner in variants.items() if learner.__dict__.get("default_variant"))
     return variants[variant]

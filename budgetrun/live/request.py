@@ -95,7 +95,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     multiclass = choices.task == "multiclass"
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
     algorithms = [_completed(entry, request, multiclass) for entry in algorithms]
-    labels = [_label(entry) for entry in algorithms]
+    labels = [_label(entry, multiclass) for entry in algorithms]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -168,12 +168,12 @@ def _completed(entry: dict[str, Any], request: Request, multiclass: bool) -> dic
     return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
 
 
-def _label(entry: dict[str, Any]) -> str:
+def _label(entry: dict[str, Any], multiclass: bool) -> str:
     """Return the label that the reader of configs gives to an entry."""
     from budgetrun import learners
 
     try:
-        variant = learners.find(entry["name"], entry.get("variant")).variant
+        variant = learners.find(entry["name"], entry.get("variant"), multiclass).variant
     except KeyError:
         variant = entry.get("variant")
     return f"{entry['name']}({variant})" if variant else str(entry["name"])
