@@ -63,8 +63,6 @@ class BudgetClassifier(base.MiniBatchClassifier):
         self._n_classes = len(self._codes) or 2
         if self.classes is not None and (len(self._codes) < 2 or len(self._codes) < len(self.classes)):
             raise ValueError(f"classes must be at least two different labels, got {self.classes!r}")
-        if self._multiclass and not self._several():
-            raise ValueError(self._instead())
         self._calibration = Calibration()
 
     @property
@@ -206,8 +204,7 @@ class BudgetClassifier(base.MiniBatchClassifier):
         label = label.item() if isinstance(label, np.generic) else label
         if len(self._codes) == self._n_classes:
             known = ", ".join(map(repr, self._codes))
-            advice = "give all of them in classes" if self.classes is not None or self._several() else self._instead()
-            raise ValueError(f"the label {label!r} is not among the classes {known}: {advice}")
+            raise ValueError(f"the label {label!r} is not among the classes {known}: give all of them in classes")
         free = [code for code in (0, 1) if code not in self.labels]
         new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
         self.labels |= new
@@ -217,15 +214,6 @@ class BudgetClassifier(base.MiniBatchClassifier):
     def _label(self, code: Any) -> Any:
         known = next(iter(self.labels.values()), None)
         return self.labels.get(int(code), known)
-
-    @classmethod
-    def _several(cls) -> bool:
-        """Whether the learner has a form for more than two classes."""
-        return bool(cls._made.__sklearn_tags__(cls._made.__new__(cls._made)).classifier_tags.multi_class)
-
-    @classmethod
-    def _instead(cls) -> str:
-        return f"{cls.__name__} is for two; use river.multiclass.OneVsRestClassifier({cls.__name__}(...))"
 
     # -- columns -------------------------------------------------------------------------------------------------------
 
@@ -275,7 +263,7 @@ class BudgetClassifier(base.MiniBatchClassifier):
         if self.estimator is None:
             return []
         group = self.estimator._group
-        if any(isinstance(member.hypothesis, ExplicitFeatures) for member in group.members):
+        if any(isinstance(f, ExplicitFeatures) for f in _hypotheses(group)):
             return list(self.columns)
         used = (group.pool.examples(_slots(group)) != 0).any(axis=0)
         return [key for key, j in self.columns.items() if used[j]]
@@ -343,9 +331,14 @@ def _square(score: Any) -> float:
     return float(score * score) if np.ndim(score) == 0 else float(np.mean(score * score))
 
 
+def _hypotheses(group: Any) -> list[Any]:
+    """Return the hypotheses of the learners, one per class where learners are one-vs-rest."""
+    return [f for member in group.members for f in getattr(member.hypothesis, "parts", [member.hypothesis])]
+
+
 def _slots(group: Any) -> np.ndarray:
     """Return the slots of all held examples."""
-    return np.unique(np.concatenate([member.hypothesis.held for member in group.members]))
+    return np.unique(np.concatenate([f.held for f in _hypotheses(group)]))
 
 
 def _embed(group: Any, columns: list[int], width: int) -> None:
@@ -355,9 +348,9 @@ def _embed(group: Any, columns: list[int], width: int) -> None:
     rows = np.zeros((pool.capacity, width))
     rows[slots, : len(columns)] = pool.examples(slots)[:, columns]
     pool.kind = held(rows)
-    for member in group.members:
-        if isinstance(member.hypothesis, ExplicitFeatures):
-            features, f = member.hypothesis._map, member.hypothesis
+    for f in _hypotheses(group):
+        if isinstance(f, ExplicitFeatures):
+            features = f._map
             if isinstance(features, RandomFeatures):
                 _fit_frequencies(features, width)
             else:

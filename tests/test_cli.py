@@ -130,9 +130,12 @@ def test_list_shows_what_an_algorithm_or_a_kernel_takes(command):
     assert [line for line in out.splitlines() if line[:1] not in ("", " ")] == ["cks_2003(fixed)", "cks_2003(variable)"]
     assert "  budget: an integer >= 1; required. " in out
     assert (
-        "  Cost: O(B d) per round.\n  Memory: at most B examples between rounds, B the budget.\n  Classes: two.\n"
-        in out
+        "  Cost: O(B d) per round.\n  Memory: at most B examples between rounds, B the budget.\n"
+        "  Classes: two; with task: multiclass one learner per class (variant: fixed_one_vs_rest).\n" in out
     )
+    both = "with [multiclass] takes several, and so does variant: one_vs_rest."
+    assert f"  Classes: two; the learner of the same name {both}\n" in command("list", "algorithms", "rbp")[1]
+    assert command("list", "algorithms")[1].splitlines()[-1].startswith("NAME(one_vs_rest) ")
     assert "  Paper: Crammer, Kandola & Singer (2004)" in out
     assert command("list", "algorithms", "forgetron(basic)")[1] in command("list", "algorithms", "forgetron")[1]
     assert "gamma: a number > 0; default none. auto is" in command("list", "kernels", "gaussian")[1]

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from reference import kernel_expansion, multiclass
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_info
 
@@ -273,7 +272,7 @@ def test_two_learners_under_one_name():
     assert early.decision_function(X4).shape == (len(X4), 5)
     with pytest.raises(ValueError, match=r"y has labels \[9\] that are not among the classes \[0, 1, 2, 3, 7\]"):
         early.partial_fit(X4[:1], [9])
-    assert sorted(name for name in BY_NAME if make(name).__sklearn_tags__().classifier_tags.multi_class) == SEVERAL
+    assert all(make(name).__sklearn_tags__().classifier_tags.multi_class for name in BY_NAME)
 
 
 def test_bad_calls():
@@ -286,13 +285,6 @@ def test_bad_calls():
         budgetrun.CKS().predict(X)
     with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
-    sentence = (
-        "Only binary classification is supported. The type of the target is multiclass, with 3 classes: use a learner "
-        "of several classes (PassiveAggressive, Perceptron, Projectron, ProjectronPlusPlus, RBP), or "
-        "sklearn.multiclass.OneVsRestClassifier(CKS(...))"
-    )
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        budgetrun.CKS().fit(X, np.arange(len(y)) % 3)
     sentence = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
     with pytest.raises(ValueError, match=f"Unknown label type: continuous.*{re.escape(sentence)}"):
         budgetrun.CKS().fit(X, X[:, 0])
@@ -523,16 +515,11 @@ def test_pages_have_papers_and_examples_with_real_output(name):
     listed = re.findall(r"^(\w+(?:, \w+)*) : ", page.partition("Attributes\n")[0], re.MULTILINE)
     assert set(listed) == set(CLASSIFIERS[name]().get_params())
     tests = doctest.DocTestParser().get_doctest(page, {}, name, None, None)
-    made = (
-        {**CLASSIFIERS[name]._learners, "several": None} if CLASSIFIERS[name]._several else CLASSIFIERS[name]._learners
-    )
-    assert sum("mistakes_" in example.source for example in tests.examples) == len(made)
+    made = CLASSIFIERS[name]._learners
+    several = next(iter(made.values())).name in SEVERAL
+    assert sum("mistakes_" in example.source for example in tests.examples) == len(made) + several
+    assert ("one such learner per class" in page) == (not several)
     assert doctest.DocTestRunner().run(tests).failed == 0
-
-
-def test_one_against_the_rest():
-    X, codes = coded_stream()
-    assert OneVsRestClassifier(budgetrun.CKS(budget=20)).fit(X, codes).score(X, codes) > 0.4
 
 
 def test_saved_classifiers(tmp_path):

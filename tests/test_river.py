@@ -395,13 +395,9 @@ def test_words():
     assert len(model.predict_many(pd.DataFrame(dicts(X))[:0])) == 0
     assert state(model) == before
 
-    sentence = "'c' is not among the classes 'a', 'b': Forgetron is for two; use river.multiclass.OneVsRestClassifier"
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        learned(make("Forgetron"), [{"x": 1.0}] * 3, "abc")
-    with pytest.raises(ValueError, match="'c' is not among the classes 'a', 'b': give all of them in classes"):
-        learned(make("Perceptron"), [{"x": 1.0}] * 3, "abc")
-    with pytest.raises(ValueError, match=r"Forgetron is for two; use river\.multiclass.OneVsRestClassifier"):
-        make("Forgetron", classes=["a", "b", "c"])
+    for name in ("Forgetron", "Perceptron"):
+        with pytest.raises(ValueError, match="'c' is not among the classes 'a', 'b': give all of them in classes"):
+            learned(make(name), [{"x": 1.0}] * 3, "abc")
     for classes in (["a"], ["a", "a", "b"]):
         with pytest.raises(ValueError, match="classes must be at least two different labels, got "):
             make("Perceptron", classes=classes)

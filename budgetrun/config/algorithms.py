@@ -108,7 +108,7 @@ class AlgorithmReader:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners, solvers
 
-        of_learners, of_solvers = learners.registry(self.task), solvers.registry()
+        of_learners, of_solvers = learners.for_task(self.task), solvers.registry()
         known = [*(of_solvers if self.solvers else of_learners)]
         name, variant = data.get("name"), data.get("variant")
         here = (*path, "name")

@@ -12,9 +12,11 @@ from budgetrun import kernels, learners, solvers
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
 from budgetrun.errors import InputError
+from budgetrun.learners.one_vs_rest import ONE_VS_REST
 from budgetrun.registry import parameters
 
 _WIDTH = 100
+_ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class, which share the examples they hold."
 
 
 def describe(what: str, name: str) -> str:
@@ -55,7 +57,10 @@ def _kernels() -> Iterator[tuple[str, Any]]:
 
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
-    return [(name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())]
+    found = [
+        (name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())
+    ]
+    return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 
 def _page(title: str, cls: Any) -> str:
@@ -98,13 +103,17 @@ def _memory(cls: Any) -> str:
 
 
 def _classes(cls: Any) -> str:
-    several = cls.name in learners.registry("multiclass")
     task = getattr(cls, "task", "binary")
     if task != "binary":
         return (
             "several (task: multiclass)" if task == "multiclass" else "none; the labels are numbers (task: regression)"
         )
-    return "two; the learner of the same name with [multiclass] takes several" if several else "two"
+    if not issubclass(cls, learners.BinaryLearner):
+        return "two"
+    one_vs_rest = f"variant: {(cls.variant and cls.variant + '_') or ''}{ONE_VS_REST}"
+    if cls.name in learners.registry("multiclass"):
+        return f"two; the learner of the same name with [multiclass] takes several, and so does {one_vs_rest}"
+    return f"two; with task: multiclass one learner per class ({one_vs_rest})"
 
 
 def _text(cls: Any) -> str:

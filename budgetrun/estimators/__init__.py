@@ -1,7 +1,8 @@
 """The learners as scikit-learn classifiers, on the same engine.
 
 Each name in `budgetrun.learners` has one classifier, generated from the learner's parameters; a new learner needs no
-code here. If the name also has a multiclass learner, the classifier uses it when the labels have more than two classes.
+code here. With more than two classes, the classifier uses the multiclass learner of its name, or if there is none, one
+learner per class (one-vs-rest).
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def load_with_meta(path: str | Path) -> tuple[Any, Any]:
 
 
 def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassifier]:
-    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel."""
+    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel.
+
+    ``several`` are the name's own learners of several classes; variants without one are one-vs-rest.
+    """
     arguments = arguments_of(variants, several)
     title = class_name(name, variants)
     parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=d) for key, d in arguments.items()]
@@ -58,7 +62,8 @@ def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassi
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters]
     )
-    namespace = {"__init__": __init__, "_learners": variants, "_several": several, "__module__": __name__}
+    every = {variant: learners.find(name, variant, "multiclass") for variant in variants}
+    namespace = {"__init__": __init__, "_learners": variants, "_several": every, "__module__": __name__}
     namespace |= {"_arguments": frozenset(arguments), "__doc__": page(title, variants, several, arguments)}
     return type(title, (BudgetClassifier,), namespace)
 

@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from budgetrun import learners
 from budgetrun.engine import Group, score
-from budgetrun.estimators.arguments import Variants, class_name, group_options
+from budgetrun.estimators.arguments import Variants, group_options
 from budgetrun.state import save_state
 
 # Kinds of dtypes.
@@ -62,7 +61,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ----------
         X : array_like or sparse, shape (n, d)
         y : array_like, shape (n,)
-            Two classes, or more if the learner is also multiclass.
+            Two classes or more.
         **refused
             ``sample_weight`` is refused: the learners' papers define no weights of examples.
         """
@@ -202,7 +201,6 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = bool(self._several)
         return tags
 
     @property
@@ -306,18 +304,10 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 f"{error} y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
             )
             raise ValueError(what) from None
-        if len(found) > 2 and not self._several:
-            registry, name = learners.registry(), type(self).__name__
-            others = ", ".join(class_name(known, registry[known]) for known in learners.registry("multiclass"))
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y, input_name='y')}, with {len(found)} classes: use a learner of several classes "
-                f"({others}), or sklearn.multiclass.OneVsRestClassifier({name}(...))"
-            )
         if len(found) < 2:
             raise ValueError(
-                f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give "
-                f"{'all' if self._several else 'both'} classes in the first call: classes=[...]"
+                f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give all classes "
+                "in the first call: classes=[...]"
             )
         return found
 

@@ -8,6 +8,10 @@ from typing import Any
 
 from budgetrun.estimators.arguments import DEFAULTS, Variants
 
+_ONE_VS_REST = (
+    "One-vs-rest: one such learner per class, each with all of these parameters. The class of the largest score is",
+    "predicted, the first if several tie. An example is stored once for all classes.",
+)
 _RANDOM_STATE = """
 random_state : int >= 0, numpy.random.RandomState or None
     scikit-learn's name for ``seed``: an integer is the seed, a RandomState draws one whenever a fit begins, and None
@@ -44,7 +48,8 @@ support_set_ : ndarray or csr_array, shape (n_support, n_features)
     The support examples, oldest first.
 weights_ : ndarray, shape (n_support,)
     The weights of the support examples in the last hypothesis; f(x) = sum of weights_ times kernel values.
-    With more than two classes: shape (n_classes, n_support); with a hierarchy, weights of (example, class) pairs.
+    With more than two classes: shape (n_classes, n_support).
+    With a hierarchy: of (example, class) pairs.
 n_rounds_, mistakes_ : int
     The rounds so far, and the mistakes on them. Each label is predicted before it is seen.
 online_error_ : float
@@ -66,16 +71,16 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
         pages[None, 0]["summary"] if None in variants else "A family of learners; choose one with ``variant``.",
         "",
     ]
-    if several:
-        summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind]
-        lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
+    summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind] or _ONE_VS_REST
+    lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
     lines += ["Parameters", "----------"]
     if None not in variants:
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    lines += _lines(_OF_ALL, several) + _lines(_AVERAGED if "averaged" in arguments else "", several)
-    lines += ["", *_lines(_ATTRIBUTES, several), *_lines(_SEED if "seed" in arguments else "", several)]
+    lines += (_OF_ALL + (_AVERAGED if "averaged" in arguments else "")).strip().splitlines()
+    attributes = (_ATTRIBUTES + (_SEED if "seed" in arguments else "")).strip().splitlines()
+    lines += ["", *(line for line in attributes if "hierarchy" in arguments or "hierarchy" not in line)]
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
         lines += ([f"{_owners(owners)}:"] if len(owners) < len(pages) else []) + text.splitlines()
@@ -86,10 +91,6 @@ def _sections(learner: type[Any]) -> dict[str, str]:
     """Return the sections of a learner's docstring by their titles, and its summary."""
     parts = re.split(r"\n\n(\w+)\n-+\n", inspect.getdoc(learner) or "")
     return {"summary": parts[0].partition("\n")[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-
-
-def _lines(text: str, several: Variants) -> list[str]:
-    return [line for line in text.strip().splitlines() if several or "than two classes" not in line]
 
 
 def _by_text(texts: dict[Any, str]) -> list[tuple[str, list[Any]]]:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.one_vs_rest import one_vs_rest
 from budgetrun.params import Task
 from budgetrun.registry import classes, parameters
 
@@ -16,6 +17,7 @@ __all__ = [
     "RegressionLearner",
     "Task",
     "find",
+    "for_task",
     "parameters",
     "registry",
 ]
@@ -36,15 +38,32 @@ def registry(task: Task = "binary") -> dict[str, dict[str | None, type[Any]]]:
     return dict(sorted(found.items()))
 
 
+def for_task(task: Task) -> dict[str, dict[str | None, type[Any]]]:
+    """Return the learners that can be used for a task, as `registry` does.
+
+    With several classes, every binary learner is one-vs-rest: under a variant of its own (``one_vs_rest``, or
+    ``VARIANT_one_vs_rest``), and also under the binary one's, unless that is a multiclass learner's.
+    """
+    if task != "multiclass":
+        return registry(task)
+    found: dict[str, dict[str | None, type[Any]]] = {}
+    for name, variants in registry().items():
+        made = {variant: one_vs_rest(learner) for variant, learner in variants.items()}
+        found[name] = {**made, **{learner.variant: learner for learner in made.values()}}
+    for name, variants in registry(task).items():
+        found[name] = found.get(name, {}) | variants
+    return dict(sorted(found.items()))
+
+
 def find(name: str, variant: str | None = None, task: Task = "binary") -> type[Any]:
     """Return the learner of that name and variant; without a variant, the default variant.
 
     Raises
     ------
     KeyError
-        No learner of the task has that name or that variant.
+        No learner of `for_task` has that name or that variant.
     """
-    variants = registry(task)[name]
+    variants = for_task(task)[name]
     if variant is None and None not in variants:
         variant = next(key for key, learner in variants.items() if learner.__dict__.get("default_variant"))
     return variants[variant]

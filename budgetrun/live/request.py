@@ -97,7 +97,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     task = learned(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
     algorithms = [_completed(entry, request, task) for entry in algorithms]
-    labels = [_label(entry) for entry in algorithms]
+    labels = [_label(entry, task) for entry in algorithms]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -170,12 +170,12 @@ def _completed(entry: dict[str, Any], request: Request, task: Task) -> dict[str,
     return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
 
 
-def _label(entry: dict[str, Any]) -> str:
+def _label(entry: dict[str, Any], task: Task) -> str:
     """Return the label that the reader of configs gives to an entry."""
     from budgetrun import learners
 
     try:
-        variant = learners.find(entry["name"], entry.get("variant")).variant
+        variant = learners.find(entry["name"], entry.get("variant"), task).variant
     except KeyError:
         variant = entry.get("variant")
     return f"{entry['name']}({variant})" if variant else str(entry["name"])

@@ -20,6 +20,7 @@ from budgetrun.kernels import Gaussian, sums
 from budgetrun.kernels.kinds import TILE, held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
+from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.registry import parameters
 from budgetrun.runner.identity import algorithm_of, build
 from budgetrun.runner.online import BLOCK_SIZE
@@ -135,7 +136,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         return _BASE + _data_bytes(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
-    pool = min(T, sum(_held(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
+    pool = min(T, sum(_stored(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
     kind = _kind(info)
     in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * _values(info)}[kind]
@@ -182,7 +183,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_PER_SECOND
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
-    pool = 0.6 * min(T, sum(_held(run, T, info.n_classes) for run in runs))
+    pool = 0.6 * min(T, sum(_stored(run, T, info.n_classes) for run in runs))
     kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, _values(info), dtype)
     scores = updates = 0.0
     for run in runs:
@@ -205,6 +206,7 @@ class _Demands(NamedTuple):
     acts_on_margins: bool  # it also acts on rounds that are not mistakes
     only_adds: bool  # its support set grows with every action
     shares: bool  # it shares a hypothesis with others until its budget is full
+    copies: int  # that learn apart, each with a budget of its own: one per class, or 1
     form: Hypothesis  # the form that it starts with
 
 
@@ -226,6 +228,7 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             acts_on_margins=bool(learner.margin) or "margins" in own,
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
+            copies=n_classes if issubclass(learner, OneVsRest) else 1,
             form=started.start(pool, n_classes) if spec.task == "multiclass" else started.start(pool),
         )
     return _KNOWN[learner, n_classes]
@@ -284,6 +287,13 @@ def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) 
         # Frequencies and features take the place of examples.
         return 3 * int(spec.parameters["features"])
     return int(max(share, _MARGIN_GUESS if asks.acts_on_margins else 0.0) * n_rounds) + 1
+
+
+def _stored(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:
+    """Return how many different examples a run may hold: those of one learner, or of one per class."""
+    held = _held(run, n_rounds, n_classes, share)
+    # Without a budget, the guess of the rounds on which one learner acts stands for those on which any does.
+    return held * _demands(run.spec, n_classes).copies if run.spec.budget is not None else held
 
 
 def _fastest(function: Callable[[], object]) -> float:

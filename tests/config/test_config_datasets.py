@@ -116,11 +116,8 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
         ),
         (
             "{name: perceptron}",
-            "{name: drawing, budget: 3}",
-            [
-                "8: algorithms[0].name: 'drawing' learns two classes only, and the task is multiclass"
-                "  (allowed: perceptron, ranking)"
-            ],
+            "{name: drawing, variant: basic, budget: 3}",
+            ["8: algorithms[0].variant: unknown 'basic'  (allowed: one_vs_rest)"],
         ),
         (
             "{name: perceptron}",

@@ -50,6 +50,8 @@ class Hypothesis(Compilable, ABC):
         M_t, the mistakes so far, including the current round; whether the current round is one.
     updates : int
         The rounds so far on which the learner acted, including the current one.
+    acted : ndarray of bool, shape (b,)
+        Which rounds of the block these are.
     largest_size : int
         The largest support set after a round.
     rounding : float
@@ -67,6 +69,7 @@ class Hypothesis(Compilable, ABC):
         self.mistakes = 0
         self.mistaken = False
         self.updates = 0
+        self.acted = np.zeros(0, dtype=bool)
         self.largest_size = 0
         self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-5
         self.scores = np.zeros((*shape, 0))
@@ -148,6 +151,7 @@ class Hypothesis(Compilable, ABC):
         """Go to round ``t`` of the block, on which the learner acts."""
         self._round, self.mistaken = t, mistaken
         self.updates += 1
+        self.acted[t] = True
         self.mistakes += mistaken
         self._begin_round()
 
@@ -160,7 +164,7 @@ class Hypothesis(Compilable, ABC):
         self._look()
         b = len(self._block_slots)
         self._before = self._pool.seen - b
-        self.scores = np.zeros((*self.scores.shape[:-1], b))
+        self.scores, self.acted = np.zeros((*self.scores.shape[:-1], b)), np.zeros(b, dtype=bool)
         self._round, self._tile, self.tile_end = 0, -1, 0
 
     def begin_tile(self) -> None:
