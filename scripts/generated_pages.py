@@ -27,10 +27,11 @@ KINDS = {
         "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or "
         "others that approximate the kernel.",
     ),
-    "set_hint_weight": (
-        "Second thoughts",
-        "The prediction adds a hint, the mean of the last examples. A full support set is halved.",
+    "descend": (
+        "Second order",
+        "Newton steps in coordinates of the support set, with a matrix of as many rows and columns.",
     ),
+    "set_hint_weight": ("Second thoughts", "The prediction adds a hint, the mean of the last examples."),
     "project|keep": (
         "Projection",
         "An example that nearly lies in the span of others is represented by these. In a learner without a budget, eta "

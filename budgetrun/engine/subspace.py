@@ -33,7 +33,7 @@ class SpannedFunction:
     """
 
     def __init__(self) -> None:
-        self._rows = _TriangularRows()
+        self._rows = TriangularRows()
         self._products: np.ndarray | None = None
         # Row 0: f. Row 1: its changes.
         self._beta = np.zeros((2, 0))
@@ -149,7 +149,7 @@ class SpannedFunction:
         return np.concatenate([old, self._steps @ self.fresh.T + self._offsets], axis=1)
 
 
-class _TriangularRows:
+class TriangularRows:
     """A lower triangular matrix of n^2 / 2 numbers that grows by rows, in panels that are never copied."""
 
     def __init__(self) -> None:

@@ -18,6 +18,9 @@ DEFAULTS = {
     ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
     ("avp", None): {"U": None},
     ("aogd_ald", None): {"alpha": 0.01, "U": 2.0, "c": 1.0, "offset": 1.0},
+    ("aomd_ogs", "hinge"): {"alpha": 0.01, "U": 20.0, "c": 0.5, "M": 15},
+    ("aomd_ogs", "square"): {"alpha": 0.01, "U": 4.0, "c": 0.5, "offset": None, "switch": None},
+    ("aons_ogs", None): {"alpha": 0.01, "C": 1.0, "mu": 1.0, "order": "paper"},
     ("avp_ogs", None): {"alpha": 0.01, "epsilon": 0.6, "U": 10.0, "c": 0.5},
     ("bogd", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0},
     ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
@@ -32,6 +35,7 @@ DEFAULTS = {
     ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
     ("forgetron", "greedy"): {"test": "per_round"},
     ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
+    ("mavp_ogs", None): {"alpha": 0.01, "epsilon": 0.9, "U": 10.0, "c": 0.1},
     ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
     ("nogd", None): {"rank": None, "reading": "algorithm"},
     ("norma", None): {"budget": None, "regulariser": 0.0, "rho": 1.0},
@@ -66,7 +70,13 @@ def test_every_default_is_written_down():
 
 @pytest.mark.parametrize("task", BASES)
 def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(task):
-    defaults = {"bpa": ["simple"], "bsgd": ["removal"], "cks_2003": ["fixed"], "forgetron": ["self_tuned"]}
+    defaults = {
+        "aomd_ogs": ["hinge"],
+        "bpa": ["simple"],
+        "bsgd": ["removal"],
+        "cks_2003": ["fixed"],
+        "forgetron": ["self_tuned"],
+    }
     for name, variants in registry(task).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]

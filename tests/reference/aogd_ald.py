@@ -1,4 +1,4 @@
-"""Li & Liao (2023): AOGD-ALD, as in the authors' program, while it is sparse."""
+"""Li & Liao (2023): AOGD-ALD, as in the authors' program."""
 
 import math
 from functools import partial
@@ -8,7 +8,7 @@ from reference.ogs import approximated, moved
 from reference.projection import Basis, ProjectionTrace, gram, projected_value
 
 
-def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, tie="mistake"):
+def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, switch=None, tie="mistake"):
     K = gram(X, k)
     trace = ProjectionTrace()
     f = {}
@@ -17,7 +17,11 @@ def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, tie="mistake"):
     for t, x_t, y_t in stream(X, y):
         score = projected_value(f, X, x_t, k)
         e = score - y_t
-        v, square, residual = approximated(J, K, t, alpha)
+        if switch is None or len(J.members) < switch:
+            v, square, residual = approximated(J, K, t, alpha)
+        else:
+            # J has reached B_0: from now on every example is added
+            v, square, residual = {t: 1.0}, K[t, t], None
         # S += 4 e^2 ||v||^2, then f -= 2 e c U / sqrt(S) v, cut to U
         S += 4 * e**2 * square
         f = moved(f, -2 * e * c * U / math.sqrt(S), v, U, K)
@@ -27,4 +31,7 @@ def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, tie="mistake"):
     return trace
 
 
-CASES = [(None, given, partial(aogd_ald, **given)) for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5})]
+CASES = [
+    (None, given, partial(aogd_ald, **given))
+    for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5}, {"alpha": 0.1, "switch": 9})
+]

@@ -33,11 +33,15 @@ def avp_ogs(X, y, k, alpha, epsilon=0.6, U=10.0, c=0.5, tie="mistake"):
     return trace
 
 
-def approximated(J, K, t, alpha):
-    """v, its squared norm, and the error of the projection; x_t joins J if v is k(x_t, .) itself."""
+def approximated(J, K, t, alpha, least=0.0):
+    """v, its squared norm, and the error of the projection; x_t joins J if v is k(x_t, .) itself.
+
+    An error of at most ``least`` k(x_t, x_t) is small enough for any alpha.
+    """
     k_t = [K[i, t] for i in J.members]
     beta, square, residual = J.project(k_t, K[t, t])
-    if J.members and residual <= alpha + TOLERANCE * K[t, t]:
+    near = least * K[t, t]
+    if (J.members and residual <= max(alpha, near) + TOLERANCE * K[t, t]) or (least and residual <= near):
         return dict(zip(J.members, beta, strict=True)), square, residual
     J.add(t, k_t, K[t, t])
     return {t: 1.0}, K[t, t], residual

@@ -58,7 +58,7 @@ class Projected(Spanned):
 
     With a tiny eta, an example can be added although it nearly lies in the span. It would make the coordinates
     ill-conditioned, so it is held beside the span, with a weight of its own: later examples are projected on the span
-    without it, and a later copy of it is added to its weight.
+    without it, and a later copy of it is added to its weight. So is any example if the learner asks for that.
     """
 
     form = "projected"
@@ -97,12 +97,15 @@ class Projected(Spanned):
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def add(self, weight: float) -> None:
-        """f += weight k(x_t, .), for the example x_t of the current round, which must not lie in the span."""
+    def add(self, weight: float, beside: bool = False) -> None:
+        """f += weight k(x_t, .), for the example x_t of the current round.
+
+        x_t must not lie in the span, unless it is to be held ``beside`` it.
+        """
         slot = self._pool.block_slots.item(self._round)
         values = self._values(slot)
         self._step(weight, values, self.square)
-        beside = self.residual <= _LEAST * self.square
+        beside = beside or self.residual <= _LEAST * self.square
         if beside:
             self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
         else:

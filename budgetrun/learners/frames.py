@@ -1,0 +1,273 @@
+"""Functions in the span of a support set, by their coordinates in an orthonormal frame of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from budgetrun.engine.hypotheses import Hinted, Spanned
+from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.pool import Pool
+from budgetrun.engine.subspace import TriangularRows, negligible, refuse_impossible, settle
+from budgetrun.kernels import Rows
+
+
+class Framed(Spanned):
+    """One function, or one per class, in the span of one support set: w . z(x), with z(x) the coordinates of P k(x, .).
+
+    P is the projection on the span. The frame is that of the Cholesky factor of the kernel matrix: a new support
+    example adds a coordinate, and leaves the others as they are. The verbs are `add`, `project` and `scale`.
+
+    Parameters
+    ----------
+    pool : Pool
+    shape : int
+        The number of classes, for one function per class.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (size,) or (n_classes, size)
+        The coordinates of f.
+    z : ndarray of float64, shape (size,)
+        The coordinates of P k(x, .) for the example x of the current round.
+    residual : float, >= 0
+        ||k(x, .) - P k(x, .)||^2 for this example; exactly 0 if it lies in the span except for rounding.
+    projected_square : float
+        ||P k(x, .)||^2 for this example.
+    norm_sq : float, or ndarray of shape (n_classes,)
+        ||f||^2.
+
+    Notes
+    -----
+    A score whose terms cancel except for `rounding` counts as 0, as in `Projected`. An example must be added only if
+    its residual is above ``LEAST`` k(x, x): coordinates computed from a smaller one are mostly rounding error.
+    """
+
+    form = "framed"
+    averages = False
+    # The number of rounds before the block whose coordinates are needed.
+    _window = 0
+
+    def __init__(self, pool: Pool, *shape: int) -> None:
+        super().__init__(pool, *shape)
+        self.w = np.zeros((*shape, 0))
+        self._rows = TriangularRows()
+        # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows;
+        # how many rounds before it; their slots; and the residuals of the block.
+        self._coordinates = np.zeros((0, 0))
+        self._n_kept = 0
+        self._row_slots = np.empty(0, dtype=np.intp)
+        self._residuals = np.empty(0)
+
+    @property
+    def z(self) -> np.ndarray:
+        return self._coordinates[self._n_kept + self._round]
+
+    @property
+    def residual(self) -> float:
+        return self._residuals.item(self._round)
+
+    @property
+    def projected_square(self) -> float:
+        return self.square - self.residual
+
+    @property
+    def norm_sq(self) -> Any:
+        return np.square(self.w).sum(axis=-1)
+
+    @property
+    def coef(self) -> np.ndarray:
+        return np.array([self._rows.solve_transposed(w) for w in self.w.reshape(-1, self.size)]).reshape(self.w.shape)
+
+    @property
+    def current(self) -> Any:
+        return self.w @ self.z
+
+    def add(self, weight: float | np.ndarray) -> None:
+        """f += weight k(x, .), for the example x of the current round, which must not lie in the span."""
+        n, distance = self._n_kept, math.sqrt(self.residual)
+        slot = self._pool.block_slots.item(self._round)
+        values = np.concatenate([self._pool.block[self._row_slots, self._round], self._pool.block[slot]])
+        row = (values - self._coordinates @ self.z) / distance
+        row[n + self._round] = distance
+        self._coordinates = np.column_stack([self._coordinates, row])
+        self._rows.append(self.z.copy())
+        self._slots = np.append(self._slots, slot)
+        self._residuals = self._residuals - np.square(row[n:])
+        self._residuals[self._round] = 0.0
+        self._settle(self._round + 1)
+        self.w = np.concatenate([self.w, np.zeros((*self.w.shape[:-1], 1))], axis=-1)
+        self.project(weight)
+
+    def project(self, weight: float | np.ndarray) -> None:
+        """f += weight P k(x, .), for the example x of the current round."""
+        self.w = self.w + np.multiply.outer(weight, self.z)
+
+    def scale(self, phi: float | np.ndarray) -> None:
+        """f *= phi."""
+        self.w = np.asarray(phi)[..., None] * self.w
+
+    # -- called by the engine ------------------------------------------------------------------------------------
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        values = np.ascontiguousarray(self._pool.block[self._slots], dtype=np.float64)
+        found = self._rows.solve(values).T
+        self._coordinates = np.concatenate([self._coordinates, found])
+        self._residuals = self.squares_from(0) - np.square(found).sum(axis=1)
+        refuse_impossible(self._pool)
+        self._settle(0)
+
+    def end_block(self) -> None:
+        super().end_block()
+        kept = slice(max(0, len(self._coordinates) - self._window), None)
+        self._coordinates = self._coordinates[kept]
+        self._row_slots = np.concatenate([self._row_slots, self._pool.block_slots])[kept]
+        self._n_kept = len(self._row_slots)
+
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
+        terms = self._terms(t)
+        score = float(terms.sum())
+        self.scores[t] = score = 0.0 if abs(score) <= negligible(terms, self.rounding) else score
+        return score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if averaged:
+            raise NotImplementedError("the mean of all hypotheses is not kept")
+        if not self.size:
+            return np.zeros((*self.w.shape[:-1], X.shape[0]))
+        scores: np.ndarray = self.coef @ self._values_with(X)
+        return scores
+
+    def _terms(self, t: int) -> np.ndarray:
+        """Return the terms of f(x_t) for round ``t`` of the block, shape (size,) or (n_classes, size)."""
+        return self.w * self._coordinates[self._n_kept + t]
+
+    def _settle(self, t: int) -> None:
+        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
+
+
+# In units of k(x, x): an example with a residual of at most this is not added.
+LEAST = 1e-6
+
+
+class MulticlassFramed(Framed):
+    """One function per class, in the span of one support set."""
+
+    form = "multiclass_framed"
+
+    def __init__(self, pool: Pool, n_classes: int) -> None:
+        super().__init__(pool, n_classes)
+        self.n_classes = n_classes
+
+    def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
+        """Return the rival of class ``y`` on a round of the block, and f_y minus the rival's score.
+
+        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
+        several tie. Scores tie if they differ only by rounding.
+        """
+        terms = self._terms(t)
+        self.scores[:, t] = scores = terms.sum(axis=1)
+        least = max(negligible(own, self.rounding) for own in terms)
+        rival, lead, _ = rival_of(scores + handicaps, y, scores.item(y), least)
+        return rival, 0.0 if abs(lead) <= least else lead
+
+
+class HintedFramed(Hinted, Framed):
+    """w . z(x), with a hint.
+
+    Parameters
+    ----------
+    pool : Pool
+    window : int, >= 1
+        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
+    hint_weight : float
+        The initial factor of the hint.
+
+    Attributes
+    ----------
+    projected_hint : float
+        The inner product of the hint with P k(x, .) for the example x of the current round.
+    """
+
+    form = "hinted_framed"
+
+    def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
+        super().__init__(pool)
+        self._start_hint(window, hint_weight)
+
+    @property
+    def projected_hint(self) -> float:
+        first, last = self._span_of_hint(self._round)
+        labels = self._last_labels[first:last]
+        return float(labels @ (self._coordinates[first:last] @ self.z)) / max(1, last - first)
+
+    def score_at(self, t: int) -> float:
+        terms = np.append(self._terms(t), self._hint_terms(t))
+        prediction = float(terms.sum())
+        self._predictions[t] = prediction = 0.0 if abs(prediction) <= negligible(terms, self.rounding) else prediction
+        return prediction
+
+
+class Curved(Framed):
+    """w . z(x), with the inverse of a matrix A of second-order information; predictions are cut to [-C, C].
+
+    Parameters
+    ----------
+    pool : Pool
+    mu : float, > 0
+        A is mu I at first, also for coordinates that are added later.
+    C : float, > 0
+        The largest prediction.
+
+    Attributes
+    ----------
+    inverse : ndarray of float64, shape (size, size)
+        A^-1.
+    """
+
+    form = "curved"
+
+    def __init__(self, pool: Pool, mu: float, C: float) -> None:
+        super().__init__(pool)
+        self._mu = mu
+        self._C = C
+        self.inverse = np.zeros((0, 0))
+
+    def add(self, weight: float | np.ndarray) -> None:
+        super().add(weight)
+        n = self.size
+        inverse = np.zeros((n, n))
+        inverse[: n - 1, : n - 1] = self.inverse
+        inverse[-1, -1] = 1 / self._mu
+        self.inverse = inverse
+
+    def cut(self) -> None:
+        """Move w, by the metric of A, to the nearest w with |w . z(x)| <= C, for the example x of the current round."""
+        value = float(self.w @ self.z)
+        if abs(value) > self._C:
+            direction = self.inverse @ self.z
+            excess = math.copysign(abs(value) - self._C, value)
+            self.w = self.w - excess / float(self.z @ direction) * direction
+
+    def descend(self, g: np.ndarray, eta: float, *, before: bool) -> None:
+        """A += eta g g^T, and w -= A^-1 g, with the new A, or with the one ``before``."""
+        direction = self.inverse @ g
+        growth = 1 + eta * float(g @ direction)
+        self.inverse -= np.outer(eta / growth * direction, direction)
+        self.w = self.w - (direction if before else direction / growth)
+
+    def score_at(self, t: int) -> float:
+        score = max(-self._C, min(super().score_at(t), self._C))
+        self.scores[t] = score
+        return score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        return np.clip(super().score(X, averaged), -self._C, self._C)
+
+    def memory(self, size: int, block: int) -> float:
+        # A^-1, and its change in a round.
+        return super().memory(size, block) + 16 * size**2
