@@ -13,6 +13,7 @@ from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kern
 from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
+from budgetrun.config.select import selections
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
@@ -144,6 +145,7 @@ def _config(checker: Checker, data: Values) -> Values:
         if spec is not None:
             of_algorithms.build_each(spec, ("algorithms", i))
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
+    select = selections(checker, given.get("select", []), specs)
     if solvers:
         check_kernels(checker, algorithms, datasets)
 
@@ -151,7 +153,7 @@ def _config(checker: Checker, data: Values) -> Values:
         checker,
         solvers=solvers,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
-        labels=Labels("algorithm", labels),
+        labels=Labels("algorithm", labels and [*labels, *(spec.label for spec in select)]),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
         titles={s.label: title for s in specs if s is not None and (title := title_of(s, multiclass)) != s.label},
@@ -161,6 +163,7 @@ def _config(checker: Checker, data: Values) -> Values:
         "kernel": kernel,
         "datasets": datasets,
         "algorithms": specs,
+        "select": select,
         "report": of_report.report(given.get("report")),
         "profiles": _profiles(checker, given.get("profiles")),
     }
@@ -218,4 +221,5 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
 def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
     some = ValueType(_Some)
-    return types | {"datasets": some, "kernel": KERNEL, "algorithms": some, "report": _MAPPING, "profiles": _MAPPING}
+    select = ValueType(_Some, required=False)
+    return types | {"datasets": some, "kernel": KERNEL, "select": select, "algorithms": some, "report": _MAPPING, "profiles": _MAPPING}
