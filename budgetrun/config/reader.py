@@ -145,7 +145,7 @@ def _config(checker: Checker, data: Values) -> Values:
         if spec is not None:
             of_algorithms.build_each(spec, ("algorithms", i))
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
-    select = selections(checker, given.get("select", []), specs)
+    select = selections(checker, given.get("select", []), specs, datasets)
     if solvers:
         check_kernels(checker, algorithms, datasets)
 

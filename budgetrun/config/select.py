@@ -6,7 +6,7 @@ from typing import Any
 
 from budgetrun.config.formulas import parameter_types
 from budgetrun.config.problems import ValueType, allowed_names, quoted, unknown, unknown_key
-from budgetrun.config.schema import AlgorithmSpec, FractionBudget, Name, SelectSpec
+from budgetrun.config.schema import AlgorithmSpec, DatasetSpec, FractionBudget, Name, SelectSpec
 from budgetrun.config.values import Checker, Labels
 from budgetrun.config.yaml import KeyPath
 
@@ -19,22 +19,25 @@ _COMMON = {
 EACH = "each"
 
 
-def selections(checker: Checker, entries: list[Any], specs: list[AlgorithmSpec | None]) -> list[SelectSpec]:
-    """Return the selections of a config among its algorithms; None stands for an algorithm that is wrong."""
+def selections(
+    checker: Checker, entries: list[Any], specs: list[AlgorithmSpec | None], datasets: list[DatasetSpec | None]
+) -> list[SelectSpec]:
+    """Return the selections of a config among its algorithms; None stands for what is wrong."""
     known = {spec.label: spec for spec in specs if spec is not None}
     if entries and any(spec.solver for spec in known.values()):
         checker.add(("select",), "selects among learners as they run; the algorithms of this config are solvers")
         return []
     labels = Labels("algorithm", None if None in specs else list(known))
+    several = [label for label, spec in known.items() if any(_candidates(spec, one) > 1 for one in datasets)]
     found = []
     for i, entry in enumerate(entries):
-        found += _selection(checker, entry, ("select", i), known, labels)
+        found += _selection(checker, entry, ("select", i), known, several, labels)
     checker.unique([*known, *(spec.label for spec in found)], "algorithms", "label")
     return found
 
 
 def _selection(
-    checker: Checker, entry: Any, path: KeyPath, known: dict[str, AlgorithmSpec], labels: Labels
+    checker: Checker, entry: Any, path: KeyPath, known: dict[str, AlgorithmSpec], several: list[str], labels: Labels
 ) -> list[SelectSpec]:
     # It imports the engine.
     from budgetrun import selection
@@ -56,7 +59,7 @@ def _selection(
     given = checker.values({key: entry[key] for key in _COMMON if key in entry}, path, _COMMON)
     parameters = checker.values({key: entry[key] for key in own if key in entry}, path, own)
     of = given.get("of", list(known))
-    groups = [[label] for label, spec in known.items() if _several(spec)] if of == EACH else [_listed(of)]
+    groups = [[label] for label in several] if of == EACH else [_listed(of)]
     here = (*path, "of")
     if of == EACH and "label" in given and len(groups) > 1:
         checker.add((*path, "label"), "cannot be given with of: each, which makes a selection for each algorithm")
@@ -82,10 +85,11 @@ def _selection(
     ]
 
 
-def _several(spec: AlgorithmSpec) -> bool:
-    """Whether an algorithm has several settings or budgets on some dataset; several seeds do not count."""
-    labels = {label for values in spec.by_dataset.values() for label in values.by_dataset} or {None}
-    return any((spec.on(label) if label else spec).with_one_seed().count() > 1 for label in labels)
+def _candidates(spec: AlgorithmSpec, dataset: DatasetSpec | None) -> int:
+    """Return how many runs an algorithm has on a stream, seeds aside; 0 if that is not known."""
+    if dataset is None or dataset.kernel is None or not spec.has(dataset.label):
+        return 0
+    return len(dataset.kernel.each()) * spec.on(dataset.label).with_one_seed().count()
 
 
 def _listed(of: str | list[str]) -> list[str]:
