@@ -13,8 +13,8 @@ from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kern
 from budgetrun.config.datasets import KERNEL, DatasetReader, are_multiclass, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
-from budgetrun.config.select import selections
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
+from budgetrun.config.select import selections
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
@@ -222,4 +222,11 @@ def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
     some = ValueType(_Some)
     select = ValueType(_Some, required=False)
-    return types | {"datasets": some, "kernel": KERNEL, "select": select, "algorithms": some, "report": _MAPPING, "profiles": _MAPPING}
+    return types | {
+        "datasets": some,
+        "kernel": KERNEL,
+        "select": select,
+        "algorithms": some,
+        "report": _MAPPING,
+        "profiles": _MAPPING,
+    }

@@ -67,7 +67,9 @@ def _selection(
         checker.labels_exist(here, of, labels)
     for label in {label for group in groups for label in group}:
         if label in known and isinstance(known[label].budget, FractionBudget):
-            checker.add(here, f"{label!r} has a budget that depends on another run; candidates need budgets of their own")
+            checker.add(
+                here, f"{label!r} has a budget that depends on another run; candidates need budgets of their own"
+            )
     if not all(groups):
         checker.add(here, f"must be a label, a list of labels with at least one, or {EACH}")
     if len(checker.problems) > before:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class Guarantee(NamedTuple):
     """An upper bound that holds on every run: its name, what it counts, both sides."""
 
     theorem: str
-    counts: str  # "mistakes" or "expected mistakes"
+    counts: Literal["mistakes", "expected mistakes"]
     count: float
     value: float
 

@@ -29,8 +29,8 @@ class Racing(Hedge):
     Hoeffding's inequality for the rounds in which a pair differs, for all pairs and all n at once. It assumes nothing
     else of the stream; if the best candidate changes, the later one may be gone.
 
-    The expected mistakes exceed those of the best candidate that is left by at most sqrt(T ln N), as for Hedge: dropping
-    a weight only lowers the sum of weights.
+    The expected mistakes exceed those of the best candidate that is left by at most sqrt(T ln N), as for Hedge:
+    dropping a weight only lowers the sum of weights.
 
     References
     ----------
@@ -63,4 +63,3 @@ class Racing(Hedge):
         dropped: np.ndarray = self.live & hopeless[:, self.live].any(axis=1)
         self.live = self.live & ~dropped
         return dropped
-
