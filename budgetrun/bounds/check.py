@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun import solvers, theory
-from budgetrun.config.schema import DatasetSpec, learned
+from budgetrun import selection, solvers, theory
+from budgetrun.config.schema import DatasetSpec, SelectSpec, learned
 from budgetrun.data import open_stream, stream_info
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels import Kernel, squares
@@ -113,6 +113,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
+    selections = {spec.label: spec for spec in config.select}
     for dataset in results.datasets:
         runs = results.runs[results.runs["dataset"] == dataset]
         chosen = _streams(runs, streams)
@@ -123,6 +124,10 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
                 stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks, sha256)
                 checked.n_checked += len(here)
+                rows = _selection_rows(here, selections)
+                checked.rows += rows
+                labels |= {row.label for row in rows}
+                here = here[~here["label"].isin(selections)]
                 kernels = _kernels(specs[dataset], results)
                 for kernel in kernels:
                     own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
@@ -257,6 +262,20 @@ def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
     steps = row["steps"]
     run = SolverRun(solver, steps, row["objective"], int(row["n_examples"]), largest_square)
     return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
+
+
+def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:
+    """Return the bounds on the rules among some runs of a repetition, whose candidates are among these runs."""
+    found = []
+    for row in runs[runs["label"].isin(selections)].to_dict("records"):
+        spec = selections[row["label"]]
+        rule = selection.registry()[spec.rule](**spec.parameters)
+        facts, T = json.loads(row["facts"]), int(row["n_examples"])
+        fewest = runs.loc[(runs["task"] == row["task"]) & runs["label"].isin(spec.of), "mistakes"].min()
+        for bound in rule.guarantees(facts, row["mistakes"], T):
+            text = f"fewest mistakes of a candidate: {fewest:,.0f}"
+            found.append(_row([row], Verdict(bound.theorem, bound.counts, bound.count, bound.value, text)))
+    return found
 
 
 def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = None, run: Run | None = None) -> Row:

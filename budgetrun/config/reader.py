@@ -23,6 +23,7 @@ from budgetrun.config.schema import (
     Profile,
     learned,
 )
+from budgetrun.config.select import selections
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.errors import InputError
@@ -153,6 +154,7 @@ def _config(checker: Checker, data: Values) -> Values:
         if spec is not None:
             of_algorithms.build_each(spec, ("algorithms", i))
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
+    select = selections(checker, given.get("select", []), specs, datasets)
     if solvers:
         check_kernels(checker, algorithms, datasets)
 
@@ -160,7 +162,7 @@ def _config(checker: Checker, data: Values) -> Values:
         checker,
         solvers=solvers,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
-        labels=Labels("algorithm", labels),
+        labels=Labels("algorithm", labels and [*labels, *(spec.label for spec in select)]),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
         titles={s.label: title for s in specs if s is not None and (title := title_of(s, task)) != s.label},
@@ -170,6 +172,7 @@ def _config(checker: Checker, data: Values) -> Values:
         "kernel": kernel,
         "datasets": datasets,
         "algorithms": specs,
+        "select": select,
         "report": of_report.report(given.get("report")),
         "profiles": _profiles(checker, given.get("profiles")),
     }
@@ -227,4 +230,12 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
 def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
     some = ValueType(_Some)
-    return types | {"datasets": some, "kernel": KERNEL, "algorithms": some, "report": _MAPPING, "profiles": _MAPPING}
+    select = ValueType(_Some, required=False)
+    return types | {
+        "datasets": some,
+        "kernel": KERNEL,
+        "select": select,
+        "algorithms": some,
+        "report": _MAPPING,
+        "profiles": _MAPPING,
+    }

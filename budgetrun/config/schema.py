@@ -344,6 +344,19 @@ class AlgorithmSpec(_Spec):
         return own | ({"budget": run.budget} if several else {})
 
 
+class SelectSpec(_Spec):
+    """A rule of `budgetrun.selection` that follows candidates: every run of some algorithms on a stream."""
+
+    # Its name.
+    rule: str
+    # The labels of the algorithms.
+    of: Annotated[tuple[str, ...], Field(min_length=1)]
+    # Unique among those of the algorithms; by default ``rule(labels)``.
+    label: Name
+    # The arguments of its class.
+    parameters: dict[str, Any] = {}
+
+
 @dataclass(frozen=True)
 class Published:
     """One published number of a table."""
@@ -545,6 +558,7 @@ class Config(_Spec):
     # outcome, so neither run ids nor the resolved config have it.
     timeout_seconds: Positive | None = None
     algorithms: tuple[AlgorithmSpec, ...]
+    select: tuple[SelectSpec, ...] = ()
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
     # The profile that has been applied; ``full`` is the whole config.
@@ -632,6 +646,8 @@ class Config(_Spec):
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]
             if dataset.path is None:
                 del entry["label_column"], entry["missing"]
+        if not self.select:
+            del data["select"]
         for figure in data["report"]["figures"]:
             if figure["budget"] is None:
                 del figure["budget"]

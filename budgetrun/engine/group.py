@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
@@ -211,6 +211,15 @@ class Group:
                 self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
         return out
+
+    def drop(self, indices: Collection[int]) -> None:
+        """Drop members for good: they play no more rounds, and what only they hold is freed."""
+        self._close()
+        for player in self._players:
+            player.members[:] = [member for member in player.members if member.index not in indices]
+        self._players = [player for player in self._players if player.members]
+        for index in indices:
+            self._members[index].hypothesis = None
 
     def feed_one(self, x: np.ndarray, label: float) -> bool:
         """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.

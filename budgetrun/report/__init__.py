@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from budgetrun.errors import counted
-from budgetrun.report import figures, page, tables
+from budgetrun.report import figures, page, selecting, tables
 from budgetrun.report.evidence import with_numbers
 from budgetrun.report.formats import plain
 from budgetrun.report.layout import Table
@@ -49,11 +49,11 @@ class Report:
 
     def write(self) -> list[Path]:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
-        costs = tables.costs(self.results)
-        table_files = tables.write(self.results.folder / "tables", self.tables, costs)
+        selections, costs = selecting.listings(self.results), tables.costs(self.results)
+        table_files = tables.write(self.results.folder / "tables", self.tables, [*selections, *costs])
         drawn = figures.draw(self.results)
         figure_files = [path for figure in drawn for path in figure.written]
-        return [*table_files, *figure_files, page.write(self.results, self.tables, costs, drawn)]
+        return [*table_files, *figure_files, page.write(self.results, self.tables, selections, costs, drawn)]
 
     def draw(self) -> list[Path]:
         """Write ``figures/*`` alone; return the paths."""

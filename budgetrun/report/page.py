@@ -21,7 +21,9 @@ from budgetrun.store.manifest import NAME
 from budgetrun.store.read import Results, listed
 
 
-def write(results: Results, tables: list[Table], costs: list[Listing], figures: list[Drawn]) -> Path:
+def write(
+    results: Results, tables: list[Table], selections: list[Listing], costs: list[Listing], figures: list[Drawn]
+) -> Path:
     """Write the page and return its path."""
     findings, choices = other_findings(results, tables), results.report.choices
     # A paper's table leads its page; otherwise figures do.
@@ -30,6 +32,7 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
     contents[1:1] = [("findings", "Findings")] if findings else []
     if figures:
         contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
+    contents += [(listing.name, listing.title) for listing in selections]
     contents += [("choices", "Choices")] if choices else []
     contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
     text = template("page.html.jinja").render(
@@ -38,6 +41,7 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
         contents=contents,
         figures_first=figures_first,
         tables=tables,
+        selections=selections,
         costs=costs,
         figures=figures,
         datasets=_datasets(results),
@@ -94,12 +98,13 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
     for label in dict.fromkeys([*results.datasets, *known]):
         about = known.get(label) or {}
         runs = results.runs[results.runs["dataset"] == label]
+        learned = runs[~runs["label"].isin([spec.label for spec in results.config.select])]
         sizes = about.get("n_examples"), about.get("n_features")
         found.append(
             {
                 "label": results.title(label),
                 "counts": [*sizes, runs["task"].nunique(), runs["repetition"].nunique(), len(runs)],
-                "kernels": list(runs["kernel"].unique()),
+                "kernels": list(learned["kernel"].unique()),
                 "kind": about.get("kind") or None,
                 "sha256": about.get("sha256"),
                 "files": about.get("files") or {},

@@ -126,6 +126,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     Solvers keep the whole Gram matrix of a kernel other than ``linear``. Budgets that are fractions of support
     sizes not known yet are guessed.
     """
+    runs = [played for run in runs for played in run.played]
     if any(run.spec.solver for run in runs):
         # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
         bytes_per_value = 8 if info.nnz_per_row is None else 12
@@ -179,6 +180,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
 
     For solvers this follows from the size of the data and what they declare, and is right to an order of magnitude.
     """
+    runs = [played for run in runs for played in run.played]
     if any(run.spec.solver for run in runs):
         return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_PER_SECOND
     rates = machine_rates(dtype)

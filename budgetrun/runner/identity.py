@@ -19,12 +19,12 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import budgetrun
-from budgetrun import engine, loaded_code, registry
+from budgetrun import engine, loaded_code, registry, selection
 from budgetrun.data import STREAM_REVISION
 from budgetrun.learners import Learner, find
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
+    from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
     from budgetrun.data import StreamInfo
     from budgetrun.kernels import Kernel
     from budgetrun.solvers import Solver
@@ -37,7 +37,7 @@ EVALUATION_REVISION = 1
 _RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.batch"
 _FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
 # The modules, of those that these and an algorithm import, whose code can change an outcome.
-_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "compiling", "registry", "store.write")
+_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "compiling", "selection", "registry", "store.write")
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
@@ -113,6 +113,17 @@ def run_id(
     }
     if spec.typed:
         what["typed"] = spec.typed
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def revision_of_rule(spec: SelectSpec) -> str:
+    """Return the rule of a selection with its revision."""
+    return f"{spec.rule} {selection.registry()[spec.rule].revision}"
+
+
+def selection_id(spec: SelectSpec, candidates: Sequence[str]) -> str:
+    """Return a hash of everything that determines the outcome of a selection, given the run ids of its candidates."""
+    what = [spec.label, revision_of_rule(spec), spec.parameters, list(candidates)]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 

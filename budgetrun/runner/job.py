@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from budgetrun.data import Stream, limits, open_stream
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
-from budgetrun.runner.plan import Job, Run, budget_origin
+from budgetrun.runner.plan import Job, Run, budget_origin, specs_played
 from budgetrun.store.write import Record, Store, Value, record
 
 
@@ -172,7 +172,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1), limits.memory(settings.memory):
         try:
-            if identity.source_digest([run.spec for run in job.runs]) != job.source_digest:
+            if identity.source_digest(specs_played(job.runs)) != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = measure(job, settings)
         except errors_of_runs(settings) as error:
@@ -212,7 +212,7 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         seed=spec.seed,
         algorithm=spec.name,
         parameters=json.dumps(parameters),
-        kernel=str(identity.kernel_of(spec)),
+        kernel=", ".join(dict.fromkeys(str(identity.kernel_of(played.spec)) for played in run.played)),
         budget=spec.budget,
         peak_memory_mb=round(peak_mb(), 1),
         status=status,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
-from budgetrun.config.schema import MOST_RUNS, setting_text
+from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
 from budgetrun.errors import DataMissingError, InputError
 from budgetrun.files import is_file
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
+    from budgetrun.config.schema import Config, DatasetSpec, SelectSpec
     from budgetrun.data import StreamInfo
 
 
@@ -33,6 +33,12 @@ class Run:
     task: str
     repetition: int
     source: Run | None = None  # the run whose final support size the budget is a fraction of
+    candidates: tuple[Run, ...] = ()  # of a selection: the runs that its rule follows
+
+    @property
+    def played(self) -> tuple[Run, ...]:
+        """The runs of learners that this one consists of: its candidates, or itself."""
+        return self.candidates or (self,)
 
     @property
     def source_setting(self) -> str:
@@ -138,11 +144,12 @@ def make_plan(
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
         tasks = info.task_names[: config.tasks]
-        n_runs += config.count(dataset.label) * (dataset.repetitions or 1) * len(tasks)
+        n_runs += (config.count(dataset.label) + len(config.select)) * (dataset.repetitions or 1) * len(tasks)
         if n_runs > MOST_RUNS:
             raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
         specs = _specs(config, dataset.label, info, problems)
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
+        plan.revisions.update(map(identity.revision_of_rule, config.select))
         for repetition in range(dataset.repetitions or 1):
             for task in tasks:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
@@ -238,7 +245,17 @@ def _runs(
             # Budgets follow the first seed of a setting.
             setting = json.dumps(algorithms[spec.label].source_setting(spec))
             sources.setdefault((kernel, spec.label, setting), run)
-    return [runs[i] for i in range(len(specs))]
+    learned = [runs[i] for i in range(len(specs))]
+    return [*learned, *(_selection(spec, learned) for spec in config.select)]
+
+
+def _selection(spec: SelectSpec, learned: Sequence[Run]) -> Run:
+    """Return the run of a rule among those of the learners on a stream."""
+    candidates = tuple(run for run in learned if run.spec.label in spec.of)
+    first = candidates[0]
+    of_rule = RunSpec(spec.label, spec.rule, None, spec.parameters, None, None, 0, multiclass=first.spec.multiclass)
+    run_id = identity.selection_id(spec, [run.run_id for run in candidates])
+    return Run(run_id, of_rule, first.dataset, first.task, first.repetition, candidates=candidates)
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
@@ -248,7 +265,9 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     """
     streams: dict[tuple[str, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        stream = run.dataset, run.repetition, run.spec.kernel.text if run.spec.kernel else ""
+        # A selection plays its candidates again, so that its time and memory are its own.
+        what = run.run_id if run.candidates else run.spec.kernel.text if run.spec.kernel else ""
+        stream = run.dataset, run.repetition, what
         streams[stream][run.run_id if config.timed else run.task].append(run)
     # A worker may run in another folder.
     specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
@@ -382,4 +401,9 @@ def with_paths(dataset: DatasetSpec, change: Callable[[Path], Path]) -> DatasetS
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
     digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
-    return Job(digest[:16], dataset, repetition, tuple(runs), identity.source_digest([run.spec for run in runs]))
+    return Job(digest[:16], dataset, repetition, tuple(runs), identity.source_digest(specs_played(runs)))
+
+
+def specs_played(runs: Iterable[Run]) -> list[RunSpec]:
+    """Return the specs of the learners or solvers that runs consist of."""
+    return [played.spec for run in runs for played in run.played]

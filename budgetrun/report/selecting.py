@@ -1,0 +1,64 @@
+"""The table of selections: a rule beside a choice on the first tenth and the best candidate in hindsight."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from budgetrun.config.schema import SelectSpec
+from budgetrun.report.aggregate import STREAM
+from budgetrun.report.layout import Listing
+from budgetrun.store.read import Results
+
+_NUMBERS = (
+    "candidates", "left", "rule_percent", "best_percent", "above_best_percent", "rest_rule_percent",
+    "rest_first_tenth_percent", "rest_best_percent", "examples", "best_examples", "rule_seconds", "best_seconds",
+)  # fmt: skip
+
+
+def listings(results: Results) -> list[Listing]:
+    """Return the table of a config's selections, with means over the streams; none if it has no selections."""
+    rows = []
+    for dataset in results.datasets:
+        here = results.runs[results.runs["dataset"] == dataset]
+        for spec in results.config.select:
+            found = [_numbers(own, spec) for _, own in here.groupby(STREAM) if spec.label in set(own["label"])]
+            if found := [numbers for numbers in found if numbers]:
+                means = pd.DataFrame(found, columns=_NUMBERS).mean()
+                rows.append([dataset, spec.label, *means.tolist()])
+    if not rows:
+        return []
+    remark = (
+        "The rule's online error in percent; that of the candidate with the fewest mistakes on the stream, which is "
+        "known in hindsight; and how much more the rule errs, in percent of that. The same over the rounds after the "
+        "first tenth, and the error there of the candidate with the fewest mistakes in the first tenth. Examples: the "
+        "most that all live candidates held together, and the most that the best one held. Seconds: of the rule with "
+        "all its candidates, and of the best one. Means over the streams."
+    )
+    titles = results.report.titles
+    header = ["dataset", "selection", *_NUMBERS]
+    return [Listing("selections", "Selection on the stream", remark, titles, header, rows, 2)]
+
+
+def _numbers(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
+    """Return the numbers of a selection on a stream; none if a candidate's run is missing."""
+    rule, candidates = runs[runs["label"] == spec.label].iloc[0], runs[runs["label"].isin(spec.of)]
+    facts = json.loads(rule["facts"])
+    if len(candidates) != facts["candidates"]:
+        return []
+    best = candidates.loc[candidates["mistakes"].idxmin()]
+    early = candidates.loc[candidates["prefix_mistakes"].idxmin()]
+
+    def rest(run: Any) -> float:
+        n = run["n_examples"] - run["prefix_examples"]
+        return 100 * (run["mistakes"] - run["prefix_mistakes"]) / n if n else float("nan")
+
+    error, least = 100 * rule["online_error"], 100 * best["online_error"]
+    above = 100 * (error / least - 1) if least else float("nan")
+    held = rule["max_support_size"], best["max_support_size"]
+    return [
+        *(facts["candidates"], facts["live"], error, least, above, rest(rule), rest(early), rest(best)),
+        *(*held, rule["seconds"], best["seconds"]),
+    ]

@@ -1,0 +1,20 @@
+"""Selection on the stream: rules that follow several candidates, learners with their settings, without hindsight.
+
+A rule is one file in this folder, which is found automatically.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from budgetrun.registry import classes
+from budgetrun.selection.base import Guarantee, Rule
+from budgetrun.selection.playing import Selection
+
+__all__ = ["Guarantee", "Rule", "Selection", "registry"]
+
+
+@cache
+def registry() -> dict[str, type[Rule]]:
+    """Return the rules by name."""
+    return {rule.name: rule for rule in sorted(classes(__name__, Rule), key=lambda rule: rule.name)}
