@@ -169,23 +169,29 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     help="What to do with a row that lacks a value.",
 )
 @click.option("--classes", default="", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
+@click.option(
+    "--metrics", default="", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ..."
+)
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, show_default=True, help="Of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
 @click.option("--name", metavar="NAME", help="Of the results folder.  [default: that of the file]")
 @_results_option("results")
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
-def run(stream: str, budgets: str, algorithms: tuple[str, ...], gamma: str, classes: str, **given: Any) -> None:
+def run(
+    stream: str, budgets: str, algorithms: tuple[str, ...], gamma: str, classes: str, metrics: str, **given: Any
+) -> None:
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
 
     The rows are read once, in their order and in bounded memory. Every row is predicted before its label is learned.
     The command prints the errors, draws them, and writes a page and the YAML config that it stands for. After an
     interruption, the same command continues.
     """
-    from budgetrun.live.request import Request, budgets_of
+    from budgetrun.live.request import Request, budgets_of, metrics_of
     from budgetrun.live.run import run as run_stream
 
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
+    given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
     code = run_stream(request)
     if (request.folder / "manifest.json").is_file():

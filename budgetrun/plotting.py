@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from budgetrun.files import write
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -92,6 +93,14 @@ def save(figure: Figure, *paths: Path) -> None:
         else:
             figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
         write(path, drawn.getvalue())
+
+
+def mark_changes(axes: Axes, changes: dict[int, str]) -> None:
+    """Draw a vertical line where a stream changes, given what changes after how many rounds; the legend says what."""
+    style: Any = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
+    for what in dict.fromkeys(changes.values()):
+        for i, rounds in enumerate(r for r, other in changes.items() if other == what):
+            axes.axvline(rounds, label="_" if i else what, **style)
 
 
 def plain_number(value: float, _: float) -> str:

@@ -79,7 +79,32 @@ GAP = Quantity(
     "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
     column="gap_to_best", is_tiny=True,
 )  # fmt: skip
+# The last rounds of a sliding window, also the rounds of a window of the AUC; and how much less a round counts than the
+# next in a fading error.
+WINDOW, FADING = 1000, 0.999
 SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds", _two_figures, _two_figures)
+
+
+def _ratio(name: str, noun: str, axis: str, lower_is_better: bool = False) -> Quantity:
+    three: Callable[[float], str] = "{:.3f}".format
+    return Quantity(name, noun, axis, three, three, lower_is_better=lower_is_better)
+
+
+# What the config key `metrics` may ask for; `budgetrun.runner.metrics` computes them, in columns of these names.
+METRICS = {
+    quantity.name: quantity
+    for quantity in (
+        _error("sliding_error", f"online error in the last {WINDOW:,} rounds", f"error (%), last {WINDOW:,} rounds"),
+        _error("fading_error", f"fading online error ({FADING} per round)", f"fading error (%), {FADING} per round"),
+        _ratio("f1", "F1 of the positive class, or the mean F1 of several classes", "F1"),
+        _ratio("kappa", "Cohen's kappa", "Cohen's kappa"),
+        _ratio("auc", f"AUC, the mean over windows of {WINDOW:,} rounds", f"AUC, windows of {WINDOW:,} rounds"),
+        _ratio("brier", "Brier score of the online probabilities", "Brier score", lower_is_better=True),
+        _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
+    )
+}
+# Those that are recorded along the stream.
+METRICS_IN_CURVES = ("sliding_error", "fading_error")
 
 # What a table or figure of a config may show.
 QUANTITIES = {
@@ -94,17 +119,20 @@ QUANTITIES = {
         OBJECTIVE,
         GAP,
         SECONDS_RATIO,
+        *METRICS.values(),
     )
 }
 
 # What figures may show in addition.
 IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR}
 
-# The type of a quantity's name in configs: a `Literal` for pydantic, so that the names are listed above alone.
+# The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:
     QuantityName = str
+    MetricName = str
 else:
     QuantityName = Literal[tuple(QUANTITIES)]
+    MetricName = Literal[tuple(METRICS)]
 
 # Choices among settings depend on the first, and are scored on the second; no config asks for them.
 PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")

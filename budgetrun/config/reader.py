@@ -158,9 +158,13 @@ def _config(checker: Checker, data: Values) -> Values:
     if solvers:
         check_kernels(checker, algorithms, datasets)
 
+    metrics = given.get("metrics", ())
+    if "auc" in metrics and multiclass:
+        checker.add(("metrics",), "auc is for two classes, and the tasks are multiclass; remove it")
     of_report = ReportReader(
         checker,
         solvers=solvers,
+        metrics=metrics,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
         labels=Labels("algorithm", labels and [*labels, *(spec.label for spec in select)]),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
@@ -205,6 +209,8 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
 def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: list[DatasetSpec | None]) -> None:
     if given.get("tie") == "positive":
         checker.add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
+    if given.get("metrics"):
+        checker.add(("metrics",), "goes with learners, and the algorithms are solvers; remove it")
     if given.get("dtype") == "float32":
         checker.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
     for i, dataset in enumerate(datasets):

@@ -11,6 +11,7 @@ from typing import Any
 from budgetrun.config.claims import read_numbers
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
+from budgetrun.config.quantities import METRICS
 from budgetrun.config.schema import (
     FIGURE_AXES,
     AlgorithmSpec,
@@ -43,6 +44,7 @@ _QUANTITIES = {
         "last_test_error",
         "seconds",
         "seconds_ratio",
+        *METRICS,
     ),
     True: ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
 }
@@ -55,6 +57,8 @@ class ReportReader:
     checker: Checker
     # Whether the config's algorithms are solvers.
     solvers: bool
+    # Those that the config asks for.
+    metrics: Sequence[str]
     # The labels of the datasets with a test set.
     tested: set[str | None]
     # The algorithms and datasets that the report may name.
@@ -132,6 +136,7 @@ class ReportReader:
             self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(FIGURE_AXES[x])}, got {quoted(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")])
+        self._need_metric((*path, "y"), y)
         if values.get("budget") is not None and x != "rounds":
             self.checker.add((*path, "budget"), f"goes with x: rounds, not with x: {x}; remove it")
         for key in ("band", "point") if x == "seconds" else ("band",):
@@ -145,6 +150,11 @@ class ReportReader:
         kind = "solvers" if self.solvers else "learners"
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
         self.checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
+
+    def _need_metric(self, path: KeyPath, quantity: str) -> None:
+        if quantity in METRICS and quantity not in self.metrics and not self.solvers:
+            asked = ", ".join([*self.metrics, quantity])
+            self.checker.add(path, f"{quantity} is measured only if asked for; add metrics: [{asked}] to the config")
 
     def _need_test(self, path: KeyPath, quantity: str, shown: Sequence[str | None]) -> None:
         """Check that a dataset shown has a test set; unknown labels are already problems."""
@@ -175,6 +185,7 @@ class ReportReader:
             self.checker.add((*path, "relative_to"), text)
         elif quantity == "seconds_ratio" and not self.solvers:
             self._check_divisor(values, (*path, "relative_to"))
+        self._need_metric((*path, "quantity"), quantity)
         if quantity in _OF_TESTS:
             self._need_test((*path, "quantity"), quantity, values.get("rows") or list(self.datasets.known or []))
         if values.get("expected") is not None:

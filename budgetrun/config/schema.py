@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from budgetrun.config.problems import allowed_names, nearest, quoted
-from budgetrun.config.quantities import IN_FIGURES, QuantityName
+from budgetrun.config.quantities import IN_FIGURES, METRICS, METRICS_IN_CURVES, MetricName, QuantityName
 from budgetrun.errors import InputError
 from budgetrun.params import Count, Positive, Seed, Task
 
@@ -55,13 +55,13 @@ Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
 Quantity = QuantityName
 
-_ERRORS = ("online_error", "test_error", "last_test_error")
+_AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS)
 # For each horizontal axis of a figure, what it can show; the first is the default.
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
-    "budget": _ERRORS,
-    "budget_fraction": _ERRORS,
-    "rounds": ("online_error", "windowed_error", "support_size"),
-    "support_size": _ERRORS,
+    "budget": _AT_THE_END,
+    "budget_fraction": _AT_THE_END,
+    "rounds": ("online_error", "windowed_error", "support_size", *METRICS_IN_CURVES),
+    "support_size": _AT_THE_END,
     "seconds": ("gap",),
 }
 # The names that configs may give, as a `Literal` for pydantic.
@@ -559,6 +559,8 @@ class Config(_Spec):
     timeout_seconds: Positive | None = None
     algorithms: tuple[AlgorithmSpec, ...]
     select: tuple[SelectSpec, ...] = ()
+    # What is measured besides counts: names of `METRICS`.
+    metrics: tuple[MetricName, ...] = ()
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
     # The profile that has been applied; ``full`` is the whole config.
@@ -655,6 +657,8 @@ class Config(_Spec):
         data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
         if not self.report.numbers:
             del data["report"]["numbers"]
+        if not self.metrics:
+            del data["metrics"]
         return data
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,10 +19,14 @@ class Curve:
     Parameters
     ----------
     n_learners : int, >= 1
+    metrics : sequence of str
+        Names of further curves.
     """
 
-    def __init__(self, n_learners: int) -> None:
+    def __init__(self, n_learners: int, metrics: Sequence[str] = ()) -> None:
         self._n = n_learners
+        # Each with the arrays of the recorded rounds.
+        self._metrics: dict[str, list[list[float]]] = {name: [] for name in metrics}
         self._step = _FIRST_STEP
         self._rounds: list[int] = []
         self._counts: list[np.ndarray] = []
@@ -39,15 +44,18 @@ class Curve:
             decade += 1
         return min(rounded, spaced)
 
-    def add(self, rounds: int, mistakes: list[int], sizes: list[int]) -> None:
-        """Record the mistakes and the sizes of the support sets after ``rounds`` rounds, more than in the last call."""
+    def add(self, rounds: int, mistakes: list[int], sizes: list[int], **metrics: list[float]) -> None:
+        """Record what the learners have after ``rounds`` rounds, more than in the last call."""
         self._rounds.append(rounds)
+        for name, values in self._metrics.items():
+            values.append(metrics[name])
         self._counts.append(np.array([mistakes, sizes], dtype=np.int64))
         if rounds > _MOST_SPACED * self._step:
             self._step *= 2
             kept = [i for i, t in enumerate(self._rounds) if t % self._step == 0 or self._is_of_decades(t)]
             self._rounds = [self._rounds[i] for i in kept]
             self._counts = [self._counts[i] for i in kept]
+            self._metrics = {name: [values[i] for i in kept] for name, values in self._metrics.items()}
 
     def _is_of_decades(self, rounds: int) -> bool:
         return rounds == round(10 ** (round(_PER_DECADE * math.log10(rounds)) / _PER_DECADE))
@@ -66,11 +74,12 @@ class Curve:
         Returns
         -------
         dict
-            ``rounds``, shape (n,); ``mistakes`` and ``support_size``, shape (n_learners, n).
+            ``rounds``, shape (n,); ``mistakes``, ``support_size`` and metrics by name, shape (n_learners, n).
         """
         counts = np.array(self._counts, dtype=np.int64).reshape(len(self._rounds), 2, self._n)
         return {
             "rounds": np.array(self._rounds, dtype=np.int64),
             "mistakes": counts[:, 0].T,
             "support_size": counts[:, 1].T,
+            **{name: np.array(values).reshape(-1, self._n).T for name, values in self._metrics.items()},
         }

@@ -61,12 +61,13 @@ def write_results(
     store.prune(lambda row: False)
     T, zeros = counts.rounds, counts.zeros.tolist()
     members, curves = state.player.members, state.player.curve.arrays()
+    metrics = [tally.columns() for tally in state.player.tallies] or [{} for _ in members]
     at = {run.run_id: i for i, run in enumerate(plan.runs)}
     for job in make_jobs(config, plan.runs, lambda *_: True):
         ids = [run.run_id for run in job.runs]
         lines = [at[run_id] for run_id in ids]
         rows = [
-            row_of(run, job, n_examples=T, **counts_of(members[i], T, zeros[i]))
+            row_of(run, job, n_examples=T, **counts_of(members[i], T, zeros[i]), **metrics[i])
             for run, i in zip(job.runs, lines, strict=True)
         ]
         own = {name: array if name == "rounds" else array[lines] for name, array in curves.items()}

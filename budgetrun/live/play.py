@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.config.quantities import METRICS_IN_CURVES
 from budgetrun.engine import Group
 from budgetrun.live.curve import Curve
+from budgetrun.runner.metrics import Tally
 from budgetrun.runner.online import compile_first, zero_scores
 
 if TYPE_CHECKING:
@@ -75,10 +77,18 @@ class Player:
         Whether the learners are those of several classes.
     tie, dtype : str
         As in `Group`.
+    metrics : sequence of str
+        As in `Tally`.
     """
 
     def __init__(
-        self, learners: Sequence[tuple[Kernel, Any]], n_classes: int, multiclass: bool, tie: str, dtype: str
+        self,
+        learners: Sequence[tuple[Kernel, Any]],
+        n_classes: int,
+        multiclass: bool,
+        tie: str,
+        dtype: str,
+        metrics: Sequence[str] = (),
     ) -> None:
         kernels = {str(kernel): kernel for kernel, _ in learners}
         self._multiclass = multiclass
@@ -92,7 +102,9 @@ class Player:
             own.append(learner)
         self._groups = [Group(kernels[name], own, **self._options) for name, own in members.items()]
         self.counts = Counts(labels=np.zeros(n_classes, dtype=np.int64), zeros=np.zeros(len(learners), dtype=np.int64))
-        self.curve = Curve(len(learners))
+        # Of each learner, if there are metrics.
+        self.tallies = [Tally(metrics, self._options["n_classes"], tie) for _ in learners] if metrics else []
+        self.curve = Curve(len(learners), [name for name in METRICS_IN_CURVES if name in metrics])
 
     @property
     def members(self) -> list[Member]:
@@ -125,9 +137,11 @@ class Player:
         OutOfRangeError
             A learner's numbers are out of range.
         """
-        zeros = []
-        for group in self._groups:
-            zeros.append(zero_scores(group.feed(X, self._labels(codes))))
+        labels = self._labels(codes)
+        scores = [group.feed(X, labels) for group in self._groups]
+        zeros = [zero_scores(of_group) for of_group in scores]
+        for (group, at), tally in zip(self._places, self.tallies, strict=bool(self.tallies)):
+            tally.add(scores[group][at], labels[0])
         counts = self.counts
         counts.zeros = counts.zeros + np.array([zeros[group][at] for group, at in self._places])
         counts.labels = counts.labels + np.bincount(codes, minlength=len(counts.labels))
@@ -149,7 +163,9 @@ class Player:
         """Add a point to the curves."""
         members = self.members
         mistakes = [member.count.mistakes for member in members]
-        self.curve.add(self.counts.rounds, mistakes, [member.hypothesis.size for member in members])
+        now = [tally.now() for tally in self.tallies]
+        metrics = {name: [values[name] for values in now] for name in (now[0] if now else ())}
+        self.curve.add(self.counts.rounds, mistakes, [member.hypothesis.size for member in members], **metrics)
 
     def record_end(self) -> None:
         """Add the point of the last round, if the curves do not have it."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from budgetrun.config.problems import allowed_names, nearest
+from budgetrun.config.quantities import METRICS, METRICS_IN_CURVES
 from budgetrun.config.schema import learned
 from budgetrun.data.tables.encode import Missing
 from budgetrun.errors import InputError
@@ -34,6 +36,7 @@ class Request:
     missing: Missing = "refuse"
     classes: tuple[str, ...] = ()
     seeds: int = _SEEDS
+    metrics: tuple[str, ...] = ()
     shuffle: int | None = None
     name: str | None = None
     results: Path = Path("results")
@@ -86,6 +89,20 @@ def budgets_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in found}))
 
 
+def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of metrics, each once.
+
+    Raises
+    ------
+    InputError
+        There is no such metric.
+    """
+    for name in names:
+        if name not in METRICS:
+            raise InputError(f"--metrics: no metric {name!r}{nearest(name, METRICS)}{allowed_names(METRICS)}")
+    return tuple(dict.fromkeys(names))
+
+
 def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     """Return the YAML of the config that a request stands for, with ``seen`` as comments.
 
@@ -113,6 +130,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "datasets": [dataset],
         "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},
         "algorithms": algorithms,
+        **({"metrics": list(request.metrics)} if request.metrics else {}),
         "report": _report(request, labels, algorithms),
     }
     comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
@@ -197,10 +215,19 @@ def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]
         points = [label for label in labels if label not in with_budget]
         lines = {"dataset": name, "lines": [*with_budget, *points]}
         figures.append({"name": f"{name}_budget", "title": "Online error against the budget", **lines})
-    tables = [
+    for metric in request.metrics:
+        if metric in METRICS_IN_CURVES:
+            title = METRICS[metric].noun
+            figures.append(
+                {"name": f"{name}_{metric}", "title": title[0].upper() + title[1:] + shown, **over, "y": metric}
+            )
+    tables: list[dict[str, Any]] = [
         {"name": name, "caption": "Online error (%): each example is predicted before its label is learned."},
         {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
     ]
+    for metric in request.metrics:
+        title = METRICS[metric].in_words
+        tables.append({"name": f"{name}_{metric}", "caption": title[0].upper() + title[1:], "quantity": metric})
     return {"tables": tables, "figures": figures}
 
 

@@ -144,7 +144,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     multiclass = chosen.task == "multiclass"
-    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype)
+    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype, config.metrics)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
         asked,

@@ -62,7 +62,8 @@ def quantity_of(spec: TableSpec) -> Quantity:
 def _default_specs(results: Results) -> list[TableSpec]:
     if results.of_solvers:
         return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
-    return [TableSpec(name="online_error", caption="Online error in percent.")]
+    metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics]
+    return [TableSpec(name="online_error", caption="Online error in percent."), *metrics]
 
 
 def _table(results: Results, spec: TableSpec) -> Table:

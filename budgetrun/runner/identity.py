@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 JOB_REVISION = 1
 # Raised whenever test errors (`online.evaluate`) change; part of the run ids of streams with a test set.
 EVALUATION_REVISION = 1
+# Raised whenever `runner.metrics` changes a number; part of the run ids of configs that ask for metrics.
+METRICS_REVISION = 1
 # The modules that measure runs, and packages whose modules are found by their names.
 _RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.batch"
 _FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
 # The modules, of those that these and an algorithm import, whose code can change an outcome.
-_ROOMS = ("engine", "data", "learners", "solvers", "kernels", "compiling", "selection", "registry", "store.write")
+_ROOMS = (
+    *("engine", "data", "learners", "solvers", "kernels", "compiling", "selection", "registry", "store.write"),
+    "runner.metrics",
+)
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
@@ -113,6 +118,8 @@ def run_id(
     }
     if spec.typed:
         what["typed"] = spec.typed
+    if config.metrics:
+        what["metrics"] = [METRICS_REVISION, *sorted(config.metrics)]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 

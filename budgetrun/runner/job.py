@@ -37,6 +37,7 @@ class Settings:
     timeout_seconds: float | None = None
     sha256s: Mapping[str, str] = field(default_factory=dict)  # of the planned data, by the label of a dataset
     memory: float | None = None  # the most bytes that reading data may take; None for the default
+    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

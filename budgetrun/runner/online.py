@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun import compiling
+from budgetrun.config.quantities import METRICS_IN_CURVES
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
+from budgetrun.runner.metrics import Tally
 from budgetrun.runner.plan import Job, Run
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class _Played:
     mistakes: np.ndarray
     support_size: np.ndarray
     values: dict[str, Any] = field(default_factory=dict)
+    # Further curves, by name.
+    metrics: dict[str, np.ndarray] = field(default_factory=dict)
     error: BaseException | None = None
 
 
@@ -57,13 +61,16 @@ def measure(job: Job, settings: Settings) -> Measured:
         for run, one in zip(job.runs, played, strict=True)
     ]
     curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
-    return rows, curves | {name: np.stack([getattr(one, name) for one in played]) for name in _CURVES}
+    curves |= {name: np.stack([getattr(one, name) for one in played]) for name in _CURVES}
+    return rows, curves | {name: np.stack([one.metrics[name] for one in played]) for name in played[0].metrics}
 
 
 def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
     """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
     n_curve = len(checkpoints(stream.n_examples))
     played = [_Played(np.zeros(n_curve, dtype=np.int32), np.zeros(n_curve, dtype=np.int32)) for _ in runs]
+    for one in played:
+        one.metrics |= {name: np.zeros(n_curve) for name in METRICS_IN_CURVES if name in settings.metrics}
     isolated = errors_of_runs(settings)
     built = []
     for run, one in zip(runs, played, strict=True):
@@ -109,10 +116,13 @@ def _play_built(
     rounds, prefix = checkpoints(T), prefix_of(T)
     ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]]))
     measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
+    tallies = [Tally(settings.metrics, given["n_classes"], settings.tie) for _ in built] if settings.metrics else []
     start, zeros, share = 0, np.zeros(len(built), dtype=np.int64), Share()
     for end in ends.tolist():
         share.done(start / T)
-        zeros += zero_scores(group.feed(stream.X[start:end], Y[:, start:end]))
+        scores = group.feed(stream.X[start:end], Y[:, start:end])
+        zeros += zero_scores(scores)
+        add_to(tallies, group.members, scores, Y[:, start:end])
         start = end
         if end == prefix:
             for member, one in measured:
@@ -122,6 +132,9 @@ def _play_built(
             for member, one in measured:
                 one.mistakes[at] = member.count.mistakes
                 one.support_size[at] = 0 if member.hypothesis is None else member.hypothesis.size
+            for (member, one), tally in zip(measured, tallies, strict=bool(tallies)):
+                for name, value in tally.now().items() if member.error is None else ():
+                    one.metrics[name][at] = value
     for (run, *_), (member, one) in zip(built, measured, strict=True):
         one.error = member.error
         if one.error is not None:
@@ -129,6 +142,7 @@ def _play_built(
         try:
             with limit.of(run.run_id):
                 one.values |= counts_of(member, T, int(zeros[member.index]))
+                one.values |= tallies[member.index].columns() if tallies else {}
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:
@@ -143,6 +157,13 @@ def compile_first(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any]
     for learner in rules.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **given).feed(X[:64], Y[:1, :64])
+
+
+def add_to(tallies: Sequence[Tally], members: Sequence[Member], scores: np.ndarray, Y: np.ndarray) -> None:
+    """Add a block of rounds to the metrics of the learners that have not failed; there may be no metrics."""
+    for member, tally in zip(members, tallies, strict=bool(tallies)):
+        if member.error is None:
+            tally.add(scores[member.index], Y[member.task])
 
 
 def zero_scores(scores: np.ndarray) -> np.ndarray:

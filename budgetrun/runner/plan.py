@@ -253,7 +253,7 @@ def _selection(spec: SelectSpec, learned: Sequence[Run]) -> Run:
     """Return the run of a rule among those of the learners on a stream."""
     candidates = tuple(run for run in learned if run.spec.label in spec.of)
     first = candidates[0]
-    of_rule = RunSpec(spec.label, spec.rule, None, spec.parameters, None, None, 0, multiclass=first.spec.multiclass)
+    of_rule = RunSpec(spec.label, spec.rule, None, spec.parameters, None, None, 0, task=first.spec.task)
     run_id = identity.selection_id(spec, [run.run_id for run in candidates])
     return Run(run_id, of_rule, first.dataset, first.task, first.repetition, candidates=candidates)
 

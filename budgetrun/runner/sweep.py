@@ -89,6 +89,7 @@ class _Sweep:
             timeout_seconds=config.timeout_seconds,
             sha256s={label: info.sha256 for label, info in plan.infos.items()},
             memory=options.memory,
+            metrics=config.metrics,
         )
         self.manifest: dict[str, Any] = {}
         # When the table and the manifest may be rewritten again.

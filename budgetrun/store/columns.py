@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from budgetrun.config.quantities import METRICS
+
 
 @dataclass(frozen=True)
 class Column:
@@ -62,4 +64,7 @@ COLUMNS = (
     Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
     Column("zero_scores", "count", "learner", since="0.3"),
+    # Those that the config asks for, and, with F1 or kappa, how often each class (row) was predicted as each (column).
+    *(Column(name, "number", "some", since="0.3") for name in METRICS),
+    Column("confusion", "json", "some", since="0.3"),
 )

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.config.quantities import METRICS_IN_CURVES
+
 Floats = NDArray[np.float64]
 # What reading an unfinished or damaged file raises, or one with other arrays.
 _TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
@@ -35,14 +37,14 @@ class Curves:
         Parameters
         ----------
         run_ids : sequence of str, at least one
-        name : {"mistakes", "support_size"}
+        name : {"mistakes", "support_size"} or one of `METRICS_IN_CURVES` that the runs have
 
         Returns
         -------
         rounds : ndarray of int, shape (n,), rising
             Those at which all of the runs were recorded.
         values : ndarray of float64, shape (len(run_ids), n)
-            The counts after so many rounds.
+            The counts, or metrics, after so many rounds.
         """
         places = [self._places[run_id] for run_id in run_ids]
         rounds_of = {path: self._read[path, "rounds"] for path, _ in places}
@@ -58,7 +60,7 @@ class Curves:
     @cached_property
     def _places(self) -> dict[str, tuple[Path, int]]:
         places: dict[str, tuple[Path, int]] = {}
-        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size"):
+        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size", optional=METRICS_IN_CURVES):
             places |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
             self._read |= {(path, name): array for name, array in arrays.items()}
         return places
@@ -75,14 +77,14 @@ class Curves:
                     traces[str(run_id)] = rising, objective[known]
         return traces
 
-    def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
+    def _files(self, *names: str, optional: Sequence[str] = ()) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
         """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
         # Of a pipe, reading would never end.
         for path in filter(os.path.isfile, sorted(self._folder.glob("*.npz"))):
             try:
                 # numpy leaves a torn file open.
                 with path.open("rb") as file, np.load(file) as data:
-                    arrays = {name: data[name] for name in names}
+                    arrays = {name: data[name] for name in (*names, *(name for name in optional if name in data))}
             except _TORN:
                 continue
             yield path, arrays

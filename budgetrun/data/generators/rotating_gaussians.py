@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict
 def counts(n_examples: int, **_: Any) -> dict[int, int]:
     """Return the number of examples with each label."""
     return {-1: n_examples // 2, 1: n_examples // 2}
+
+
+def changes(n_examples: int, turns: float, **_: Any) -> dict[int, str]:
+    """Return what has changed after so many rounds: every half turn, the clouds have changed places."""
+    half_turns = range(1, math.ceil(2 * turns))
+    return {math.ceil(n_examples * k / (2 * turns)): "the clouds have changed places" for k in half_turns}
 
 
 def draw(rng: np.random.Generator, n_examples: int, turns: float, deviation: float) -> tuple[np.ndarray, np.ndarray]:

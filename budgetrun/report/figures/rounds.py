@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import WINDOWED_ERROR
-from budgetrun.plotting import BAND_ALPHA, NO_SPREAD
+from budgetrun.config.quantities import METRICS_IN_CURVES, WINDOWED_ERROR
+from budgetrun.data.generators import changes_of
+from budgetrun.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
 from budgetrun.report.figures.panel import Panel, Series, series_name
 from budgetrun.store.read import listed
@@ -79,8 +81,11 @@ class RoundsPanel(Panel):
 
     def _curve(self, runs: pd.DataFrame) -> Curve:
         is_error = self.y.is_percent
-        rounds, values = self.numbers.curves.read(list(runs["run_id"]), "mistakes" if is_error else "support_size")
-        if self.y is WINDOWED_ERROR:
+        kept = self.y.name if self.y.name in METRICS_IN_CURVES else "mistakes" if is_error else "support_size"
+        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept)
+        if kept in METRICS_IN_CURVES:
+            values = self.y.factor * values
+        elif self.y is WINDOWED_ERROR:
             ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
             rounds = rounds[ends]
             counts, lengths = np.diff(values[:, ends], prepend=0), np.diff(rounds, prepend=0)
@@ -119,7 +124,15 @@ class RoundsPanel(Panel):
             return max(1.0, self._start() / 4)
         return 0.1 * LINEAR_START * self.last if self.y.is_percent else 1.0
 
+    @cached_property
+    def changes(self) -> dict[int, str]:
+        """What has changed after how many rounds of the stream, as far as that is known."""
+        spec = next((spec for spec in self.results.config.datasets if spec.label == self.dataset), None)
+        known = {} if spec is None else changes_of(spec)
+        return {rounds: what for rounds, what in known.items() if rounds < self.last}
+
     def frame(self, axes: Axes) -> None:
+        mark_changes(axes, self.changes)
         axes.set_xlim(self._first() if self.log_x else 0, self.last * (1.06 if self.log_x else 1.015))
         if not self.y.is_percent:
             axes.set_ylim(bottom=0)
@@ -143,6 +156,8 @@ class RoundsPanel(Panel):
         if self.curves and self.y.is_percent:
             early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")
+        if self.changes:
+            sentences.append(f"Dotted vertical lines: here {listed(dict.fromkeys(self.changes.values()))}.")
         return sentences
 
     def scale(self) -> str:

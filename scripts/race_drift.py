@@ -1,0 +1,219 @@
+"""Race the learners against river's adaptive models on the drifting streams of a config; write results/river_drift/.
+
+The streams are those of sutskever_bounds.yaml whose points come in the order of time, as dicts. Each model predicts an
+example, then learns it. Ours have the config's kernel, river's have their defaults; nothing is tuned. Where it says
+DDM, river's DriftRetrainingClassifier starts the model again when its detector DDM finds more errors; it predicts the
+more probable class, so that ours compute probabilities there. KNNClassifier searches the last 1,000 examples.
+
+Errors and windows are means over the repetitions. Times are processor times of one process with one thread; the ratio
+is that to river's LogisticRegression on the same stream, which is timed right before each model, and is the median of
+the repetitions. Memory is river's own measure (`_raw_memory_usage`) after the last example, which counts the contents
+of arrays twice.
+
+Usage: python scripts/race_drift.py [--repetitions N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from race_river import Rounds, versions
+from river import drift, ensemble, forest, linear_model, neighbors, tree
+from threadpoolctl import threadpool_limits
+
+from budgetrun import config as configs
+from budgetrun import river as budgetrun_river
+from budgetrun.bench.records import markdown_table, write_csv
+from budgetrun.data import open_stream
+from budgetrun.data.generators import changes_of
+from budgetrun.plotting import STYLE, hand_out, mark_changes, save
+
+FOLDER = Path(__file__).resolve().parent.parent / "results" / "river_drift"
+CONFIG = "sutskever_bounds"
+BUDGETS = (100, 1000)
+WINDOWS = 50
+_WARM = 300
+ALONE = "LogisticRegression"
+
+
+@dataclass
+class Row:
+    """One model on one stream; a row of race.csv."""
+
+    dataset: str
+    library: str
+    model: str
+    rounds: int
+    repetitions: int
+    error_percent: float
+    error_sd: float | None  # over the repetitions
+    rounds_per_second: float
+    time_ratio: float
+    memory_kb: float
+
+
+@dataclass
+class Window:
+    """The error of one model in one part of a stream; a row of windows.csv."""
+
+    dataset: str
+    model: str
+    end: int
+    error_percent: float
+
+
+def models(gamma: float) -> dict[str, tuple[str, Callable[[], Any]]]:
+    """Return the library and what makes the model, by name."""
+
+    def again(model: Any) -> Any:
+        return drift.DriftRetrainingClassifier(model, drift.binary.DDM())
+
+    of_ours: dict[str, Callable[..., Any]] = {
+        "RBP": budgetrun_river.RBP,
+        "RemoveOldest": budgetrun_river.RemoveOldest,
+        "Forgetron": budgetrun_river.Forgetron,
+        "Forgetron (simplified)": partial(budgetrun_river.Forgetron, variant="simplified"),
+    }
+    every = {"Perceptron": partial(budgetrun_river.Perceptron, gamma=gamma)}
+    for name, kind in of_ours.items():
+        for budget in BUDGETS:
+            every[f"{name}, B = {budget:,}"] = partial(kind, budget=budget, gamma=gamma)
+    made: dict[str, tuple[str, Callable[[], Any]]] = {}
+    for title, make in every.items():
+        made[title] = "budgetrun", partial(make, probabilities=False)
+        made[f"{title}, DDM"] = "budgetrun", lambda make=make: again(make())
+    of_river: dict[str, Callable[[], Any]] = {
+        ALONE: linear_model.LogisticRegression,
+        f"{ALONE}, DDM": lambda: again(linear_model.LogisticRegression()),
+        "KNNClassifier": neighbors.KNNClassifier,
+        "KNNClassifier, DDM": lambda: again(neighbors.KNNClassifier()),
+        "HoeffdingTreeClassifier": tree.HoeffdingTreeClassifier,
+        "HoeffdingAdaptiveTreeClassifier": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=0),
+        "ADWINBaggingClassifier": lambda: ensemble.ADWINBaggingClassifier(tree.HoeffdingTreeClassifier(), seed=0),
+        "ARFClassifier": lambda: forest.ARFClassifier(seed=0),
+        "SRPClassifier": lambda: ensemble.SRPClassifier(seed=0),
+    }
+    return made | {name: ("river", make) for name, make in of_river.items()}
+
+
+def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
+    """Play a stream; return which rounds are errors, and the processor time in seconds."""
+    wrong = np.zeros(len(rounds), dtype=bool)
+    began = time.process_time()
+    for t, (x, y) in enumerate(rounds):
+        wrong[t] = model.predict_one(x) != y
+        model.learn_one(x, y)
+    return wrong, time.process_time() - began
+
+
+def measured(dataset: str, streams: list[Rounds], gamma: float) -> tuple[list[Row], list[Window]]:
+    """Return the rows and windows of all models on the repetitions of a stream."""
+    rows, windows = [], []
+    every = models(gamma)
+    for name, (library, make) in every.items():
+        play(make(), streams[0][:_WARM])
+        wrongs, times, ratios = [], [], []
+        for rounds in streams:
+            _, alone = play(every[ALONE][1](), rounds)
+            model = make()
+            wrong, seconds = play(model, rounds)
+            wrongs.append(wrong)
+            times.append(seconds)
+            ratios.append(seconds / alone)
+        errors = [100 * float(wrong.mean()) for wrong in wrongs]
+        T = len(streams[0])
+        rows.append(
+            Row(
+                dataset=dataset,
+                library=library,
+                model=name,
+                rounds=T,
+                repetitions=len(streams),
+                error_percent=statistics.mean(errors),
+                error_sd=statistics.stdev(errors) if len(errors) > 1 else None,
+                rounds_per_second=T / min(times),
+                time_ratio=1.0 if name == ALONE else statistics.median(ratios),
+                memory_kb=model._raw_memory_usage / 1000,
+            )
+        )
+        print(*asdict(rows[-1]).values(), sep="\t", file=sys.stderr, flush=True)
+        parts = np.array_split(np.mean(wrongs, axis=0), WINDOWS)
+        for part, end in zip(parts, np.cumsum([len(part) for part in parts]).tolist(), strict=True):
+            windows.append(Window(dataset, name, end, 100 * float(part.mean())))
+    return rows, windows
+
+
+def draw(dataset: str, title: str, windows: list[Window], shown: list[str], marks: dict[int, str]) -> None:
+    """Draw the windowed errors of some models, with marks where the stream changes."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+        axes = figure.add_subplot()
+        for name, look in hand_out(shown).items():
+            own = [window for window in windows if window.model == name]
+            axes.plot([w.end for w in own], [w.error_percent for w in own], label=name, **look.line, markevery=6)
+        mark_changes(axes, marks)
+        axes.set_title(title, loc="left", fontweight="bold")
+        axes.set_xlabel("rounds")
+        axes.set_ylabel("error in each part (%)")
+        axes.set_xlim(0)
+        axes.set_ylim(0)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=9)
+        save(figure, FOLDER / f"{dataset}.png", FOLDER / f"{dataset}.svg")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=3)
+    arguments = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    config = configs.load(CONFIG)
+    assert config.kernel is not None
+    gamma = config.kernel.parameters["gamma"]
+    rows, windows = [], []
+    with threadpool_limits(1):
+        for spec in (spec for spec in config.datasets if spec.order == "file"):
+            streams = []
+            for repetition in range(arguments.repetitions):
+                stream = open_stream(spec, config.seed, repetition)
+                points = [dict(enumerate(x)) for x in stream.X.tolist()]
+                streams.append(list(zip(points, (stream.tasks["-"] > 0).tolist(), strict=True)))
+            own, parts = measured(spec.label, streams, gamma)
+            rows += own
+            windows += parts
+            # The two best of ours, and the three best of river.
+            best = sorted(own, key=lambda row: row.error_percent)
+            shown = [
+                row.model
+                for library, n in (("budgetrun", 2), ("river", 3))
+                for row in [row for row in best if row.library == library][:n]
+            ]
+            draw(spec.label, config.report.titles[spec.label], parts, shown, changes_of(spec))
+            write_csv(FOLDER / "race.csv", rows)
+            write_csv(FOLDER / "windows.csv", windows)
+    head = ["stream", "library", "model", "error, %", "rounds/s", "time ratio", "memory, kB"]
+    table = [
+        [
+            *(row.dataset, row.library, row.model, f"{row.error_percent:.1f}"),
+            *(f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"),
+        ]
+        for row in rows
+    ]
+    text = (__doc__ or "").split("\n\n")
+    page = [f"# {text[0]}", *text[1:3], markdown_table(head, table), versions()]
+    (FOLDER / "race.md").write_text("\n\n".join(page) + "\n")
+
+
+if __name__ == "__main__":
+    main()
