@@ -159,8 +159,9 @@ def _config(checker: Checker, data: Values) -> Values:
         check_kernels(checker, algorithms, datasets)
 
     metrics = given.get("metrics", ())
-    if "auc" in metrics and multiclass:
-        checker.add(("metrics",), "auc is for two classes, and the tasks are multiclass; remove it")
+    refused = metrics if task == "regression" else [name for name in metrics if name == "auc" and task == "multiclass"]
+    if refused:
+        checker.add(("metrics",), f"{', '.join(refused)} cannot be measured with task: {task}; remove it")
     of_report = ReportReader(
         checker,
         solvers=solvers,
