@@ -56,7 +56,9 @@ def _kernels() -> Iterator[tuple[str, Any]]:
 
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
-    found = [(name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())]
+    found = [
+        (name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())
+    ]
     return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 

@@ -137,7 +137,9 @@ def _play_built(
 
 def compile_first(kernel: Kernel, learners: Sequence[Any], given: dict[str, Any], X: Rows, Y: np.ndarray) -> None:
     """Let copies of the learners play a few rounds: compiling is part of no run's time, nor limited."""
-    rules = {type(rule): learner for learner in learners if compiling.takes(rule := getattr(learner, "binary", learner))}
+    rules = {
+        type(rule): learner for learner in learners if compiling.takes(rule := getattr(learner, "binary", learner))
+    }
     for learner in rules.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **given).feed(X[:64], Y[:1, :64])
