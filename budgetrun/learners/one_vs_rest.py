@@ -23,6 +23,11 @@ from budgetrun.learners.base import BinaryLearner, Learner
 ONE_VS_REST = "one_vs_rest"
 
 
+def is_one_vs_rest(variant: str | None) -> bool:
+    """Return whether this is the variant of a learner that is one-vs-rest."""
+    return (variant or "").endswith(ONE_VS_REST)
+
+
 class OneVsRestHypothesis(Hypothesis):
     """One hypothesis per class, each of them a binary learner's, over the same pool.
 
@@ -143,6 +148,10 @@ class OneVsRest(Learner):
         if name.startswith("_") or name == "binary":
             raise AttributeError(name)
         return getattr(self.binary, name)
+
+    def averages(self) -> bool:  # type: ignore[override]  # it depends on the binary learner
+        """Return whether the mean of all hypotheses is available at the end of a stream."""
+        return bool(self.binary.averages())
 
     def start(self, pool: Pool, n_classes: int) -> OneVsRestHypothesis:
         """Return f_1 = 0 for every class."""

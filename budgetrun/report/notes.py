@@ -5,6 +5,7 @@ from __future__ import annotations
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
 from budgetrun.data.median import ROUNDS
+from budgetrun.learners.one_vs_rest import is_one_vs_rest
 from budgetrun.report.layout import Table
 from budgetrun.store import optimum
 from budgetrun.store.read import NO_SETTING, Results
@@ -26,6 +27,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
     if table.quantity is REST_ERROR and table.has_published:
         notes.append("The published numbers are of all rounds.")
+    notes += _one_vs_rest(results, table)
     notes += _by_dataset(results, table)
     notes += _by_data(results, table)
     if table.quantity is TEST_ERROR and any(cell.measured is None for cell in table.cells):
@@ -104,6 +106,15 @@ def _of_sharing(results: Results) -> str:
         "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was "
         "shared, and do not tell what it would need alone (alone: true in the config)."
     )
+
+
+def _one_vs_rest(results: Results, table: Table) -> list[str]:
+    """Return what budgets and support sizes are where each class has a learner of its own."""
+    labels = [label for label in table.columns if is_one_vs_rest(results.algorithms[label].variant)]
+    untold = [label for label in labels if "one-vs-rest" not in results.title(label)]
+    which = f" ({results.titles(untold)})" if untold else ""
+    text = "one learner per class, each with the budget B; support sizes count the different examples of all classes"
+    return [f"One-vs-rest{which}: {text}."] if labels else []
 
 
 def _by_dataset(results: Results, table: Table) -> list[str]:
