@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_of
@@ -257,7 +258,8 @@ class Curved(Framed):
         """A += eta g g^T, and w -= A^-1 g, with the new A, or with the one ``before``."""
         direction = self.inverse @ g
         growth = 1 + eta * float(g @ direction)
-        self.inverse -= np.outer(eta / growth * direction, direction)
+        # In place; A^-1 is symmetric, so that it does not matter that Fortran reads its transpose.
+        dger(-eta / growth, direction, direction, a=self.inverse.T, overwrite_a=1)
         self.w = self.w - (direction if before else direction / growth)
 
     def score_at(self, t: int) -> float:
