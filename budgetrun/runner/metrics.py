@@ -14,6 +14,8 @@ from budgetrun.learners.calibration import Calibration
 
 # Log losses are at most -log of this, as those of scikit-learn.
 _LEAST = float(np.finfo(np.float64).eps)
+# Scores of classes tie if they differ by at most this share of the largest score so far.
+_ROUNDING = 1e-12
 
 
 class Tally:
@@ -42,7 +44,7 @@ class Tally:
     def __init__(self, names: Sequence[str], n_classes: int | None, tie: str) -> None:
         self._names = list(names)
         self._n_classes, self._tie = n_classes, tie
-        self._rounds, self._faded = 0, 0.0
+        self._rounds, self._faded, self._largest = 0, 0.0, 0.0
         self._last = np.zeros(0, dtype=bool)
         self._confusion = np.zeros((n_classes or 2, n_classes or 2), dtype=np.int64)
         # The scores and labels of the window that has begun; the sum of the AUC times rounds, and the rounds.
@@ -91,7 +93,9 @@ class Tally:
             others = scores.copy()
             others[codes, at] = -np.inf
             best: np.ndarray = others.argmax(axis=0)
-            return np.where(others[best, at] >= scores[codes, at], best, codes)
+            largest = np.maximum.accumulate(np.append(self._largest, np.abs(scores).max(axis=0)))[1:]
+            self._largest, least = float(largest[-1]), _ROUNDING * largest
+            return np.where(others[best, at] >= scores[codes, at] - least, best, codes)
         tied = 1 - codes if self._tie == "mistake" else 1
         return np.where(scores == 0, tied, (scores > 0).astype(np.intp))
 

@@ -13,7 +13,7 @@ import pytest
 from budgetrun import config as config_module
 from budgetrun.errors import InputError
 from budgetrun.live import run as run_module
-from budgetrun.live.request import Request
+from budgetrun.live.request import Request, metrics_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
 
@@ -174,3 +174,32 @@ def test_a_formula_needs_the_number_of_rounds(monkeypatch):
     piped(monkeypatch, Path("s.csv").read_bytes())
     with pytest.raises(InputError, match="depends on T"):
         run_module.run(request("-", algorithms=("fogd:features=10,step=1 / sqrt(T)",)))
+
+
+def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeypatch):
+    names = ("f1", "auc", "brier", "sliding_error", "fading_error")
+    run_module.run(request(name="whole", metrics=names))
+    stopped_after(monkeypatch, 300)
+    with pytest.raises(RuntimeError):
+        run_module.run(request(name="parts", metrics=names))
+    run_module.run(request(name="parts", metrics=names))
+    config = config_module.load("results/whole/config.yaml")
+    assert config.metrics == names
+    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    found = []
+    for folder in ("results/whole", "results/parts", "swept/whole"):
+        runs = pd.read_csv(f"{folder}/runs.csv")
+        found.append(runs.sort_values(["label", "budget", "seed"])[[*names, "confusion"]].reset_index(drop=True))
+        assert found[-1].notna().all(axis=None)
+    pd.testing.assert_frame_equal(found[0], found[1], check_exact=True)
+    pd.testing.assert_frame_equal(found[0], found[2], check_exact=True)
+    run_module.run(request(name="other"))
+    assert pd.read_csv("results/other/runs.csv")["f1"].isna().all()
+
+
+def test_a_metric_that_there_is_not():
+    with pytest.raises(InputError) as raised:
+        metrics_of(("f1", "kapa"))
+    wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss"
+    assert str(raised.value) == f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
+    assert metrics_of(("f1", "auc", "f1")) == ("f1", "auc")

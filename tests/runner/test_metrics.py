@@ -1,0 +1,211 @@
+"""Metrics against scikit-learn and river, on random scores and on what learners predict."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.metrics
+from cases import STREAMS, all_cases, tied_stream
+
+from budgetrun import config as config_module
+from budgetrun import kernels
+from budgetrun.config.quantities import FADING, METRICS, WINDOW
+from budgetrun.engine import Group
+from budgetrun.learners import find
+from budgetrun.learners.calibration import Calibration
+from budgetrun.runner.metrics import Tally
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep
+from budgetrun.store import read
+from budgetrun.store.curves import Curves
+
+
+@pytest.fixture(autouse=True)
+def without_compiling(interpreted):
+    """Compiling would take most of the time."""
+
+
+def random_scores(T, n_classes=None, seed=0):
+    """Scores that say something of the labels, some of them 0 or equal."""
+    rng = np.random.default_rng(seed)
+    if n_classes is None:
+        y = rng.choice([-1, 1], T, p=[0.7, 0.3])
+        return np.round(rng.normal(size=T) + 0.5 * y, 1), y
+    y = rng.choice(n_classes, T)
+    return np.round(rng.normal(size=(n_classes, T)) + (np.arange(n_classes)[:, None] == y), 1), y
+
+
+def tally(scores, labels, n_classes=None, tie="mistake", names=METRICS, pieces=1):
+    one = Tally([name for name in names if name != "auc" or n_classes is None], n_classes, tie)
+    for part in np.array_split(np.arange(len(labels)), pieces):
+        one.add(scores[..., part], labels[part])
+    return one.columns()
+
+
+def probabilities(scores, codes):
+    """Those of each round before its label."""
+    calibration, found = Calibration(), []
+    for score, code in zip(scores.T, codes.astype(int).tolist(), strict=True):
+        found.append(calibration.of(score))
+        calibration.learn(score, code)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("T", [40, 700, 2600])
+def test_metrics_of_two_classes_are_those_of_scikit_learn(T):
+    scores, y = random_scores(T)
+    scores[scores == 0] = 0.1
+    found, predicted = tally(scores, y), np.sign(scores)
+    assert found["f1"] == pytest.approx(sklearn.metrics.f1_score(y, predicted))
+    assert found["kappa"] == pytest.approx(sklearn.metrics.cohen_kappa_score(y, predicted))
+    assert json.loads(found["confusion"]) == sklearn.metrics.confusion_matrix(y, predicted).tolist()
+    parts = [slice(start, start + WINDOW) for start in range(0, T, WINDOW)]
+    auc = [sklearn.metrics.roc_auc_score(y[part], scores[part]) * len(y[part]) for part in parts]
+    assert found["auc"] == pytest.approx(sum(auc) / T)
+    p = probabilities(scores, y > 0)
+    assert found["brier"] == pytest.approx(sklearn.metrics.brier_score_loss(y, p[:, 1]))
+    assert found["log_loss"] == pytest.approx(sklearn.metrics.log_loss(y, p))
+    wrong = predicted != y
+    assert found["sliding_error"] == wrong[-WINDOW:].mean()
+    weights = FADING ** np.arange(T)[::-1]
+    assert found["fading_error"] == pytest.approx(weights @ wrong / weights.sum())
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_metrics_of_several_classes_are_those_of_scikit_learn(n_classes):
+    scores, y = random_scores(900, n_classes)
+    # No class is tied with the true one.
+    scores[y, np.arange(900)] += 0.01
+    found, predicted = tally(scores, y, n_classes), scores.argmax(axis=0)
+    assert found["f1"] == pytest.approx(sklearn.metrics.f1_score(y, predicted, average="macro"))
+    assert found["kappa"] == pytest.approx(sklearn.metrics.cohen_kappa_score(y, predicted))
+    assert json.loads(found["confusion"]) == sklearn.metrics.confusion_matrix(y, predicted).tolist()
+    p = probabilities(scores, y)
+    assert found["log_loss"] == pytest.approx(sklearn.metrics.log_loss(y, p))
+    assert found["brier"] == pytest.approx(((p - np.eye(n_classes)[y]) ** 2).sum(axis=1).mean())
+
+
+def test_metrics_are_those_of_river():
+    metrics = pytest.importorskip("river.metrics", reason="river is not installed: pip install 'budgetrun[river]'")
+    scores, y = random_scores(800)
+    scores[scores == 0] = 0.1
+    theirs = {"f1": metrics.F1(), "kappa": metrics.CohenKappa()}
+    loss = metrics.LogLoss()
+    for label, score, (_, p) in zip(y > 0, scores, probabilities(scores, y > 0), strict=True):
+        for metric in theirs.values():
+            metric.update(bool(label), bool(score > 0))
+        loss.update(bool(label), {True: p, False: 1 - p})
+    found = tally(scores, y)
+    assert [found[name] for name in theirs] == pytest.approx([metric.get() for metric in theirs.values()])
+    assert found["log_loss"] == pytest.approx(loss.get())
+
+
+def test_the_probabilities_are_those_of_the_classifiers_for_river():
+    pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
+    from budgetrun import river
+
+    X, y = STREAMS["random"]()
+    scores = Group(kernels.Gaussian(gamma=0.5), [find("rbp")(budget=20)]).feed(X, y[None])[0]
+    model, loss = river.RBP(budget=20, gamma=0.5, classes=[-1, 1]), 0.0
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        loss -= math.log(model.predict_proba_one(dict(enumerate(x)))[label])
+        model.learn_one(dict(enumerate(x)), label)
+    assert tally(scores, y)["log_loss"] == pytest.approx(loss / len(y), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [None, 4])
+def test_no_bit_depends_on_how_rounds_are_divided(n_classes):
+    scores, y = random_scores(2300, n_classes)
+    assert tally(scores, y, n_classes) == tally(scores, y, n_classes, pieces=7) == tally(scores, y, n_classes, pieces=500)
+
+
+@pytest.mark.parametrize("tie", ["mistake", "positive"])
+@pytest.mark.parametrize(
+    ("name", "variant", "parameters"), [pytest.param(*case[1:4], id=case[0]) for case in all_cases()]
+)
+def test_wrong_predictions_are_the_mistakes_of_the_engine(name, variant, parameters, tie):
+    X, y = tied_stream()
+    group = Group(kernels.Gaussian(gamma=0.5), [find(name, variant)(**parameters)], tie=tie)
+    confusion = np.array(json.loads(tally(group.feed(X, y[None])[0], y, tie=tie)["confusion"]))
+    assert confusion.sum() - np.trace(confusion) == group.members[0].count.mistakes
+    assert confusion.sum(axis=1).tolist() == [(y < 0).sum(), (y > 0).sum()]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "parameters"), [pytest.param(*case[1:4], id=case[0]) for case in all_cases("MULTICLASS_CASES")]
+)
+def test_wrong_predictions_of_several_classes_are_the_mistakes_of_the_engine(name, variant, parameters):
+    X, y = tied_stream()
+    codes = np.arange(len(y)) % 3
+    learner = find(name, variant, multiclass=True)(**parameters)
+    group = Group(kernels.Gaussian(gamma=0.5), [learner], n_classes=3)
+    confusion = np.array(json.loads(tally(group.feed(X, codes[None])[0], codes, 3)["confusion"]))
+    assert confusion.sum() - np.trace(confusion) == group.members[0].count.mistakes
+
+
+def test_a_single_class_has_neither_kappa_nor_auc():
+    found = tally(np.ones(5), np.ones(5, dtype=int))
+    assert found["kappa"] is None
+    assert found["auc"] is None
+    assert found["f1"] == 1.0
+    assert tally(np.ones(5), -np.ones(5, dtype=int))["f1"] == 0.0
+
+
+def test_only_what_is_asked_for_is_measured():
+    scores, y = random_scores(50)
+    assert tally(scores, y, names=("brier",)).keys() == {"brier"}
+    assert tally(scores, y, names=("f1", "sliding_error")).keys() == {"f1", "sliding_error", "confusion"}
+    # A score of 0 is a mistake, or predicts +1.
+    zeros, both = np.zeros(2), np.array([-1, 1])
+    assert tally(zeros, both, names=("f1",))["confusion"] == "[[0, 1], [1, 0]]"
+    assert tally(zeros, both, names=("f1",), tie="positive")["confusion"] == "[[0, 1], [0, 1]]"
+
+
+CONFIG = """
+name: drifting
+datasets:
+  - {name: rotating_gaussians, label: drift, order: file, options: {n_examples: 3000, turns: 2}}
+kernel: {name: gaussian, gamma: 0.5}
+algorithms:
+  - {name: perceptron}
+  - {name: forgetron, budget: 40}
+"""
+ASKED = "metrics: [f1, auc, log_loss, fading_error]\n"
+REPORT = """
+report:
+  tables:
+    - {name: errors}
+    - {name: f1, quantity: f1}
+  figures:
+    - {name: fading, dataset: drift, lines: [perceptron, "forgetron(self_tuned)"], x: rounds, y: fading_error}
+"""
+
+
+def swept(tmp_path, text, folder):
+    (tmp_path / "c.yaml").write_text(text)
+    config = config_module.load(tmp_path / "c.yaml")
+    assert sweep(config, Options(results=tmp_path / folder, jobs=1)) == 0
+    return read.load(tmp_path / folder / "drifting")
+
+
+def test_a_sweep_measures_what_its_config_asks_for(tmp_path):
+    from budgetrun.report import write_report
+
+    with_metrics, without = swept(tmp_path, CONFIG + ASKED + REPORT, "a"), swept(tmp_path, CONFIG, "b")
+    runs, plain = with_metrics.runs, without.runs
+    assert runs["mistakes"].tolist() == plain["mistakes"].tolist()
+    assert not set(runs["run_id"]) & set(plain["run_id"])
+    assert plain[[*METRICS]].isna().all(axis=None)
+    assert runs[["f1", "auc", "log_loss", "fading_error"]].notna().all(axis=None)
+    assert runs[["kappa", "brier", "sliding_error"]].isna().all(axis=None)
+    assert "metrics" not in without.config.resolved()
+    rounds, curve = Curves(with_metrics.folder / "curves").read(list(runs["run_id"]), "fading_error")
+    assert curve[:, rounds == 3000][:, 0].tolist() == runs["fading_error"].tolist()
+    write_report(with_metrics.folder)
+    table = pd.read_csv(with_metrics.folder / "tables" / "f1.csv")
+    assert sorted(table["f1"]) == pytest.approx(sorted(runs["f1"]))
+    page = (with_metrics.folder / "report.html").read_text()
+    assert "Dotted vertical lines: here the clouds have changed places." in page
+    assert page.count("F1 of the positive class") >= 1
