@@ -65,6 +65,9 @@ def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
     return Quantity(name, noun, axis, two, two, "%", csv_column=column, factor=100.0, difference_unit=" points")
 
 
+_four_figures = partial(figures, n=4)
+_RMSE = "root mean squared error"
+
 ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
 # Of each of about fifty equal parts of the stream; runs have only the mean over all of them.
 WINDOWED_ERROR = replace(
@@ -81,6 +84,9 @@ GAP = Quantity(
 )  # fmt: skip
 SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds", _two_figures, _two_figures)
 
+# Of regression learners.
+RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
+
 # What a table or figure of a config may show.
 QUANTITIES = {
     quantity.name: quantity
@@ -94,6 +100,9 @@ QUANTITIES = {
         OBJECTIVE,
         GAP,
         SECONDS_RATIO,
+        RMSE,
+        Quantity("mae", "mean absolute error", "mean absolute error", _four_figures),
+        Quantity("r2", "coefficient of determination, R2", "R2", "{:.3f}".format, lower_is_better=False),
     )
 }
 
@@ -110,4 +119,8 @@ else:
 PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")
 REST_ERROR = _error(
     "rest_error", "online error after the first tenth", "online error (%) after the first tenth", "online_error_percent"
+)
+PREFIX_RMSE = replace(RMSE, name="prefix_rmse", noun=f"{_RMSE} in the first tenth", column="prefix_rmse")
+REST_RMSE = replace(
+    RMSE, name="rest_rmse", noun=f"{_RMSE} after the first tenth", column="rest_rmse", csv_column="rmse"
 )

@@ -158,7 +158,7 @@ def _config(checker: Checker, data: Values) -> Values:
 
     of_report = ReportReader(
         checker,
-        solvers=solvers,
+        kind="solvers" if solvers else "regression learners" if task == "regression" else "learners",
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
         labels=Labels("algorithm", labels),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),

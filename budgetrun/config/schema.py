@@ -58,10 +58,10 @@ Quantity = QuantityName
 _ERRORS = ("online_error", "test_error", "last_test_error")
 # For each horizontal axis of a figure, what it can show; the first is the default.
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
-    "budget": _ERRORS,
-    "budget_fraction": _ERRORS,
-    "rounds": ("online_error", "windowed_error", "support_size"),
-    "support_size": _ERRORS,
+    "budget": (*_ERRORS, "rmse"),
+    "budget_fraction": (*_ERRORS, "rmse"),
+    "rounds": ("online_error", "windowed_error", "support_size", "rmse"),
+    "support_size": (*_ERRORS, "rmse"),
     "seconds": ("gap",),
 }
 # The names that configs may give, as a `Literal` for pydantic.
@@ -364,10 +364,10 @@ class Published:
 class ChooseSpec(_Spec):
     """How a table chooses among an algorithm's settings, separately for each dataset and budget."""
 
-    # ``online_error``: the lowest mean online error (in hindsight). ``prefix``: for each stream, the fewest mistakes in
-    # its first tenth; errors are then those of the rest. ``printed``: the mean of ``quantity`` that is nearest to its
-    # published value.
-    by: Literal["online_error", "prefix", "printed"]
+    # ``online_error``: the lowest mean online error (in hindsight); ``rmse``: the same for regression. ``prefix``: for
+    # each stream, the fewest mistakes, or the lowest RMSE, in its first tenth; errors are then those of the rest.
+    # ``printed``: the mean of ``quantity`` that is nearest to its published value.
+    by: Literal["online_error", "prefix", "printed", "rmse"]
     # Only with ``printed``.
     quantity: Literal["margin_updates", "support_size"] | None = None
     # Only with ``printed``: the file of the published values of ``quantity``, as typed.

@@ -20,6 +20,7 @@ from budgetrun.kernels import Kernel, Rows
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
+from budgetrun.runner.targets import Errors
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
@@ -37,6 +38,8 @@ class _Played:
 
     mistakes: np.ndarray
     support_size: np.ndarray
+    # The sum of squared errors, for regression.
+    squared_error: np.ndarray
     values: dict[str, Any] = field(default_factory=dict)
     error: BaseException | None = None
 
@@ -57,13 +60,14 @@ def measure(job: Job, settings: Settings) -> Measured:
         for run, one in zip(job.runs, played, strict=True)
     ]
     curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
-    return rows, curves | {name: np.stack([getattr(one, name) for one in played]) for name in _CURVES}
+    names = [*_CURVES, *(["squared_error"] if job.dataset.task == "regression" else [])]
+    return rows, curves | {name: np.stack([getattr(one, name) for one in played]) for name in names}
 
 
 def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
     """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
     n_curve = len(checkpoints(stream.n_examples))
-    played = [_Played(np.zeros(n_curve, dtype=np.int32), np.zeros(n_curve, dtype=np.int32)) for _ in runs]
+    played = [_Played(*np.zeros((2, n_curve), dtype=np.int32), np.zeros(n_curve)) for _ in runs]
     isolated = errors_of_runs(settings)
     built = []
     for run, one in zip(runs, played, strict=True):
@@ -110,18 +114,26 @@ def _play_built(
     ends = np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]]))
     measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
     start, zeros, share = 0, np.zeros(len(built), dtype=np.int64), Share()
+    errors = Errors(len(built)) if job.dataset.task == "regression" else None
     for end in ends.tolist():
         share.done(start / T)
-        zeros += zero_scores(group.feed(stream.X[start:end], Y[:, start:end]))
+        scores = group.feed(stream.X[start:end], Y[:, start:end])
+        zeros += zero_scores(scores)
+        if errors is not None:
+            errors.add(scores, Y[[member.task for member, _ in measured], start:end])
         start = end
         if end == prefix:
             for member, one in measured:
                 one.values |= {"prefix_examples": prefix, "prefix_mistakes": member.count.mistakes}
+                if errors is not None:
+                    one.values["prefix_rmse"] = errors.rmse(member.index)
         at = int(np.searchsorted(rounds, end))
         if rounds[at] == end:
             for member, one in measured:
                 one.mistakes[at] = member.count.mistakes
                 one.support_size[at] = 0 if member.hypothesis is None else member.hypothesis.size
+                if errors is not None:
+                    one.squared_error[at] = errors.squared[member.index]
     for (run, *_), (member, one) in zip(built, measured, strict=True):
         one.error = member.error
         if one.error is not None:
@@ -129,6 +141,8 @@ def _play_built(
         try:
             with limit.of(run.run_id):
                 one.values |= counts_of(member, T, int(zeros[member.index]))
+                if errors is not None:
+                    one.values |= errors.columns(member.index, stream.tasks[run.task])
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:

@@ -62,4 +62,8 @@ COLUMNS = (
     Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
     Column("zero_scores", "count", "learner", since="0.3"),
+    Column("mae", "number", "some", since="0.3"),
+    Column("rmse", "number", "some", since="0.3"),
+    Column("r2", "number", "some", since="0.3"),
+    Column("prefix_rmse", "number", "some", since="0.3"),
 )

@@ -35,7 +35,8 @@ class Curves:
         Parameters
         ----------
         run_ids : sequence of str, at least one
-        name : {"mistakes", "support_size"}
+        name : {"mistakes", "support_size", "squared_error"}
+            The last one, the sum of squared errors, for regression only.
 
         Returns
         -------
@@ -58,7 +59,7 @@ class Curves:
     @cached_property
     def _places(self) -> dict[str, tuple[Path, int]]:
         places: dict[str, tuple[Path, int]] = {}
-        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size"):
+        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size", some=("squared_error",)):
             places |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
             self._read |= {(path, name): array for name, array in arrays.items()}
         return places
@@ -75,14 +76,14 @@ class Curves:
                     traces[str(run_id)] = rising, objective[known]
         return traces
 
-    def _files(self, *names: str) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
-        """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
+    def _files(self, *names: str, some: tuple[str, ...] = ()) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
+        """Yield the path and the named arrays of each file that has them all, but for some; a torn one is missing."""
         # Of a pipe, reading would never end.
         for path in filter(os.path.isfile, sorted(self._folder.glob("*.npz"))):
             try:
                 # numpy leaves a torn file open.
                 with path.open("rb") as file, np.load(file) as data:
-                    arrays = {name: data[name] for name in names}
+                    arrays = {name: data[name] for name in (*names, *(one for one in some if one in data))}
             except _TORN:
                 continue
             yield path, arrays
