@@ -29,7 +29,7 @@ import budgetrun
 from budgetrun import learners
 from budgetrun.engine.subspace import SpannedFunction
 from budgetrun.errors import InputError
-from budgetrun.estimators import CLASSIFIERS, base
+from budgetrun.estimators import CLASSIFIERS, REGRESSORS, base
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
@@ -52,7 +52,11 @@ def test_every_learner_has_a_classifier():
 def test_the_package_lists_its_classifiers_but_imports_them_only_when_asked():
     listed = {}
     exec("from budgetrun import *", listed)
-    assert set(listed) - {"__builtins__"} == set(budgetrun.__all__) == {*CLASSIFIERS, "load", "load_results", "sweep"}
+    assert (
+        set(listed) - {"__builtins__"}
+        == set(budgetrun.__all__)
+        == {*CLASSIFIERS, *REGRESSORS, "load", "load_results", "sweep"}
+    )
     assert set(CLASSIFIERS) < set(dir(budgetrun))
     program = "import sys, budgetrun; print(sorted({'numpy', 'sklearn', 'scipy'} & set(sys.modules)), end='')"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout == "[]"

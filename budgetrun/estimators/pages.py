@@ -23,10 +23,14 @@ sigma : float > 0, or None
 degree : int, >= 1
 coef0 : float, >= 0
     Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+"""
+_TIE = """
 tie : {"mistake", "positive"}
     In training, a score of exactly 0 is a mistake (default), or predicts the second class. `predict` always
     returns the second class for it.
     With more than two classes only "mistake" is possible.
+"""
+_DTYPE = """
 dtype : {"float64", "float32"}
     Type of kernel values and scores.
 """
@@ -38,15 +42,19 @@ averaged : bool
 _ATTRIBUTES = """
 Attributes
 ----------
-classes_ : ndarray, shape (n_classes,)
 n_features_in_ : int
 support_set_ : ndarray or csr_array, shape (n_support, n_features)
     The support examples, oldest first.
 weights_ : ndarray, shape (n_support,)
     The weights of the support examples in the last hypothesis; f(x) = sum of weights_ times kernel values.
     With more than two classes: shape (n_classes, n_support); with a hierarchy, weights of (example, class) pairs.
-n_rounds_, mistakes_ : int
-    The rounds so far, and the mistakes on them. Each label is predicted before it is seen.
+n_rounds_ : int
+    The rounds so far.
+"""
+_OF_CLASSIFIERS = """
+classes_ : ndarray, shape (n_classes,)
+mistakes_ : int
+    The mistakes so far. Each label is predicted before it is seen.
 online_error_ : float
     mistakes_ / n_rounds_.
 """
@@ -74,12 +82,23 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    lines += _lines(_OF_ALL, several) + _lines(_AVERAGED if "averaged" in arguments else "", several)
-    lines += ["", *_lines(_ATTRIBUTES, several), *_lines(_SEED if "seed" in arguments else "", several)]
+    own = (_TIE, _OF_CLASSIFIERS) if "tie" in arguments else ("", "")
+    lines += (
+        _lines(_OF_ALL, several)
+        + _lines(own[0], several)
+        + _lines(_DTYPE, several)
+        + _lines(_AVERAGED if "averaged" in arguments else "", several)
+    )
+    lines += [
+        "",
+        *_lines(_ATTRIBUTES, several),
+        *_lines(own[1], several),
+        *_lines(_SEED if "seed" in arguments else "", several),
+    ]
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
         lines += ([f"{_owners(owners)}:"] if len(owners) < len(pages) else []) + text.splitlines()
-    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages)])
+    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages, "tie" in arguments)])
 
 
 def _sections(learner: type[Any]) -> dict[str, str]:
@@ -128,7 +147,7 @@ def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> 
     return lines
 
 
-def _examples(title: str, pages: dict[Any, dict[str, str]]) -> list[str]:
+def _examples(title: str, pages: dict[Any, dict[str, str]], classifies: bool) -> list[str]:
     """Return the learners' examples as examples of the class."""
     lines = [f">>> from budgetrun import {title}"]
     for (variant, _), of_one in pages.items():
@@ -138,5 +157,8 @@ def _examples(title: str, pages: dict[Any, dict[str, str]]) -> list[str]:
             lines += [line for line in before if line.startswith(">>> ") and "count." not in line and line not in lines]
             given = [f'variant="{variant}"'] if variant is not None else []
             given += [part for part in (found["given"], found["kernel"]) if part]
-            lines += [f">>> {title}({', '.join(given)}).fit({found['X']}, y).mistakes_", found["mistakes"]]
+            fitted = f">>> {title}({', '.join(given)}).fit({found['X']}, y)"
+            lines += (
+                [f"{fitted}.mistakes_", found["mistakes"]] if classifies else [f"{fitted}.predict(X).shape", "(442,)"]
+            )
     return lines
