@@ -564,5 +564,5 @@ def test_saved_classifiers(tmp_path):
     budgetrun.Forgetron(budget=7).save(tmp_path / "new")
     assert repr(budgetrun.load(tmp_path / "new")) == "Forgetron(budget=7)"
     save_state(tmp_path / "other", [1])
-    with pytest.raises(InputError, match="not a classifier that was saved, but a list"):
+    with pytest.raises(InputError, match="not a classifier or regressor that was saved, but a list"):
         budgetrun.load(tmp_path / "other")
