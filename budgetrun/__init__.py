@@ -1,6 +1,7 @@
 """Online kernel learning under a memory budget.
 
-Each learner is a scikit-learn classifier: ``from budgetrun import Forgetron``. The command line is ``budgetrun``.
+Each learner is a scikit-learn classifier or regressor: ``from budgetrun import Forgetron``. The command line is
+``budgetrun``.
 """
 
 from __future__ import annotations
@@ -45,18 +46,19 @@ sys.path_hooks.insert(0, _finder)
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return getattr(import_module(f"budgetrun.{_FUNCTIONS[name]}"), name)
-    # Importing scikit-learn takes a second: do it only for a classifier, whose name begins with a capital.
+    # Importing scikit-learn takes a second: do it only for an estimator, whose name begins with a capital.
     if name == "__all__":
-        return sorted({*_FUNCTIONS, *_classifiers()})
-    if name[:1].isupper() and name in _classifiers():
-        return _classifiers()[name]
+        return sorted({*_FUNCTIONS, *_estimators()})
+    if name[:1].isupper() and name in _estimators():
+        return _estimators()[name]
     raise AttributeError(f"module 'budgetrun' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FUNCTIONS, *_classifiers()})
+    return sorted({*globals(), *_FUNCTIONS, *_estimators()})
 
 
-def _classifiers() -> dict[str, Any]:
-    found: dict[str, Any] = import_module("budgetrun.estimators").CLASSIFIERS
+def _estimators() -> dict[str, Any]:
+    estimators = import_module("budgetrun.estimators")
+    found: dict[str, Any] = estimators.CLASSIFIERS | estimators.REGRESSORS
     return found

@@ -28,7 +28,7 @@ import budgetrun
 from budgetrun import learners
 from budgetrun.engine.subspace import SpannedFunction
 from budgetrun.errors import InputError
-from budgetrun.estimators import CLASSIFIERS, base
+from budgetrun.estimators import CLASSIFIERS, REGRESSORS, base
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
@@ -51,7 +51,11 @@ def test_every_learner_has_a_classifier():
 def test_the_package_lists_its_classifiers_but_imports_them_only_when_asked():
     listed = {}
     exec("from budgetrun import *", listed)
-    assert set(listed) - {"__builtins__"} == set(budgetrun.__all__) == {*CLASSIFIERS, "load", "load_results", "sweep"}
+    assert (
+        set(listed) - {"__builtins__"}
+        == set(budgetrun.__all__)
+        == {*CLASSIFIERS, *REGRESSORS, "load", "load_results", "sweep"}
+    )
     assert set(CLASSIFIERS) < set(dir(budgetrun))
     program = "import sys, budgetrun; print(sorted({'numpy', 'sklearn', 'scipy'} & set(sys.modules)), end='')"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout == "[]"
@@ -547,5 +551,5 @@ def test_saved_classifiers(tmp_path):
     budgetrun.Forgetron(budget=7).save(tmp_path / "new")
     assert repr(budgetrun.load(tmp_path / "new")) == "Forgetron(budget=7)"
     save_state(tmp_path / "other", [1])
-    with pytest.raises(InputError, match="not a classifier that was saved, but a list"):
+    with pytest.raises(InputError, match="not a classifier or regressor that was saved, but a list"):
         budgetrun.load(tmp_path / "other")

@@ -65,6 +65,9 @@ def _error(name: str, noun: str, axis: str, csv_column: str = "") -> Quantity:
     return Quantity(name, noun, axis, two, two, "%", csv_column=column, factor=100.0, difference_unit=" points")
 
 
+_four_figures = partial(figures, n=4)
+_RMSE = "root mean squared error"
+
 ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
 # Of each of about fifty equal parts of the stream; runs have only the mean over all of them.
 WINDOWED_ERROR = replace(
@@ -105,6 +108,8 @@ METRICS = {
 }
 # Those that are recorded along the stream.
 METRICS_IN_CURVES = ("sliding_error", "fading_error")
+# Of regression learners.
+RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
 
 # What a table or figure of a config may show.
 QUANTITIES = {
@@ -120,6 +125,9 @@ QUANTITIES = {
         GAP,
         SECONDS_RATIO,
         *METRICS.values(),
+        RMSE,
+        Quantity("mae", "mean absolute error", "mean absolute error", _four_figures),
+        Quantity("r2", "coefficient of determination, R2", "R2", "{:.3f}".format, lower_is_better=False),
     )
 }
 
@@ -138,4 +146,8 @@ else:
 PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")
 REST_ERROR = _error(
     "rest_error", "online error after the first tenth", "online error (%) after the first tenth", "online_error_percent"
+)
+PREFIX_RMSE = replace(RMSE, name="prefix_rmse", noun=f"{_RMSE} in the first tenth", column="prefix_rmse")
+REST_RMSE = replace(
+    RMSE, name="rest_rmse", noun=f"{_RMSE} after the first tenth", column="rest_rmse", csv_column="rmse"
 )

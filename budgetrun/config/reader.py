@@ -164,7 +164,7 @@ def _config(checker: Checker, data: Values) -> Values:
         checker.add(("metrics",), f"{', '.join(refused)} cannot be measured with task: {task}; remove it")
     of_report = ReportReader(
         checker,
-        solvers=solvers,
+        kind="solvers" if solvers else "regression learners" if task == "regression" else "learners",
         metrics=metrics,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
         labels=Labels("algorithm", labels and [*labels, *(spec.label for spec in select)]),

@@ -34,9 +34,9 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 IN_BRACES = r"\{(\w+)\}"
 
 _OF_TESTS = ("test_error", "last_test_error")
-# What a table can show of learners (False) and of solvers (True); the first is the default.
+# What a table can show of learners of classes, of regression learners, and of solvers; the first is the default.
 _QUANTITIES = {
-    False: (
+    "learners": (
         "online_error",
         "support_size",
         "margin_updates",
@@ -46,7 +46,8 @@ _QUANTITIES = {
         "seconds_ratio",
         *METRICS,
     ),
-    True: ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
+    "regression learners": ("rmse", "mae", "r2", "support_size", "seconds", "seconds_ratio"),
+    "solvers": ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
 }
 
 
@@ -55,8 +56,8 @@ class ReportReader:
     """Reads a report; what is wrong with it goes to the checker's problems."""
 
     checker: Checker
-    # Whether the config's algorithms are solvers.
-    solvers: bool
+    # What the config's algorithms are: a key of `_QUANTITIES`.
+    kind: str
     # Those that the config asks for.
     metrics: Sequence[str]
     # The labels of the datasets with a test set.
@@ -67,6 +68,11 @@ class ReportReader:
     # The good algorithms, by label, and the titles of their classes, by default label.
     algorithms: dict[str, AlgorithmSpec]
     titles: dict[str, str]
+
+    @property
+    def solvers(self) -> bool:
+        """Whether the algorithms are solvers."""
+        return self.kind == "solvers"
 
     def report(self, data: Any) -> ReportSpec:
         """Return the report; an empty one if anything in the config is wrong."""
@@ -129,11 +135,13 @@ class ReportReader:
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
         x = values.setdefault("x", "seconds" if self.solvers else "budget")
-        y = values.setdefault("y", FIGURE_AXES[x][0])
+        known = (*_QUANTITIES[self.kind], *(["windowed_error"] if self.kind == "learners" else []))
+        shown = [y for y in FIGURE_AXES[x] if y in known]
+        y = values.setdefault("y", (shown or FIGURE_AXES[x])[0])
         if (x == "seconds") != self.solvers:
             self._not_for_these((*path, "x"), x, [x for x in FIGURE_AXES if (x == "seconds") == self.solvers])
-        elif y not in FIGURE_AXES[x]:
-            self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(FIGURE_AXES[x])}, got {quoted(y)}")
+        elif y not in shown:
+            self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(shown)}, got {quoted(y)}")
         elif y in _OF_TESTS:
             self._need_test((*path, "y"), y, [values.get("dataset")])
         self._need_metric((*path, "y"), y)
@@ -147,9 +155,8 @@ class ReportReader:
 
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
-        kind = "solvers" if self.solvers else "learners"
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
-        self.checker.add(path, f"must be {wanted}, as the algorithms are {kind}, got {quoted(value)}")
+        self.checker.add(path, f"must be {wanted}, as the algorithms are {self.kind}, got {quoted(value)}")
 
     def _need_metric(self, path: KeyPath, quantity: str) -> None:
         if quantity in METRICS and quantity not in self.metrics and not self.solvers:
@@ -175,7 +182,7 @@ class ReportReader:
             either = Labels("algorithm or dataset", [*self.labels.known, *self.datasets.known])
             for key in values.get("aliases", {}):
                 self.checker.labels_exist((*path, "aliases", key), key, either)
-        known = _QUANTITIES[self.solvers]
+        known = _QUANTITIES[self.kind]
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
         if not wrong and quantity not in known:
@@ -213,6 +220,9 @@ class ReportReader:
         if self.solvers:
             self.checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
+        allowed = ["rmse", "prefix"] if self.kind == "regression learners" else ["online_error", "prefix", "printed"]
+        if by is not None and by not in allowed and not self.solvers:
+            self._not_for_these((*path, "by"), by, allowed)
         needed = {"quantity": "one of margin_updates, support_size", "expected": "the file of the published numbers"}
         for key, wanted in needed.items():
             if by == "printed" and data.get(key) is None:

@@ -55,12 +55,12 @@ Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
 Quantity = QuantityName
 
-_AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS)
+_AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS, "rmse")
 # For each horizontal axis of a figure, what it can show; the first is the default.
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
     "budget": _AT_THE_END,
     "budget_fraction": _AT_THE_END,
-    "rounds": ("online_error", "windowed_error", "support_size", *METRICS_IN_CURVES),
+    "rounds": ("online_error", "windowed_error", "support_size", *METRICS_IN_CURVES, "rmse"),
     "support_size": _AT_THE_END,
     "seconds": ("gap",),
 }
@@ -377,10 +377,10 @@ class Published:
 class ChooseSpec(_Spec):
     """How a table chooses among an algorithm's settings, separately for each dataset and budget."""
 
-    # ``online_error``: the lowest mean online error (in hindsight). ``prefix``: for each stream, the fewest mistakes in
-    # its first tenth; errors are then those of the rest. ``printed``: the mean of ``quantity`` that is nearest to its
-    # published value.
-    by: Literal["online_error", "prefix", "printed"]
+    # ``online_error``: the lowest mean online error (in hindsight); ``rmse``: the same for regression. ``prefix``: for
+    # each stream, the fewest mistakes, or the lowest RMSE, in its first tenth; errors are then those of the rest.
+    # ``printed``: the mean of ``quantity`` that is nearest to its published value.
+    by: Literal["online_error", "prefix", "printed", "rmse"]
     # Only with ``printed``.
     quantity: Literal["margin_updates", "support_size"] | None = None
     # Only with ``printed``: the file of the published values of ``quantity``, as typed.

@@ -35,7 +35,7 @@ def inspect(dataset: DatasetSpec) -> Inspection:
 
     A user's own files are read. Of a card, files are only looked for: a missing one is no problem.
     """
-    found = Inspection()
+    found, numbers = Inspection(), dataset.task == "regression"
     try:
         for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
             if source is None:
@@ -43,13 +43,15 @@ def inspect(dataset: DatasetSpec) -> Inspection:
             if source.card is None:
                 table = open_table(source.path, label=dataset.label_column, missing=dataset.missing)
                 scan = table.scan()
-                found.told.append(f"{name}: {_size(scan.n_rows, len(table.features), scan.counts)}")
+                found.told.append(
+                    f"{name}: {_size(scan.n_rows, len(table.features), None if numbers else scan.counts)}"
+                )
                 found.told += [f"{name}: {table.label_found}"] if table.label_found else []
                 found.told += scan.notes
                 found.problems += scan.problems
             else:
                 facts = source.facts(None, download=False, verify=False)
-                size = _size(sum(facts.counts.values()), facts.n_features, facts.counts)
+                size = _size(sum(facts.counts.values()), facts.n_features, None if numbers else facts.counts)
                 found.told.append(f"{name}: {size}")
                 if source.card.format != "generated":
                     files.locate(source.card, source.parts, download=False)
@@ -63,8 +65,11 @@ def inspect(dataset: DatasetSpec) -> Inspection:
     return found
 
 
-def _size(n_rows: int, n_features: int, counts: Mapping[Any, int]) -> str:
+def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str:
+    size = f"{counted(n_rows, 'row')} x {counted(n_features, 'feature')}"
+    if counts is None:
+        return f"{size}; the labels are numbers"
     shown = [f"{clipped(str(label), 20)} ({count:,})" for label, count in list(counts.items())[:_MOST_LISTED]]
     more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
     n_classes = "1 class" if len(counts) == 1 else f"{len(counts):,} classes"
-    return f"{counted(n_rows, 'row')} x {counted(n_features, 'feature')}; {n_classes}: {', '.join([*shown, *more])}"
+    return f"{size}; {n_classes}: {', '.join([*shown, *more])}"

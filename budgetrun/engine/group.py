@@ -154,7 +154,6 @@ class Group:
         self.guard = guard
         self.watch = watch
         self._shape = () if n_classes is None else (n_classes,)
-        self._labels = float if any(learner.task == "regression" for learner in learners) else np.intp
         # The state of single rounds in compiled code, while they are played, and how many `feed` plays first.
         self._single: Single | None = None
         self._patience = _PATIENCE
@@ -198,7 +197,8 @@ class Group:
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
         self._close()
-        Y = np.asarray(Y, dtype=self._labels)
+        numbers = any(member.learner.task == "regression" for member in self._members)
+        Y = np.asarray(Y, dtype=float if numbers else np.intp)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
         while start < X.shape[0]:

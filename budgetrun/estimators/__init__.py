@@ -1,26 +1,28 @@
-"""The learners as scikit-learn classifiers, on the same engine.
+"""The learners as scikit-learn classifiers and regressors, on the same engine.
 
-Each name in `budgetrun.learners` has one classifier, generated from the learner's parameters; a new learner needs no
-code here. With more than two classes, the classifier uses the multiclass learner of its name, or if there is none, one
-learner per class (one-vs-rest).
+Each name in `budgetrun.learners` has one classifier, or one regressor, generated from the learner's parameters; a new
+learner needs no code here. With more than two classes, the classifier uses the multiclass learner of its name, or if
+there is none, one learner per class (one-vs-rest).
 """
 
 from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from budgetrun import learners
 from budgetrun.errors import InputError
 from budgetrun.estimators.arguments import Variants, arguments_of, class_name
-from budgetrun.estimators.base import BudgetClassifier
+from budgetrun.estimators.base import BudgetClassifier, BudgetEstimator, BudgetRegressor
 from budgetrun.estimators.pages import page
 from budgetrun.state import load_state
 
+T = TypeVar("T", bound=BudgetEstimator)
+
 
 def load(path: str | Path) -> Any:
-    """Load a classifier that its method `save` saved; it continues with the same bits.
+    """Load a classifier or regressor that its method `save` saved; it continues with the same bits.
 
     Parameters
     ----------
@@ -37,13 +39,13 @@ def load(path: str | Path) -> Any:
 def load_with_meta(path: str | Path) -> tuple[Any, Any]:
     """Return what `load` does, and the encoding that was saved with it, or None."""
     model, meta = load_state(path)
-    if not isinstance(model, BudgetClassifier):
-        raise InputError(f"{path}: not a classifier that was saved, but a {type(model).__name__}")
+    if not isinstance(model, BudgetEstimator):
+        raise InputError(f"{path}: not a classifier or regressor that was saved, but a {type(model).__name__}")
     return model, meta.get("encoding")
 
 
-def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassifier]:
-    """Return the classifier of one name, whose arguments are the parameters of its learners and of the kernel.
+def _make(base: type[T], name: str, variants: Variants, several: Variants) -> type[T]:
+    """Return the estimator of one name, whose arguments are the parameters of its learners and of the kernel.
 
     ``several`` are the name's own learners of several classes; variants without one are one-vs-rest.
     """
@@ -51,7 +53,7 @@ def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassi
     title = class_name(name, variants)
     parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=d) for key, d in arguments.items()]
 
-    def __init__(self: BudgetClassifier, **given: Any) -> None:
+    def __init__(self: BudgetEstimator, **given: Any) -> None:
         for key in given:
             if key not in arguments:
                 why = f"; {_NO_WEIGHTS}" if key == "class_weight" else ""
@@ -62,16 +64,22 @@ def _make(name: str, variants: Variants, several: Variants) -> type[BudgetClassi
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters]
     )
-    every = {variant: learners.find(name, variant, "multiclass") for variant in variants}
+    of_classes = issubclass(base, BudgetClassifier)
+    every = {variant: learners.find(name, variant, "multiclass") for variant in variants if of_classes}
     namespace = {"__init__": __init__, "_learners": variants, "_several": every, "__module__": __name__}
     namespace |= {"_arguments": frozenset(arguments), "__doc__": page(title, variants, several, arguments)}
-    return type(title, (BudgetClassifier,), namespace)
+    return type(title, (base,), namespace)
 
 
 _NO_WEIGHTS = "the rule of its paper gives every class the same weight"
 _SEVERAL = learners.registry("multiclass")
 CLASSIFIERS = {
-    made.__name__: made for made in (_make(*item, _SEVERAL.get(item[0], {})) for item in learners.registry().items())
+    made.__name__: made
+    for made in (_make(BudgetClassifier, *item, _SEVERAL.get(item[0], {})) for item in learners.registry().items())
 }
-globals().update(CLASSIFIERS)
-__all__ = ["BudgetClassifier", "load", *CLASSIFIERS]
+REGRESSORS = {
+    made.__name__: made
+    for made in (_make(BudgetRegressor, *item, {}) for item in learners.registry("regression").items())
+}
+globals().update(CLASSIFIERS | REGRESSORS)
+__all__ = ["BudgetClassifier", "BudgetEstimator", "BudgetRegressor", "load", *CLASSIFIERS, *REGRESSORS]

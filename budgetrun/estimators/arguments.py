@@ -41,7 +41,7 @@ def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:
         arguments[name] = default
         if name == "seed":
             arguments["random_state"] = None
-    arguments |= _OF_ALL
+    arguments |= {name: default for name, default in _OF_ALL.items() if name != "tie" or among[0].task != "regression"}
     if all(learner.averages() for learner in among):
         arguments["averaged"] = False
     return arguments
@@ -74,15 +74,16 @@ def group_options(
     for name, allowed in _CHOICES.items():
         if name in given and given[name] not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
-    if are_several and given["tie"] != "mistake":
-        raise ValueError(f"tie must be mistake with more than two classes, got {given['tie']!r}")
+    tie = given.get("tie", "mistake")
+    if are_several and tie != "mistake":
+        raise ValueError(f"tie must be mistake with more than two classes, got {tie!r}")
     known = several if are_several else variants
     if (variant := given.get("variant")) not in list(known):
         raise ValueError(f"variant must be one of {', '.join(map(str, known))}, got {variant!r}")
     chosen = _chosen(given, known[variant], [*variants.values(), *several.values()])
     if chosen.get("hierarchy") is not None:
         chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
-    options = {"n_classes": len(classes) if are_several else None, "tie": given["tie"], "dtype": given["dtype"]}
+    options = {"n_classes": len(classes) if are_several else None, "tie": tie, "dtype": given["dtype"]}
     return _kernel(given), known[variant](**chosen), options
 
 

@@ -1,7 +1,8 @@
-"""The base class of classifiers: scikit-learn's conventions, on a group of one learner."""
+"""The base classes of classifiers and regressors: scikit-learn's conventions, on a group of one learner."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
@@ -42,8 +43,8 @@ def _one_thread(method: F) -> F:
     return limited  # type: ignore[return-value]
 
 
-class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An online learner as a classifier; each learner has its own subclass.
+class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An online learner with scikit-learn's conventions; each learner has its own subclass.
 
     `fit` forgets earlier data and makes one pass over its data, in their order; `partial_fit` continues. The result is
     exactly that of the learner fed example by example, however the data are divided into calls. Memory depends on the
@@ -53,21 +54,175 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     _learners: Variants
     _several: Variants
     _arguments: frozenset[str]
+    # How scikit-learn checks labels.
+    _numeric = False
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> BudgetClassifier:
+    def fit(self, X: Any, y: Any, **refused: Any) -> Any:
         """Forget earlier data and make one pass over these, in their order.
 
         Parameters
         ----------
         X : array_like or sparse, shape (n, d)
         y : array_like, shape (n,)
-            Two classes or more.
+            Two classes or more; numbers for regression.
         **refused
             ``sample_weight`` is refused: the learners' papers define no weights of examples.
         """
         self._refuse(refused)
         self._forget()
         return self._pass(X, y, None)
+
+    @_one_thread
+    def _scores(self, X: Any) -> np.ndarray:
+        member, averaged = self._member, getattr(self, "averaged", False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
+        return np.concatenate([score(member, piece, averaged).T for piece in pieces])
+
+    def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
+        """Save the estimator to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
+
+        Parameters
+        ----------
+        path : str or Path
+        encoding : dict or None
+            `encoding` of the `budgetrun.data.tables.Table` that the examples come from, with its columns and
+            categories; ``budgetrun predict`` then reads other files into the same features.
+
+        Raises
+        ------
+        CannotWriteError
+            The file cannot be written.
+        """
+        save_state(path, self, encoding=encoding)
+
+    @property
+    def support_set_(self) -> Any:
+        return _in_form(self._member.hypothesis.support_set, self._sparse)
+
+    @property
+    @_one_thread
+    def weights_(self) -> np.ndarray:
+        return self._member.hypothesis.coef.copy()
+
+    @property
+    def n_rounds_(self) -> int:
+        check_is_fitted(self, "_group")
+        return int(self._group.rounds)
+
+    @property
+    def seed_(self) -> int:
+        return int(self._member.learner.seed)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in self._arguments and "_labels" in self.__dict__:
+            # The next call takes the general path, which compares the parameters with those in force.
+            self.__dict__["_labels"] = {}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}  # {note}" if (note := self._not_in_force()) else text
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        # The table that scikit-learn shows in notebooks has no room for the note.
+        return {"text/plain": repr(self)} if self._not_in_force() else super()._repr_mimebundle_(**options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _member(self) -> Any:
+        check_is_fitted(self, "_group")
+        return self._group.members[0]
+
+    def _play_one(self, x: np.ndarray, y: Any) -> bool:
+        """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
+        label = self._label_of(y)
+        if label is None or x.dtype.kind not in _NUMBERS:
+            return False
+        try:
+            return self._group.feed_one(x, label)
+        except Exception:
+            self._forget()
+            raise
+
+    def _label_of(self, y: Any) -> Any:
+        """Return a label as the engine's short path takes it; None if it cannot."""
+        raise NotImplementedError
+
+    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
+        """Return labels as the engine takes them; ``found`` is what `_found_classes` returned, in the first call."""
+        raise NotImplementedError
+
+    def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """Return the classes in ascending order, from ``classes`` or else from the labels; none for regression."""
+        return np.empty(0)
+
+    def _score_one(self, x: np.ndarray) -> float | None:
+        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
+        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
+            return None
+        return self._group.score_one(x)
+
+    @_one_thread
+    def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
+        first = not hasattr(self, "_group")
+        if note := self._not_in_force():
+            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
+        if first:
+            found = self._found_classes(y, classes)
+            self._in_force = self.get_params(deep=False)
+            kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
+            self._group = Group(kernel, [learner], **options)
+            # The engine keeps rows in the form of the first ones.
+            self._sparse = sp.issparse(X)
+        labels = self._encoded(y, found if first else None, classes)
+        # With a small support set, most of the time would go into the kernel values within a large block.
+        budget = self._member.learner.budget
+        block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
+        before = self._group.rounds
+        try:
+            for start in range(0, len(labels), block):
+                rows = _in_form(X[start : start + block], self._sparse)
+                self._group.feed(rows, labels[None, start : start + block])
+        except Exception:
+            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
+            if first or self._group.rounds > before:
+                self._forget()
+            raise
+        return self
+
+    def _forget(self) -> None:
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse"):
+            self.__dict__.pop(name, None)
+
+    def _not_in_force(self) -> str:
+        """Return which parameters are not those that the learner was started with; empty if all are."""
+        if "_group" not in self.__dict__:
+            return ""
+        now = self.get_params(deep=False)
+        changed = [k for k, old in self._in_force.items() if k != "averaged" and not _same(now.get(k), old)]
+        what = ", ".join(f"{name}={self._in_force[name]!r}, now {now.get(name)!r}" for name in changed)
+        return f"fitted with {what}" if changed else ""
+
+    def _refuse(self, refused: dict[str, Any]) -> None:
+        """Refuse arguments of `fit` that no learner has."""
+        for name, value in refused.items():
+            if name != "sample_weight":
+                raise TypeError(f"{type(self).__name__}.fit has no argument {name!r}")
+            if value is not None:
+                raise ValueError(
+                    f"{type(self).__name__} takes no sample_weight: the rule of its paper gives every example the same "
+                    "weight; leave it out, or repeat rows"
+                )
+
+
+class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
+    """An online learner as a classifier; see `BudgetEstimator`."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> BudgetClassifier:
         """Continue with more rounds.
@@ -129,48 +284,10 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         score = self._score_one(X[0]) if _is_row(X) else None
         return self._scores(X) if score is None else np.array([score])
 
-    @_one_thread
-    def _scores(self, X: Any) -> np.ndarray:
-        member, averaged = self._member, getattr(self, "averaged", False)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
-        return np.concatenate([score(member, piece, averaged).T for piece in pieces])
-
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row, shape (n,)."""
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
-
-    def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
-        """Save the classifier to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
-
-        Parameters
-        ----------
-        path : str or Path
-        encoding : dict or None
-            `encoding` of the `budgetrun.data.tables.Table` that the examples come from, with its columns and
-            categories; ``budgetrun predict`` then reads other files into the same features.
-
-        Raises
-        ------
-        CannotWriteError
-            The file cannot be written.
-        """
-        save_state(path, self, encoding=encoding)
-
-    @property
-    def support_set_(self) -> Any:
-        return _in_form(self._member.hypothesis.support_set, self._sparse)
-
-    @property
-    @_one_thread
-    def weights_(self) -> np.ndarray:
-        return self._member.hypothesis.coef.copy()
-
-    @property
-    def n_rounds_(self) -> int:
-        check_is_fitted(self, "_group")
-        return int(self._group.rounds)
 
     @property
     def mistakes_(self) -> int:
@@ -180,68 +297,15 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def online_error_(self) -> float:
         return self.mistakes_ / self.n_rounds_
 
-    @property
-    def seed_(self) -> int:
-        return int(self._member.learner.seed)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in self._arguments and "_labels" in self.__dict__:
-            # The next call takes the general path, which compares the parameters with those in force.
-            self.__dict__["_labels"] = {}
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)
-        return f"{text}  # {note}" if (note := self._not_in_force()) else text
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        # The table that scikit-learn shows in notebooks has no room for the note.
-        return {"text/plain": repr(self)} if self._not_in_force() else super()._repr_mimebundle_(**options)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    @property
-    def _member(self) -> Any:
-        check_is_fitted(self, "_group")
-        return self._group.members[0]
-
-    def _play_one(self, x: np.ndarray, y: Any) -> bool:
-        """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
+    def _label_of(self, y: Any) -> Any:
         try:
-            label = self.__dict__.get("_labels", {}).get(y)
+            return self.__dict__.get("_labels", {}).get(y)
         except TypeError:
-            return False
-        if label is None or x.dtype.kind not in _NUMBERS:
-            return False
-        try:
-            return self._group.feed_one(x, label)
-        except Exception:
-            self._forget()
-            raise
-
-    def _score_one(self, x: np.ndarray) -> float | None:
-        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
-        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
             return None
-        return self._group.score_one(x)
 
-    @_one_thread
-    def _pass(self, X: Any, y: Any, classes: Any) -> BudgetClassifier:
-        first = not hasattr(self, "_group")
-        if note := self._not_in_force():
-            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first)
-        if first:
-            found = self._found_classes(y, classes)
-            self._in_force = self.get_params(deep=False)
-            kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
-            self._group = Group(kernel, [learner], **options)
+    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
+        if found is not None:
             self.classes_ = found
-            # The engine keeps rows in the form of the first ones.
-            self._sparse = sp.issparse(X)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         # The labels on the engine's short path, for two classes without feature names, which scikit-learn checks.
@@ -252,45 +316,7 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if unknown:
             raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y)
-        labels = codes if len(self.classes_) > 2 else 2 * codes - 1
-        # With a small support set, most of the time would go into the kernel values within a large block.
-        budget = self._member.learner.budget
-        block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
-        before = self._group.rounds
-        try:
-            for start in range(0, len(labels), block):
-                rows = _in_form(X[start : start + block], self._sparse)
-                self._group.feed(rows, labels[None, start : start + block])
-        except Exception:
-            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
-            if first or self._group.rounds > before:
-                self._forget()
-            raise
-        return self
-
-    def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse"):
-            self.__dict__.pop(name, None)
-
-    def _not_in_force(self) -> str:
-        """Return which parameters are not those that the learner was started with; empty if all are."""
-        if "_group" not in self.__dict__:
-            return ""
-        now = self.get_params(deep=False)
-        changed = [k for k, old in self._in_force.items() if k != "averaged" and not _same(now.get(k), old)]
-        what = ", ".join(f"{name}={self._in_force[name]!r}, now {now.get(name)!r}" for name in changed)
-        return f"fitted with {what}" if changed else ""
-
-    def _refuse(self, refused: dict[str, Any]) -> None:
-        """Refuse arguments of `fit` that no learner has."""
-        for name, value in refused.items():
-            if name != "sample_weight":
-                raise TypeError(f"{type(self).__name__}.fit has no argument {name!r}")
-            if value is not None:
-                raise ValueError(
-                    f"{type(self).__name__} takes no sample_weight: the rule of its paper gives every example the same "
-                    "weight; leave it out, or repeat rows"
-                )
+        return codes if len(self.classes_) > 2 else 2 * codes - 1
 
     def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """Return the classes in ascending order, from ``classes`` or else from the labels."""
@@ -310,6 +336,65 @@ class BudgetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 "in the first call: classes=[...]"
             )
         return found
+
+
+class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
+    """An online regression learner; see `BudgetEstimator`."""
+
+    _numeric = True
+
+    def partial_fit(self, X: Any, y: Any, **refused: Any) -> BudgetRegressor:
+        """Continue with more rounds.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d), n >= 1
+        y : array_like, shape (n,), of numbers
+        **refused
+            As in `fit`.
+
+        Raises
+        ------
+        ValueError
+            A parameter was changed since the first call.
+        """
+        self._refuse(refused)
+        one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Continue with one round, an example of shape (d,) and its number; as `partial_fit`, but faster."""
+        row = np.asarray(x)
+        if not self._play_one(row, y):
+            self._pass(_table(x, row), [y])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) for each row, shape (n,)."""
+        score = self._score_one(X[0]) if _is_row(X) else None
+        return self._scores(X) if score is None else np.array([score])
+
+    def predict_one(self, x: Any) -> float:
+        """Return f(x) for one example of shape (d,)."""
+        row = np.asarray(x)
+        score = self._score_one(row)
+        return float(self._scores(_table(x, row))[0]) if score is None else score
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # After one pass over few examples.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def _label_of(self, y: Any) -> Any:
+        number = self.__dict__.get("_labels") and isinstance(y, int | float | np.number)
+        return float(y) if number and math.isfinite(y) else None
+
+    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
+        # Whether the engine's short path is open: feature names have to be checked.
+        self._labels = not hasattr(self, "feature_names_in_")
+        return y.astype(np.float64, copy=False)
 
 
 def _is_row(X: Any) -> bool:

@@ -27,10 +27,14 @@ sigma : float > 0, or None
 degree : int, >= 1
 coef0 : float, >= 0
     Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+"""
+_TIE = """
 tie : {"mistake", "positive"}
     In training, a score of exactly 0 is a mistake (default), or predicts the second class. `predict` always
     returns the second class for it.
     With more than two classes only "mistake" is possible.
+"""
+_DTYPE = """
 dtype : {"float64", "float32"}
     Type of kernel values and scores.
 """
@@ -42,16 +46,20 @@ averaged : bool
 _ATTRIBUTES = """
 Attributes
 ----------
-classes_ : ndarray, shape (n_classes,)
 n_features_in_ : int
+n_rounds_ : int
+    The rounds so far.
 support_set_ : ndarray or csr_array, shape (n_support, n_features)
     The support examples, oldest first.
 weights_ : ndarray, shape (n_support,)
     The weights of the support examples in the last hypothesis; f(x) = sum of weights_ times kernel values.
+"""
+_OF_CLASSIFIERS = """
     With more than two classes: shape (n_classes, n_support).
     With a hierarchy: of (example, class) pairs.
-n_rounds_, mistakes_ : int
-    The rounds so far, and the mistakes on them. Each label is predicted before it is seen.
+classes_ : ndarray, shape (n_classes,)
+mistakes_ : int
+    The mistakes so far. Each label is predicted before it is seen.
 online_error_ : float
     mistakes_ / n_rounds_.
 """
@@ -71,20 +79,24 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
         pages[None, 0]["summary"] if None in variants else "A family of learners; choose one with ``variant``.",
         "",
     ]
-    summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind] or _ONE_VS_REST
-    lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
+    of_classes = "tie" in arguments
+    if of_classes:
+        summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind] or _ONE_VS_REST
+        lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
     lines += ["Parameters", "----------"]
     if None not in variants:
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    lines += (_OF_ALL + (_AVERAGED if "averaged" in arguments else "")).strip().splitlines()
-    attributes = (_ATTRIBUTES + (_SEED if "seed" in arguments else "")).strip().splitlines()
-    lines += ["", *(line for line in attributes if "hierarchy" in arguments or "hierarchy" not in line)]
+    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * ("averaged" in arguments)]
+    attributes = [_ATTRIBUTES, _OF_CLASSIFIERS * of_classes, _SEED * ("seed" in arguments)]
+    lines += [line for text in [*options, "\n\n", *attributes] for line in text.splitlines()[1:]]
+    if "hierarchy" not in arguments:
+        lines = [line for line in lines if "hierarchy" not in line]
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
         lines += ([f"{_owners(owners)}:"] if len(owners) < len(pages) else []) + text.splitlines()
-    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages)])
+    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages, "tie" in arguments)])
 
 
 def _sections(learner: type[Any]) -> dict[str, str]:
@@ -129,7 +141,7 @@ def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> 
     return lines
 
 
-def _examples(title: str, pages: dict[Any, dict[str, str]]) -> list[str]:
+def _examples(title: str, pages: dict[Any, dict[str, str]], classifies: bool) -> list[str]:
     """Return the learners' examples as examples of the class."""
     lines = [f">>> from budgetrun import {title}"]
     for (variant, _), of_one in pages.items():
@@ -139,5 +151,8 @@ def _examples(title: str, pages: dict[Any, dict[str, str]]) -> list[str]:
             lines += [line for line in before if line.startswith(">>> ") and "count." not in line and line not in lines]
             given = [f'variant="{variant}"'] if variant is not None else []
             given += [part for part in (found["given"], found["kernel"]) if part]
-            lines += [f">>> {title}({', '.join(given)}).fit({found['X']}, y).mistakes_", found["mistakes"]]
+            fitted = f">>> {title}({', '.join(given)}).fit({found['X']}, y)"
+            lines += (
+                [f"{fitted}.mistakes_", found["mistakes"]] if classifies else [f"{fitted}.predict(X).shape", "(442,)"]
+            )
     return lines

@@ -15,7 +15,7 @@ import numpy as np
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.errors import InputError
-from budgetrun.estimators import BudgetClassifier, load_with_meta
+from budgetrun.estimators import BudgetClassifier, BudgetRegressor, load_with_meta
 from budgetrun.files import cell, growing
 
 
@@ -51,6 +51,10 @@ def predict_stream(
         The model or the stream cannot be used, or they do not fit.
     """
     model, encoding = load_with_meta(path)
+    if isinstance(model, BudgetRegressor):
+        raise InputError(
+            f"{path}: a regressor; budgetrun predict takes classifiers: use budgetrun.load and predict in Python"
+        )
     if not hasattr(model, "classes_"):
         raise InputError(f"{path}: this {type(model).__name__} has not been fitted")
     table = _opened(model, encoding, source, label, missing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, RegressionLearner
 from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
@@ -67,31 +67,104 @@ class FOGD(BinaryLearner):
         seed: Seed = 0,
         counting: Literal["frequencies", "features"] = "frequencies",
     ) -> None:
-        if features > _MOST_FEATURES:
-            raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
-        if counting == "features" and features % 2:
-            raise ValueError(
-                f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
-            )
-        self.n_frequencies = features if counting == "frequencies" else features // 2
+        self.n_frequencies = frequencies(features, counting)
         self.step = step
         self.seed = seed
 
     def start(self, pool: Pool) -> ExplicitFeatures:
-        kernel = pool.kernel
-        if not isinstance(kernel, Gaussian):
-            raise InputError(
-                f"fogd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
-                "leave fogd out"
-            )
-        features = random_features(pool, kernel.rate, self.n_frequencies, self.seed)
-        return ExplicitFeatures(pool, features, self.step)
+        return fourier(pool, self.n_frequencies, self.seed, self.step)
 
     def margins(self, f: ExplicitFeatures, t: int) -> float:
         return 1 - f.rounding
 
     def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y * self.step)
+
+
+class FOGDRegressor(RegressionLearner):
+    """Gradient descent on the squared error, over random features whose products approximate the Gaussian kernel.
+
+    Parameters
+    ----------
+    features : int, >= 1
+        D, the number of frequencies or of features; see ``counting``.
+    step : float, > 0
+        eta. A round adds 2 eta (y - f(x)) z(x) to the weights.
+    seed : int, >= 0
+        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
+    counting : {"frequencies", "features"}
+        D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
+
+    Attributes
+    ----------
+    budget : None
+        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
+
+    Notes
+    -----
+    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
+    on the same stream compute the features once. Departures from the source: none.
+
+    References
+    ----------
+    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17: FOGD for regression, without the
+    regulariser; the step is that of the program of Li et al. (2024).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(FOGDRegressor(features=50, step=0.1), Gaussian(gamma=10), X, y).updates
+    442
+    """
+
+    name = "fogd"
+    title = "FOGD"
+    form = ExplicitFeatures
+    draws = True
+
+    def __init__(
+        self,
+        *,
+        features: Count,
+        step: Positive,
+        seed: Seed = 0,
+        counting: Literal["frequencies", "features"] = "frequencies",
+    ) -> None:
+        self.n_frequencies = frequencies(features, counting)
+        self.step = step
+        self.seed = seed
+
+    def start(self, pool: Pool) -> ExplicitFeatures:
+        return fourier(pool, self.n_frequencies, self.seed, self.step)
+
+    def update(self, f: ExplicitFeatures, y: float, score: float) -> None:
+        f.step(2 * self.step * (y - score))
+
+
+def frequencies(features: int, counting: str) -> int:
+    """Return the number of frequencies; a ValueError if there are too many, or if they are no whole number."""
+    if features > _MOST_FEATURES:
+        raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
+    if counting == "features" and features % 2:
+        raise ValueError(
+            f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
+        )
+    return features if counting == "frequencies" else features // 2
+
+
+def fourier(pool: Pool, n_frequencies: int, seed: int, step: float) -> ExplicitFeatures:
+    """Return a hypothesis over random features of the Gaussian kernel; an InputError for any other kernel."""
+    kernel = pool.kernel
+    if not isinstance(kernel, Gaussian):
+        raise InputError(
+            f"fogd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
+            "leave fogd out"
+        )
+    features = random_features(pool, kernel.rate, n_frequencies, seed)
+    return ExplicitFeatures(pool, features, step)
 
 
 # With d features of an example, their frequencies take 8 d bytes each.

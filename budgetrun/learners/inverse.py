@@ -44,7 +44,7 @@ class Inverse:
             self.values = np.linalg.inv(self.matrix)
         self.additions += 1
         row, square = f.kernel_row(), f.square + self.ridge
-        column = np.append(self._solved(row), -1.0)
+        column = np.append(self.solved(row), -1.0)
         larger = np.zeros((2, n + 1, n + 1))
         larger[:, :n, :n] = self.matrix, self.values
         larger[0, n, :n] = larger[0, :n, n] = row
@@ -61,13 +61,13 @@ class Inverse:
             The weights of the others in the projection of the example on their span, and -1 for itself.
         """
         rest = np.arange(len(self.matrix)) != i
-        column = self._solved(np.where(rest, 0.0, 1.0))
+        column = self.solved(np.where(rest, 0.0, 1.0))
         self.matrix = self.matrix[np.ix_(rest, rest)]
         self.values = self.values[np.ix_(rest, rest)] - np.outer(column[rest], column[rest] / column[i])
         shares: np.ndarray = -column / column[i]
         return shares
 
-    def _solved(self, right: np.ndarray) -> np.ndarray:
+    def solved(self, right: np.ndarray) -> np.ndarray:
         """Return G^-1 times a vector, after one step of iterative refinement."""
         found = self.values @ right
         refined: np.ndarray = found + self.values @ (right - self.matrix @ found)

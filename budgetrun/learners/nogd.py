@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Nystroem
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, RegressionLearner
 from budgetrun.params import Budget, Count, Positive
 
 if TYPE_CHECKING:
@@ -91,15 +91,83 @@ class NOGD(BinaryLearner):
 
     @interpreted
     def approximate(self, f: Nystroem) -> None:
-        """Switch to z(x) = L^-1/2 V^T k(x), for the largest eigenvalues L of the kernel matrix V L V^T."""
-        values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
-        if self.reading == "program":
-            every = canonical(values, every, f.rounding)
-        kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
-        roots, vectors = np.sqrt(values[kept]), every[:, kept]
-        # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
-        w = roots * ((every[kept] if self.reading == "program" else vectors.T) @ f.coef)
-        f.approximate(vectors / roots, w)
+        """Switch to Nystroem features."""
+        approximate(f, self.rank, self.reading)
+
+
+class NOGDRegressor(RegressionLearner):
+    """Gradient descent on the squared error; once there are B support examples, over their Nystroem features.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the number of support examples: the first ones of the stream.
+    step : float, > 0
+        eta. A round adds 2 eta (y - f(x)) k(x, .) to f, or 2 eta (y - f(x)) z(x) to the weights once there are B
+        support examples.
+    rank : int in 1..B, or None
+        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B.
+
+    Notes
+    -----
+    O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
+    left out. Departures from the source: the rank may be smaller than B.
+
+    References
+    ----------
+    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17: NOGD for regression, without the
+    regulariser; step and start as in the program of Li et al. (2024).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(NOGDRegressor(budget=50, step=0.1), Gaussian(gamma=10), X, y).max_support
+    50
+    """
+
+    budget: int
+    name = "nogd"
+    title = "NOGD"
+    form = Nystroem
+
+    def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
+        if rank is not None and rank > budget:
+            raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
+        self.rank = budget if rank is None else rank
+        self.budget = budget
+        self.step = step
+
+    def start(self, pool: Pool) -> Nystroem:
+        return Nystroem(pool, self.step)
+
+    def update(self, f: Nystroem, y: float, score: float) -> None:
+        weight = 2 * self.step * (y - score)
+        if f.approximated:
+            f.step(weight)
+            return
+        f.add(weight)
+        if f.size == self.budget:
+            self.approximate(f)
+
+    @interpreted
+    def approximate(self, f: Nystroem) -> None:
+        """Switch to Nystroem features."""
+        approximate(f, self.rank)
+
+
+def approximate(f: Nystroem, rank: int, reading: str = "algorithm") -> None:
+    """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
+    values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
+    if reading == "program":
+        every = canonical(values, every, f.rounding)
+    kept = np.flatnonzero(values[:rank] > f.rounding * values[0])
+    roots, vectors = np.sqrt(values[kept]), every[:, kept]
+    # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
+    w = roots * ((every[kept] if reading == "program" else vectors.T) @ f.coef)
+    f.approximate(vectors / roots, w)
 
 
 def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float) -> np.ndarray:

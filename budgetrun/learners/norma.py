@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Literal
 
 from budgetrun.engine.hypotheses import Decaying
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, RegressionLearner
 from budgetrun.learners.bogd import decay
-from budgetrun.params import Budget, NotNegative, Positive
+from budgetrun.params import Budget, NotNegative, Positive, ProperShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -73,3 +74,87 @@ class Norma(BinaryLearner):
         if f.size == self.budget:
             f.evict(0)
         f.add(y * self.step)
+
+
+class NormaRegressor(RegressionLearner):
+    """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
+
+    Parameters
+    ----------
+    budget : int, >= 1, or None
+        B, the most support examples between rounds; None means that nothing is removed.
+    step : float, > 0
+        eta.
+    regulariser : float, >= 0, below 1 / step
+        lambda. Every round multiplies all weights by 1 - eta lambda.
+    loss : {"squared", "insensitive", "dead_zone"}
+        With the error e = y - f(x), an example is added with weight eta e (squared, default); with weight eta sign(e)
+        if |e| > epsilon (insensitive); or with weight eta e if |e| > epsilon (dead_zone).
+    epsilon : float, >= 0
+        The width of the dead zone; not used with the squared loss.
+    nu : float in (0, 1), or None
+        With the insensitive loss, epsilon changes so that about this share of the errors is larger: by eta (1 - nu)
+        after a larger one, and by -eta nu after any other. None means that it does not change.
+
+    Notes
+    -----
+    O(B d) per round. With ``nu`` the learner acts in every round. Departures from the source: the oldest example leaves
+    when there are more than B, as in later comparisons; there is no offset; the step is constant. An error that is
+    equal to epsilon up to rounding adds nothing. The error is that of the prediction, before the weights decay; in one
+    program (kafbox), they decay before.
+
+    References
+    ----------
+    Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8): regression,
+    and truncation. The squared loss with a dead zone is that of later programs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(NormaRegressor(budget=50, step=0.5, loss="dead_zone", epsilon=50), Gaussian(gamma=10), X, y).updates
+    222
+    """
+
+    name = "norma"
+    title = "NORMA"
+    form = Decaying
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        step: Positive = 0.5,
+        regulariser: NotNegative = 0.01,
+        loss: Literal["squared", "insensitive", "dead_zone"] = "squared",
+        epsilon: NotNegative = 0.1,
+        nu: ProperShare | None = None,
+    ) -> None:
+        if nu is not None and loss != "insensitive":
+            raise ValueError(f"nu goes with loss=insensitive only, got nu={nu:g} and loss={loss}; leave nu out")
+        self.budget = budget
+        self.step = step
+        self.decay = decay(step, regulariser)
+        self.signs = loss == "insensitive"
+        # Errors of at most this add nothing; with the squared loss, every example is added.
+        self.width = -math.inf if loss == "squared" else epsilon
+        self.adapts = nu is not None
+        self.nu = 0.0 if nu is None else nu
+
+    def start(self, pool: Pool) -> Decaying:
+        return Decaying(pool, self.decay)
+
+    def tolerance(self, f: Decaying) -> float:
+        return -1.0 if self.adapts else self.width + f.rounding
+
+    def update(self, f: Decaying, y: float, score: float) -> None:
+        error = y - score
+        adds = abs(error) > self.width + f.rounding
+        if self.adapts:
+            self.width += self.step * (1 - self.nu if adds else -self.nu)
+        if adds:
+            if f.size == self.budget:
+                f.evict(0)
+            f.add(self.step * (math.copysign(1.0, error) if self.signs else error))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
-from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, Quantity
+from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, PREFIX_RMSE, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.errors import InputError
 from budgetrun.report import published
@@ -37,7 +38,8 @@ class Candidate:
 class Choice:
     """The runs of the chosen settings."""
 
-    # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
+    # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth, and
+    # ``rest_rmse`` the root mean squared error.
     results: Results
     # What was chosen for each place that has settings.
     texts: dict[Place, str]
@@ -54,12 +56,14 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     InputError
         The choice is by the first tenth of the streams, and the runs have no mistakes in it.
     """
+    numbers_are_labels = results.config.task == "regression"
+    error, early = (RMSE, PREFIX_RMSE) if numbers_are_labels else (ONLINE_ERROR, PREFIX_MISTAKES)
     runs, failed = (_of(frame, datasets, labels) for frame in (results.runs, results.failed))
     if how.by == "prefix":
-        runs = _with_rest(results, runs, spec.name)
-    quantity = QUANTITIES[how.quantity] if how.quantity else ONLINE_ERROR
+        runs = _with_rest(results, runs, spec.name, early.column)
+    quantity = QUANTITIES[how.quantity] if how.quantity else error
     numbers = published.Published(how.published, spec.aliases)
-    asked = {ONLINE_ERROR, quantity, *([PREFIX_MISTAKES] if how.by == "prefix" else [])}
+    asked = {error, quantity, *([early] if how.by == "prefix" else [])}
     measured = {one: measure(replace(results, runs=runs, failed=failed), one) for one in asked}
 
     kept, lost = [], []
@@ -71,14 +75,14 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         group = groups[place]
         settings = sorted(set(group["setting"]), key=lambda setting: (setting.position, setting.rank))
         mine = (failed[PLACE[:-1]] == [place.dataset, place.label, *place.budget]).all(axis=1)
-        decided, number = ONLINE_ERROR, None
+        decided, number = error, None
         if how.by == "prefix" and len(settings) > 1:
-            decided = PREFIX_MISTAKES
-            chosen = _by_prefix(group, settings)
+            decided = early
+            chosen = _by_prefix(group, settings, early.column)
         else:
             if how.by == "printed" and len(settings) > 1:
                 number = _published(numbers, place)
-                decided = ONLINE_ERROR if number is None else quantity
+                decided = error if number is None else quantity
                 without += [place] if number is None else []
             means = {one: measured[decided][place._replace(setting=one)].mean for one in settings}
             best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
@@ -102,7 +106,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         replace(results, runs=_without_settings(runs), failed=_without_settings(failed)),
         {place: text for place, text in texts.items() if text},
         candidates,
-        _notes(how.by, quantity, _named(without, groups), spec.quantity == ONLINE_ERROR.name),
+        _notes(how.by, quantity, _named(without, groups), error, spec.quantity == error.name),
     )
 
 
@@ -111,15 +115,19 @@ def _of(runs: pd.DataFrame, datasets: list[str], labels: list[str]) -> pd.DataFr
     return runs.assign(stream=runs.groupby(["dataset", *STREAM]).ngroup())
 
 
-def _with_rest(results: Results, runs: pd.DataFrame, table: str) -> pd.DataFrame:
-    bare = runs[runs["prefix_examples"].isna() | runs["prefix_mistakes"].isna()]
+def _with_rest(results: Results, runs: pd.DataFrame, table: str, column: str) -> pd.DataFrame:
+    bare = runs[runs["prefix_examples"].isna() | runs[column].isna()]
     if len(bare):
         raise InputError(
             f"{results.runs_path}: table {table!r} chooses by: prefix, and run {bare['run_id'].iloc[0]} has no "
-            "prefix_mistakes; repeat the sweep: budgetrun sweep CONFIG --force"
+            f"{column}; repeat the sweep: budgetrun sweep CONFIG --force"
         )
     rest = runs["n_examples"] - runs["prefix_examples"]
-    return runs.assign(rest_error=(runs["mistakes"] - runs["prefix_mistakes"]) / rest.where(rest > 0))
+    rest = rest.where(rest > 0)
+    squares = runs["n_examples"] * runs["rmse"] ** 2 - runs["prefix_examples"] * runs["prefix_rmse"] ** 2
+    return runs.assign(
+        rest_error=(runs["mistakes"] - runs["prefix_mistakes"]) / rest, rest_rmse=np.sqrt(squares.clip(lower=0) / rest)
+    )
 
 
 def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
@@ -133,10 +141,10 @@ def _published(numbers: published.Published, place: Place) -> float | None:
     return None if found is None else found.value
 
 
-def _by_prefix(runs: pd.DataFrame, settings: list[Setting]) -> dict[Setting, set[int]]:
-    """Return the streams that chose each setting: the fewest mistakes early, the first of several."""
+def _by_prefix(runs: pd.DataFrame, settings: list[Setting], column: str) -> dict[Setting, set[int]]:
+    """Return the streams that chose each setting: the one with the least early error, the first of several."""
     order = runs["setting"].map(settings.index)
-    means = runs.groupby([runs["stream"], order])["prefix_mistakes"].mean().unstack()
+    means = runs.groupby([runs["stream"], order])[column].mean().unstack()
     best = means.round(_DIGITS).idxmin(axis=1)
     return {settings[i]: set(streams.index) for i, streams in best.groupby(best)}
 
@@ -154,12 +162,13 @@ def _named(places: list[Place], every: Iterable[Place]) -> list[str]:
     return list(dict.fromkeys(f"{p.label} on {p.dataset}" if p.label in partly else p.label for p in places))
 
 
-def _notes(by: str, quantity: Quantity, without: list[str], of_errors: bool) -> list[str]:
+def _notes(by: str, quantity: Quantity, without: list[str], error: Quantity, of_errors: bool) -> list[str]:
     if by == "prefix":
-        scored = "; all columns show the online error of the remaining rounds" if of_errors else ""
-        return [f"Each stream uses the setting with the fewest mistakes in its first tenth{scored}."]
-    hindsight = "the setting with the lowest mean online error on its dataset, which is a choice in hindsight"
-    if by == "online_error":
+        scored = f"; all columns show the {error.noun} of the remaining rounds" if of_errors else ""
+        least = "fewest mistakes" if error is ONLINE_ERROR else f"lowest {error.noun}"
+        return [f"Each stream uses the setting with the {least} in its first tenth{scored}."]
+    hindsight = f"the setting with the lowest mean {error.noun} on its dataset, which is a choice in hindsight"
+    if by == error.name:
         return [f"A cell shows {hindsight}."]
     notes = [
         f"A cell shows the setting whose mean {quantity.noun} is nearest to the published one, so it is calibrated on "

@@ -12,6 +12,8 @@ from budgetrun.config.quantities import (
     ONLINE_ERROR,
     QUANTITIES,
     REST_ERROR,
+    REST_RMSE,
+    RMSE,
     SECONDS,
     SECONDS_RATIO,
     Quantity,
@@ -56,12 +58,14 @@ def quantity_of(spec: TableSpec) -> Quantity:
     """Return what a table shows: after a choice by the first tenth, errors are those of the remaining rounds."""
     quantity = QUANTITIES[spec.quantity]
     by_prefix = spec.choose is not None and spec.choose.by == "prefix"
-    return REST_ERROR if by_prefix and quantity is ONLINE_ERROR else quantity
+    return {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}.get(quantity, quantity) if by_prefix else quantity
 
 
 def _default_specs(results: Results) -> list[TableSpec]:
     if results.of_solvers:
         return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
+    if results.config.task == "regression":
+        return [TableSpec(name="rmse", caption="Root mean squared error.", quantity=RMSE.name)]
     metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics]
     return [TableSpec(name="online_error", caption="Online error in percent."), *metrics]
 

@@ -227,7 +227,7 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
         own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
         _KNOWN[learner, n_classes] = _Demands(
             has_budget=has_budget,
-            acts_on_margins=bool(learner.margin) or "margins" in own,
+            acts_on_margins=bool(learner.margin) or "margins" in own or learner.task == "regression",
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
             copies=n_classes if issubclass(learner, OneVsRest) else 1,

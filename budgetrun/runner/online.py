@@ -22,6 +22,7 @@ from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.metrics import Tally
 from budgetrun.runner.plan import Job, Run
+from budgetrun.runner.targets import Errors
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
@@ -41,7 +42,7 @@ class _Played:
     support_size: np.ndarray
     values: dict[str, Any] = field(default_factory=dict)
     # Further curves, by name.
-    metrics: dict[str, np.ndarray] = field(default_factory=dict)
+    more: dict[str, np.ndarray] = field(default_factory=dict)
     error: BaseException | None = None
 
 
@@ -62,15 +63,17 @@ def measure(job: Job, settings: Settings) -> Measured:
     ]
     curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
     curves |= {name: np.stack([getattr(one, name) for one in played]) for name in _CURVES}
-    return rows, curves | {name: np.stack([one.metrics[name] for one in played]) for name in played[0].metrics}
+    return rows, curves | {name: np.stack([one.more[name] for one in played]) for name in played[0].more}
 
 
 def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
     """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
     n_curve = len(checkpoints(stream.n_examples))
-    played = [_Played(np.zeros(n_curve, dtype=np.int32), np.zeros(n_curve, dtype=np.int32)) for _ in runs]
+    played = [_Played(*np.zeros((2, n_curve), dtype=np.int32)) for _ in runs]
+    more = [name for name in METRICS_IN_CURVES if name in settings.metrics]
+    more += ["squared_error"] * (job.dataset.task == "regression")
     for one in played:
-        one.metrics |= {name: np.zeros(n_curve) for name in METRICS_IN_CURVES if name in settings.metrics}
+        one.more |= {name: np.zeros(n_curve) for name in more}
     isolated = errors_of_runs(settings)
     built = []
     for run, one in zip(runs, played, strict=True):
@@ -118,23 +121,30 @@ def _play_built(
     measured = [(member, one) for member, (_, one, _) in zip(group.members, built, strict=True)]
     tallies = [Tally(settings.metrics, given["n_classes"], settings.tie) for _ in built] if settings.metrics else []
     start, zeros, share = 0, np.zeros(len(built), dtype=np.int64), Share()
+    errors = Errors(len(built)) if job.dataset.task == "regression" else None
     for end in ends.tolist():
         share.done(start / T)
         scores = group.feed(stream.X[start:end], Y[:, start:end])
         zeros += zero_scores(scores)
         add_to(tallies, group.members, scores, Y[:, start:end])
+        if errors is not None:
+            errors.add(scores, Y[[member.task for member, _ in measured], start:end])
         start = end
         if end == prefix:
             for member, one in measured:
                 one.values |= {"prefix_examples": prefix, "prefix_mistakes": member.count.mistakes}
+                if errors is not None:
+                    one.values["prefix_rmse"] = errors.rmse(member.index)
         at = int(np.searchsorted(rounds, end))
         if rounds[at] == end:
             for member, one in measured:
                 one.mistakes[at] = member.count.mistakes
                 one.support_size[at] = 0 if member.hypothesis is None else member.hypothesis.size
+                if errors is not None:
+                    one.more["squared_error"][at] = errors.squared[member.index]
             for (member, one), tally in zip(measured, tallies, strict=bool(tallies)):
                 for name, value in tally.now().items() if member.error is None else ():
-                    one.metrics[name][at] = value
+                    one.more[name][at] = value
     for (run, *_), (member, one) in zip(built, measured, strict=True):
         one.error = member.error
         if one.error is not None:
@@ -143,6 +153,8 @@ def _play_built(
             with limit.of(run.run_id):
                 one.values |= counts_of(member, T, int(zeros[member.index]))
                 one.values |= tallies[member.index].columns() if tallies else {}
+                if errors is not None:
+                    one.values |= errors.columns(member.index, stream.tasks[run.task])
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:

@@ -67,4 +67,8 @@ COLUMNS = (
     # Those that the config asks for, and, with F1 or kappa, how often each class (row) was predicted as each (column).
     *(Column(name, "number", "some", since="0.3") for name in METRICS),
     Column("confusion", "json", "some", since="0.3"),
+    Column("mae", "number", "some", since="0.3"),
+    Column("rmse", "number", "some", since="0.3"),
+    Column("r2", "number", "some", since="0.3"),
+    Column("prefix_rmse", "number", "some", since="0.3"),
 )

@@ -37,7 +37,8 @@ class Curves:
         Parameters
         ----------
         run_ids : sequence of str, at least one
-        name : {"mistakes", "support_size"} or one of `METRICS_IN_CURVES` that the runs have
+        name : {"mistakes", "support_size", "squared_error"} or one of `METRICS_IN_CURVES` that the runs have
+            squared_error is the sum of squared errors, for regression only.
 
         Returns
         -------
@@ -60,7 +61,8 @@ class Curves:
     @cached_property
     def _places(self) -> dict[str, tuple[Path, int]]:
         places: dict[str, tuple[Path, int]] = {}
-        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size", optional=METRICS_IN_CURVES):
+        optional = (*METRICS_IN_CURVES, "squared_error")
+        for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size", optional=optional):
             places |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
             self._read |= {(path, name): array for name, array in arrays.items()}
         return places

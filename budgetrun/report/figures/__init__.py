@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from budgetrun import registry
-from budgetrun.config.quantities import GAP, ONLINE_ERROR
+from budgetrun.config.quantities import GAP, ONLINE_ERROR, RMSE
 from budgetrun.config.schema import FigureSpec
 from budgetrun.files import make_folder
 from budgetrun.plotting import CIRCLE, HOLLOW, STYLE, Look, hand_out, number_log_axis, plain_number, save, slug
@@ -90,9 +90,10 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
             (made(name=f"gap_{slug(dataset)}", dataset=dataset, lines=lines, x="seconds", y=GAP.name), [])
             for dataset in results.datasets
         ]
+    error = RMSE if results.config.task == "regression" else ONLINE_ERROR
     specs: list[tuple[FigureSpec, list[str]]] = []
     for i, dataset in enumerate(results.datasets):
-        here = [place for place in numbers.measured(ONLINE_ERROR) if place.dataset == dataset]
+        here = [place for place in numbers.measured(error) if place.dataset == dataset]
         if len({place.budget for place in here if not place.budget.is_everywhere}) < 2:
             continue
         without = {place.label for place in here if place.budget == NO_BUDGET}
@@ -100,7 +101,10 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
         name = f"error_{slug(dataset)}"
         name += f"_{i}" if name in [spec.name for spec, _ in specs] else ""
         specs.append(
-            (made(name=name, dataset=dataset, lines=lines), [label for label in results.labels if label in without])
+            (
+                made(name=name, dataset=dataset, lines=lines, y=error.name),
+                [label for label in results.labels if label in without],
+            )
         )
     return specs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import METRICS_IN_CURVES, WINDOWED_ERROR
+from budgetrun.config.quantities import METRICS_IN_CURVES, RMSE, SUPPORT_SIZE, WINDOWED_ERROR
 from budgetrun.data.generators import changes_of
 from budgetrun.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
@@ -35,7 +35,7 @@ class Curve(NamedTuple):
 
 
 class RoundsPanel(Panel):
-    """Online error or size of the support set against the number of rounds."""
+    """Errors or the size of the support set against the number of rounds."""
 
     axes = ("rounds",)
     x_label = "rounds"
@@ -75,22 +75,29 @@ class RoundsPanel(Panel):
             found.append(series)
         return found
 
+    @property
+    def is_error(self) -> bool:
+        """Whether errors of few rounds, which are noise, are left out."""
+        return self.y is not SUPPORT_SIZE
+
     def _is_shown(self, place: Place) -> bool:
         one = self.spec.budget
         return one is None or place.budget == NO_BUDGET or self.measured[place].budget == one
 
     def _curve(self, runs: pd.DataFrame) -> Curve:
-        is_error = self.y.is_percent
-        kept = self.y.name if self.y.name in METRICS_IN_CURVES else "mistakes" if is_error else "support_size"
-        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept)
-        if kept in METRICS_IN_CURVES:
+        name = self.y.name
+        kept = name if name in METRICS_IN_CURVES else {RMSE: "squared_error", SUPPORT_SIZE: "support_size"}.get(self.y)
+        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept or "mistakes")
+        if name in METRICS_IN_CURVES:
             values = self.y.factor * values
         elif self.y is WINDOWED_ERROR:
             ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
             rounds = rounds[ends]
             counts, lengths = np.diff(values[:, ends], prepend=0), np.diff(rounds, prepend=0)
             values = self.y.factor * counts / lengths
-        elif is_error:
+        elif self.y is RMSE:
+            values = np.sqrt(values / rounds)
+        elif self.is_error:
             values = self.y.factor * values / rounds
         every = pd.DataFrame(values)
         streams = every.groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
@@ -122,7 +129,7 @@ class RoundsPanel(Panel):
         """Return the round from which on curves are drawn."""
         if self.log_x:
             return max(1.0, self._start() / 4)
-        return 0.1 * LINEAR_START * self.last if self.y.is_percent else 1.0
+        return 0.1 * LINEAR_START * self.last if self.is_error else 1.0
 
     @cached_property
     def changes(self) -> dict[int, str]:
@@ -134,7 +141,7 @@ class RoundsPanel(Panel):
     def frame(self, axes: Axes) -> None:
         mark_changes(axes, self.changes)
         axes.set_xlim(self._first() if self.log_x else 0, self.last * (1.06 if self.log_x else 1.015))
-        if not self.y.is_percent:
+        if not self.is_error:
             axes.set_ylim(bottom=0)
             return
         late = [(c.mean[c.rounds >= self._start()], c.sd[c.rounds >= self._start()]) for c in self.curves]
@@ -153,7 +160,7 @@ class RoundsPanel(Panel):
             if drawn:
                 n_seeds = max(seeds.values())
                 sentences.append(f"Shaded: one standard deviation over the {n_seeds} seeds of {listed(drawn)}.")
-        if self.curves and self.y.is_percent:
+        if self.curves and self.is_error:
             early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")
         if self.changes:

@@ -1,0 +1,74 @@
+"""FB-KRLS: kernel ridge regression on a fixed budget of examples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.inverse import Inverse
+from budgetrun.learners.pairs import first_smallest
+from budgetrun.params import Budget, Positive
+
+
+class FBKRLS(RegressionLearner):
+    """Kernel ridge regression on the examples held; past the budget, remove the one whose label is predicted best.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+    regulariser : float, > 0
+        lambda, which is added to the diagonal of the kernel matrix.
+
+    Notes
+    -----
+    O(B d + B^2) per round, and memory for 2 B^2 numbers; every B rounds, the inverse of the kernel matrix is computed
+    again, in O(B^3). The example is added, the weights are (K + lambda I)^-1 y over the examples held, and if there are
+    more than B, the one of the smallest |alpha_i| / ((K + lambda I)^-1)_ii leaves: the error of the others' prediction
+    for it. If several are equal, up to 1e-9 of the largest, the oldest of them leaves. Departures from the source: its
+    option to change the labels of examples held is left out.
+
+    References
+    ----------
+    Van Vaerenbergh, Santamaria, Liu & Principe (2010), "Fixed-budget kernel recursive least-squares", ICASSP.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(FBKRLS(budget=50), Gaussian(gamma=10), X, y).max_support
+    50
+    """
+
+    budget: int
+    name = "fb_krls"
+    title = "FB-KRLS"
+    compiled = False
+
+    def __init__(self, *, budget: Budget, regulariser: Positive = 0.01) -> None:
+        self.budget = budget
+        self.regulariser = regulariser
+        self.inverse = Inverse(regulariser)
+        self.labels = np.zeros(0)
+
+    def update(self, f: Expansion, y: float, score: float) -> None:
+        n, self.labels = f.size, np.append(self.labels, y)
+        if n == 0:
+            f.add(y / (f.square + self.regulariser))
+            return
+        self.inverse.add_current(f)
+        weights = self.inverse.solved(self.labels)
+        leaves = n + 1
+        if n == self.budget:
+            errors = np.abs(weights) / self.inverse.values.diagonal()
+            leaves = first_smallest(errors, f.rounding * errors.max())
+            self.inverse.remove(leaves)
+            self.labels = np.delete(self.labels, leaves)
+            weights = np.insert(self.inverse.solved(self.labels), leaves, 0.0)
+        kept = np.flatnonzero(np.arange(n) != leaves)
+        f.keep(kept, weights[kept])
+        if leaves != n:
+            f.add(weights.item(n))

@@ -1,0 +1,52 @@
+"""KLMS: kernel least mean squares, a gradient step on every example."""
+
+from __future__ import annotations
+
+import math
+
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.learners.base import RegressionLearner
+from budgetrun.params import Budget, Positive
+
+
+class KLMS(RegressionLearner):
+    """Gradient descent on the squared error: add every example with its error times a step, until the budget is full.
+
+    Parameters
+    ----------
+    budget : int, >= 1, or None
+        B, the most support examples; after B rounds, f does not change any more. None means that every example is kept.
+    step : float, > 0
+        eta. An example is added with weight eta (y - f(x)).
+
+    Notes
+    -----
+    O(B d) per round. Departures from the source: none without a budget; the source has none.
+
+    References
+    ----------
+    Liu, Pokharel & Principe (2008), "The kernel least-mean-square algorithm", IEEE Trans. Signal Processing 56(2).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> count = run(KLMS(budget=100, step=0.5), Gaussian(gamma=50), X, y)
+    >>> count.updates, count.max_support
+    (100, 100)
+    """
+
+    name = "klms"
+    title = "KLMS"
+
+    def __init__(self, *, budget: Budget | None = None, step: Positive) -> None:
+        self.budget = budget
+        self.step = step
+
+    def tolerance(self, f: Expansion) -> float:
+        return math.inf if f.size == self.budget else -1.0
+
+    def update(self, f: Expansion, y: float, score: float) -> None:
+        f.add(self.step * (y - score))

@@ -1,0 +1,83 @@
+"""QKLMS: kernel least mean squares over a quantized set of examples."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian
+from budgetrun.learners.base import RegressionLearner
+from budgetrun.params import Budget, NotNegative, Positive
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+
+class QKLMS(RegressionLearner):
+    """Gradient descent on the squared error, where a step goes to the nearest support example if one is near.
+
+    Parameters
+    ----------
+    budget : int, >= 1, or None
+        B, the most support examples. With so many, an example that is not near any of them changes nothing. None means
+        no limit.
+    step : float, > 0
+        eta. A step adds eta (y - f(x)) to the weight of the nearest support example, or adds the example with it.
+    epsilon : float, >= 0
+        An example is near if its distance from the nearest support example is at most this.
+
+    Notes
+    -----
+    O(B d) per round. Only for the Gaussian kernel, whose values tell distances. Support examples at the same distance,
+    up to rounding, are a tie; the oldest is taken. Departures from the source: none without a budget; the source has
+    none.
+
+    References
+    ----------
+    Chen, Zhao, Zhu & Principe (2012), "Quantized kernel least mean square algorithm", IEEE Trans. Neural Networks and
+    Learning Systems 23(1).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(QKLMS(step=0.5, epsilon=0.1), Gaussian(gamma=50), X, y).max_support
+    127
+    """
+
+    name = "qklms"
+    title = "QKLMS"
+
+    def __init__(self, *, budget: Budget | None = None, step: Positive = 0.9, epsilon: NotNegative = 0.1) -> None:
+        self.budget = budget
+        self.step = step
+        self.epsilon = epsilon
+        # The kernel value at this distance.
+        self.near = 1.0
+
+    def start(self, pool: Pool) -> Expansion:
+        kernel = pool.kernel
+        if not isinstance(kernel, Gaussian):
+            raise InputError(
+                f"qklms: it finds near examples by the gaussian kernel, got {kernel}: use the gaussian kernel, or "
+                "leave qklms out"
+            )
+        self.near = math.exp(-kernel.rate * self.epsilon**2)
+        return Expansion(pool)
+
+    def update(self, f: Expansion, y: float, score: float) -> None:
+        weight = self.step * (y - score)
+        if f.size > 0:
+            row = f.kernel_row()
+            nearest = int(np.argmax(row >= (1 - f.rounding) * row.max()))
+            if row[nearest] >= (1 - f.rounding) * self.near:
+                f.shift(nearest, weight)
+                return
+        if f.size != self.budget:
+            f.add(weight)
