@@ -26,7 +26,18 @@ from budgetrun.errors import InputError
 from budgetrun.files import write
 
 # The packages and modules whose classes a file may name.
-_PACKAGES = ("engine", "learners", "kernels", "params", "estimators", "data.scaling", "data.running", "live", "errors")
+_PACKAGES = (
+    "engine",
+    "learners",
+    "kernels",
+    "params",
+    "estimators",
+    "selection",
+    "data.scaling",
+    "data.running",
+    "live",
+    "errors",
+)
 _FORMAT = "budgetrun state 1"
 _JSON = "state.json"
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
