@@ -267,7 +267,8 @@ def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
 def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:
     """Return the bounds on the rules among some runs of a repetition, whose candidates are among these runs."""
     found = []
-    for row in runs[runs["label"].isin(selections)].to_dict("records"):
+    rows: Any = runs[runs["label"].isin(selections)].to_dict("records")
+    for row in rows:
         spec = selections[row["label"]]
         rule = selection.registry()[spec.rule](**spec.parameters)
         facts, T = json.loads(row["facts"]), int(row["n_examples"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -61,7 +61,7 @@ class SelectingClassifier(BudgetClassifier):
     34
     """
 
-    _learners: ClassVar[Any] = {}
+    _learners: Any = None
     _arguments = frozenset({"estimators", "grid", "rule", "rule_parameters"})
 
     def __init__(
@@ -73,7 +73,7 @@ class SelectingClassifier(BudgetClassifier):
         self.rule_parameters = rule_parameters
 
     @property
-    def _several(self) -> Any:
+    def _several(self) -> Any:  # type: ignore[override]  # it depends on the estimators
         """The learners of several classes, if every estimator has one."""
         every = [estimator._several for estimator in self._listed()]
         return every[0] if all(every) else {}

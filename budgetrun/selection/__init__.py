@@ -17,4 +17,5 @@ __all__ = ["TIE", "Guarantee", "Rule", "Selection", "registry"]
 @cache
 def registry() -> dict[str, type[Rule]]:
     """Return the rules by name."""
-    return {rule.name: rule for rule in sorted(classes(__name__, Rule), key=lambda rule: rule.name)}
+    found = classes(__name__, Rule)  # type: ignore[type-abstract]
+    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}

@@ -45,7 +45,7 @@ class OMKC(Rule):
 
     def weigh(self, losses: np.ndarray) -> np.ndarray:
         before = self.losses[:, None] + np.cumsum(losses, axis=1) - losses
-        weights = exp(math.log(self.beta) * (before - before.min(axis=0)))
+        weights: np.ndarray = exp(math.log(self.beta) * (before - before.min(axis=0)))
         return weights / added(weights)
 
     def bound(self, facts: dict[str, float], n_rounds: int) -> float:

@@ -54,6 +54,28 @@ def omkc(losses, beta):
         q = normed([q[i] * beta if losses[i][t] else q[i] for i in range(N)])
 
 
+def omkc_dd(X, y, kernels, beta):
+    """Algorithm 1 of Hoi et al. (2013): whether each round's vote is wrong, and the Perceptrons' mistakes so far.
+
+    A score of 0, or a vote that is tied, is a mistake.
+    """
+    q = [1 / len(kernels)] * len(kernels)
+    supports = [[] for _ in kernels]  # of each Perceptron: pairs of label and example
+    wrong, mistakes = [], [0] * len(kernels)
+    for x_t, y_t in zip(X, y, strict=True):
+        f = [sum(y_i * k(x_i, x_t) for y_i, x_i in s) for k, s in zip(kernels, supports, strict=True)]
+        signs = [(value > 0) - (value < 0) for value in f]
+        vote = sum(q_i * sign for q_i, sign in zip(q, signs, strict=True))
+        wrong.append(abs(vote) <= 1e-9 or y_t * vote < 0)
+        for i, value in enumerate(f):
+            if y_t * value <= 0:
+                supports[i].append((y_t, x_t))
+                q[i] *= beta
+                mistakes[i] += 1
+        q = normed(q)
+    return wrong, mistakes
+
+
 def normed(weights):
     return [weight / sum(weights) for weight in weights]
 

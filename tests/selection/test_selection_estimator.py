@@ -10,7 +10,7 @@ from cases import random_stream
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from budgetrun import RBP, Ahpatron, Perceptron, Norma, SelectingClassifier, load
+from budgetrun import RBP, Ahpatron, Norma, Perceptron, SelectingClassifier, load
 from budgetrun.selection import registry
 
 GRID = {"gamma": [0.01, 0.5, 20.0]}

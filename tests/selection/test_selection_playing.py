@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import STREAMS, random_stream
+from reference import kernel_expansion, selection
 
 from budgetrun import learners
 from budgetrun.engine import Group
 from budgetrun.engine import group as engine_group
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, make
 from budgetrun.selection import Selection, registry
 
 KERNELS = [Gaussian(gamma=gamma) for gamma in (0.01, 0.5, 20.0)]
@@ -125,3 +126,17 @@ def test_a_group_goes_on_without_a_member():
     )
     assert group.members[1].count.mistakes == whole.members[1].count.mistakes
     assert group.members[0].hypothesis is None
+
+
+def test_omkc_is_a_vote_of_perceptrons_with_16_kernels():
+    X, y = random_stream(300)
+    gammas, degrees = [2.0**p for p in range(-6, 7)], (1, 2, 3)
+    plain = [kernel_expansion.gaussian(gamma) for gamma in gammas]
+    plain += [lambda a, b, p=p: float(a @ b) ** p for p in degrees]
+    kernels = [Gaussian(gamma=gamma) for gamma in gammas]
+    kernels += [make("polynomial", degree=p, gamma=1.0, coef0=0.0) for p in degrees]
+    wrong, mistakes = selection.omkc_dd(X, y.tolist(), plain, 0.99)
+    omkc = Selection(registry()["omkc"](), [(kernel, learners.find("perceptron")()) for kernel in kernels])
+    predicted = omkc.feed(X, y[None])
+    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    assert omkc.rule.losses.tolist() == mistakes
