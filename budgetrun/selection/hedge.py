@@ -45,7 +45,8 @@ class Hedge(Rule):
         weights: np.ndarray = (
             exp(-rates * (before - before[self.live].min(axis=0)) * self.live[:, None]) * self.live[:, None]
         )
-        return weights / added(weights)
+        shares: np.ndarray = weights / added(weights)
+        return shares
 
     def bound(self, facts: dict[str, float], n_rounds: int) -> float:
         return facts["best_mistakes"] + math.sqrt(n_rounds * math.log(facts["candidates"]))

@@ -45,8 +45,9 @@ class OMKC(Rule):
 
     def weigh(self, losses: np.ndarray) -> np.ndarray:
         before = self.losses[:, None] + np.cumsum(losses, axis=1) - losses
-        weights: np.ndarray = exp(math.log(self.beta) * (before - before.min(axis=0)))
-        return weights / added(weights)
+        weights = exp(math.log(self.beta) * (before - before.min(axis=0)))
+        shares: np.ndarray = weights / added(weights)
+        return shares
 
     def bound(self, facts: dict[str, float], n_rounds: int) -> float:
         lost = facts["best_mistakes"] * math.log(1 / self.beta) + math.log(facts["candidates"])
