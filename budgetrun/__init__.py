@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 # What users call, and where it is; it is imported only when asked for.
-_FUNCTIONS = {"load": "estimators", "load_results": "results", "sweep": "results"}
+_FUNCTIONS = {
+    "load": "estimators",
+    "load_results": "results",
+    "sweep": "results",
+    "SelectingClassifier": "estimators.selecting",
+}
 # The code of each module that this process has imported; its file may have changed since.
 loaded_code: dict[str, CodeType] = {}
 

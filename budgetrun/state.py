@@ -32,6 +32,7 @@ _PACKAGES = (
     "kernels",
     "params",
     "estimators",
+    "selection",
     "data.scaling",
     "data.running",
     "live",

@@ -267,13 +267,17 @@ def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
 def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:
     """Return the bounds on the rules among some runs of a repetition, whose candidates are among these runs."""
     found = []
-    for row in runs[runs["label"].isin(selections)].to_dict("records"):
+    rows: Any = runs[runs["label"].isin(selections)].to_dict("records")
+    for row in rows:
         spec = selections[row["label"]]
         rule = selection.registry()[spec.rule](**spec.parameters)
         facts, T = json.loads(row["facts"]), int(row["n_examples"])
         fewest = runs.loc[(runs["task"] == row["task"]) & runs["label"].isin(spec.of), "mistakes"].min()
+        if facts["live"] == facts["candidates"]:
+            # As the candidates' own runs say, whatever the rule has counted.
+            facts["best_mistakes"] = float(fewest)
         for bound in rule.guarantees(facts, row["mistakes"], T):
-            text = f"fewest mistakes of a candidate: {fewest:,.0f}"
+            text = f"fewest mistakes of a candidate, L*: {fewest:,.0f}"
             found.append(_row([row], Verdict(bound.theorem, bound.counts, bound.count, bound.value, text)))
     return found
 

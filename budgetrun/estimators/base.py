@@ -176,15 +176,11 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if first:
             found = self._found_classes(y, classes)
             self._in_force = self.get_params(deep=False)
-            kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
-            self._group = Group(kernel, [learner], **options)
+            self._group = self._started(found)
             # The engine keeps rows in the form of the first ones.
             self._sparse = sp.issparse(X)
         labels = self._encoded(y, found if first else None, classes)
-        # With a small support set, most of the time would go into the kernel values within a large block.
-        budget = self._member.learner.budget
-        block = 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
-        before = self._group.rounds
+        block, before = self._rounds_per_block(), self._group.rounds
         try:
             for start in range(0, len(labels), block):
                 rows = _in_form(X[start : start + block], self._sparse)
@@ -195,6 +191,16 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 self._forget()
             raise
         return self
+
+    def _started(self, found: Any) -> Any:
+        """Return what plays the rounds of a stream with these classes."""
+        kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
+        return Group(kernel, [learner], **options)
+
+    def _rounds_per_block(self) -> int:
+        # With a small support set, most of the time would go into the kernel values within a large block.
+        budget = self._member.learner.budget
+        return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
 
     def _forget(self) -> None:
         for name in ("classes_", "_group", "_labels", "_in_force", "_sparse"):

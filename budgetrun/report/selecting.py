@@ -48,8 +48,7 @@ def _numbers(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
     facts = json.loads(rule["facts"])
     if len(candidates) != facts["candidates"]:
         return []
-    best = candidates.loc[candidates["mistakes"].idxmin()]
-    early = candidates.loc[candidates["prefix_mistakes"].idxmin()]
+    best, early = (candidates.iloc[int(candidates[name].argmin())] for name in ("mistakes", "prefix_mistakes"))
 
     def rest(run: Any) -> float:
         n = run["n_examples"] - run["prefix_examples"]

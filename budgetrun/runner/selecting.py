@@ -47,7 +47,7 @@ def _play(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[dict[
     start, share, began = 0, Share(), time.perf_counter()
     for end in np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]])).tolist():
         share.done(start / T)
-        played.feed(stream.X[start:end], y[start:end])
+        played.feed(stream.X[start:end], y[None, start:end])
         start = end
         if end == prefix:
             values |= {"prefix_examples": prefix, "prefix_mistakes": played.mistakes}

@@ -8,13 +8,14 @@ from __future__ import annotations
 from functools import cache
 
 from budgetrun.registry import classes
-from budgetrun.selection.base import Guarantee, Rule
+from budgetrun.selection.base import TIE, Guarantee, Rule
 from budgetrun.selection.playing import Selection
 
-__all__ = ["Guarantee", "Rule", "Selection", "registry"]
+__all__ = ["TIE", "Guarantee", "Rule", "Selection", "registry"]
 
 
 @cache
 def registry() -> dict[str, type[Rule]]:
     """Return the rules by name."""
-    return {rule.name: rule for rule in sorted(classes(__name__, Rule), key=lambda rule: rule.name)}
+    found = classes(__name__, Rule)  # type: ignore[type-abstract]
+    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}

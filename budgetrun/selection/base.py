@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -11,7 +13,8 @@ import numpy as np
 TIE = 1e-9
 
 
-class Guarantee(NamedTuple):
+@dataclass(frozen=True)
+class Guarantee:
     """An upper bound that holds on every run: its name, what it counts, both sides."""
 
     theorem: str
@@ -89,8 +92,6 @@ class Rule(ABC):
 
     def next_weights(self) -> np.ndarray:
         """Return the weights before the next round, shape (N,)."""
-        from copy import deepcopy
-
         return deepcopy(self).weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
 
     def drop(self) -> np.ndarray:

@@ -42,8 +42,11 @@ class Hedge(Rule):
     def weigh(self, losses: np.ndarray) -> np.ndarray:
         before = self.losses[:, None] + np.cumsum(losses, axis=1) - losses
         rates = 2 * np.sqrt(math.log(len(self.live)) / np.arange(self.rounds + 1, self.rounds + losses.shape[1] + 1))
-        weights = exp(-rates * (before - before[self.live].min(axis=0)) * self.live[:, None]) * self.live[:, None]
-        return weights / added(weights)
+        weights: np.ndarray = (
+            exp(-rates * (before - before[self.live].min(axis=0)) * self.live[:, None]) * self.live[:, None]
+        )
+        shares: np.ndarray = weights / added(weights)
+        return shares
 
     def bound(self, facts: dict[str, float], n_rounds: int) -> float:
         return facts["best_mistakes"] + math.sqrt(n_rounds * math.log(facts["candidates"]))

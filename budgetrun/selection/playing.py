@@ -91,24 +91,25 @@ class Selection:
         """Return the sum over all candidates of a count, ``updates``, ``margin_updates`` or ``seconds``."""
         return self._before[name] + sum(getattr(member.count, name) for member in self.members)
 
-    def feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
+    def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
         """Play a block of rounds.
 
         Parameters
         ----------
         X : ndarray, csr_array or IntegerRows, shape (b, d), b >= 1
-        labels : ndarray, shape (b,), in {-1, +1} or {0, ..., n_classes - 1}
+        Y : ndarray, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}
+            The labels.
 
         Returns
         -------
         ndarray of int, shape (b,)
             The classes that are predicted, from 0; of two, 0 is -1. -1 for a tie that counts as a mistake.
         """
-        predicted = np.empty(X.shape[0], dtype=np.intp)
+        predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
         start = 0
         while start < X.shape[0]:
             end = min(start + APART - self.rounds % APART, X.shape[0])
-            predicted[start:end] = self._feed(X[start:end], np.asarray(labels[start:end], dtype=np.intp))
+            predicted[start:end] = self._feed(X[start:end], labels[start:end])
             start = end
         return predicted
 

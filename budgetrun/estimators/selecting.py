@@ -1,0 +1,184 @@
+"""A classifier that runs several candidates side by side and chooses among them on the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from budgetrun import selection
+from budgetrun.config.problems import ValueType
+from budgetrun.estimators.arguments import group_options
+from budgetrun.estimators.base import BudgetClassifier, _in_form, _one_thread
+from budgetrun.registry import parameters
+
+_ROWS = 1024
+
+
+class SelectingClassifier(BudgetClassifier):
+    """Predicts by a weighted vote of candidates, whose weights follow their mistakes on the stream so far.
+
+    Nothing is chosen in hindsight. `partial_fit` gives the same result however the data are divided into calls.
+
+    Parameters
+    ----------
+    estimators : classifier of budgetrun, or list of them
+        The learners. They are not changed.
+    grid : dict, or list of dict, or None
+        For each parameter, the values to try, in all combinations; a list has one dict per learner. None: the learners
+        as they are.
+    rule : {"hedge", "fixed_share", "racing"}
+        How to weigh them; see `budgetrun.selection`.
+    rule_parameters : dict or None
+        The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing.
+
+    Attributes
+    ----------
+    candidates_ : list of classifier
+        The candidates, not fitted.
+    candidate_weights_ : ndarray, shape (n_candidates,)
+        Their weights in the next round, of sum 1; 0 for those that were dropped.
+    candidate_mistakes_ : ndarray of int, shape (n_candidates,)
+        Their mistakes, up to the round in which they were dropped.
+    mistakes_ : int
+        Those of the weighted vote: what this classifier has predicted before it saw the labels.
+    support_size_ : int
+        The number of examples that all live candidates hold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from budgetrun import RBP, SelectingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SelectingClassifier(RBP(budget=50), grid={"gamma": [0.001, 0.01, 0.1, 1]}, rule="racing")
+    >>> model.fit(StandardScaler().fit_transform(X), y).mistakes_
+    34
+    """
+
+    _learners: Any = None
+    _arguments = frozenset({"estimators", "grid", "rule", "rule_parameters"})
+
+    def __init__(
+        self, estimators: Any, *, grid: Any = None, rule: str = "hedge", rule_parameters: dict[str, Any] | None = None
+    ) -> None:
+        self.estimators = estimators
+        self.grid = grid
+        self.rule = rule
+        self.rule_parameters = rule_parameters
+
+    @property
+    def _several(self) -> Any:  # type: ignore[override]  # it depends on the estimators
+        """The learners of several classes, if every estimator has one."""
+        every = [estimator._several for estimator in self._listed()]
+        return every[0] if all(every) else {}
+
+    @property
+    def candidate_weights_(self) -> np.ndarray:
+        check_is_fitted(self, "_group")
+        weights: np.ndarray = self._group.rule.next_weights()
+        return weights
+
+    @property
+    def candidate_mistakes_(self) -> np.ndarray:
+        check_is_fitted(self, "_group")
+        losses: np.ndarray = self._group.rule.losses.copy()
+        return losses
+
+    @property
+    def mistakes_(self) -> int:
+        check_is_fitted(self, "_group")
+        return int(self._group.mistakes)
+
+    @property
+    def support_size_(self) -> int:
+        check_is_fitted(self, "_group")
+        return int(self._group.support_size)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("support_set_", "weights_", "seed_"):
+            raise AttributeError(f"a SelectingClassifier has no {name}, because it has several candidates")
+        return super().__getattribute__(name)
+
+    def _listed(self) -> list[Any]:
+        given = self.estimators
+        found = list(given) if isinstance(given, Sequence) else [given]
+        for one in found:
+            if not isinstance(one, BudgetClassifier) or isinstance(one, SelectingClassifier):
+                raise ValueError(f"estimators must be a classifier of budgetrun, or a list of them, got {one!r}")
+        if not found:
+            raise ValueError("estimators must have at least one classifier, got an empty list")
+        return found
+
+    def _started(self, found: np.ndarray) -> Any:
+        listed = self._listed()
+        grids = self.grid if isinstance(self.grid, list) else [self.grid] * len(listed)
+        if len(grids) != len(listed):
+            raise ValueError(f"grid must be a dict, or a list of {len(listed)}, one per estimator, got {len(grids)}")
+        self.candidates_ = [
+            clone(one).set_params(**chosen)
+            for one, grid in zip(listed, grids, strict=True)
+            for chosen in ParameterGrid(grid or {})
+        ]
+        built = [
+            group_options(one.get_params(deep=False), one._learners, one._several, found) for one in self.candidates_
+        ]
+        options = built[0][2]
+        for name in ("tie", "dtype"):
+            if len({own[name] for _, _, own in built}) > 1:
+                raise ValueError(f"{name} must be the same for all candidates")
+        return selection.Selection(
+            self._rule(),
+            [(kernel, learner) for kernel, learner, _ in built],
+            n_classes=len(found),
+            multiclass=len(found) > 2,
+            tie=options["tie"],
+            dtype=options["dtype"],
+        )
+
+    def _rule(self) -> selection.Rule:
+        """Return the rule, checked."""
+        known = selection.registry()
+        if self.rule not in list(known):
+            raise ValueError(f"rule must be one of {', '.join(known)}, got {self.rule!r}")
+        rule, given = known[self.rule], deepcopy(self.rule_parameters or {})
+        wanted = parameters(rule)
+        for name, value in given.items():
+            if name not in wanted:
+                raise ValueError(
+                    f"rule_parameters: {self.rule} has no parameter {name!r}; it has {', '.join(wanted) or 'none'}"
+                )
+            problems = list(ValueType(wanted[name].annotation).check(value)[1].values())
+            if problems:
+                raise ValueError(f"rule_parameters: {name} {problems[0]}")
+        return rule(**given)
+
+    def _rounds_per_block(self) -> int:
+        return 256
+
+    def _play_one(self, x: np.ndarray, y: Any) -> bool:
+        return False
+
+    def _score_one(self, x: np.ndarray) -> float | None:
+        return None
+
+    @_one_thread
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "_group")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
+        weights = np.concatenate([self._group.score(piece) for piece in pieces], axis=1)
+        if len(weights) > 2:
+            return weights.T
+        lead = weights[1] - weights[0]
+        # The second class is predicted in a tie.
+        return np.where(np.abs(lead) <= selection.TIE, selection.TIE, lead)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("candidates_", None)

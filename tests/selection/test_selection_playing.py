@@ -1,0 +1,142 @@
+"""Candidates under a rule: each runs as it would alone, and those that are dropped are gone."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import STREAMS, random_stream
+from reference import kernel_expansion, selection
+
+from budgetrun import learners
+from budgetrun.engine import Group
+from budgetrun.engine import group as engine_group
+from budgetrun.kernels import Gaussian, make
+from budgetrun.selection import Selection, registry
+
+KERNELS = [Gaussian(gamma=gamma) for gamma in (0.01, 0.5, 20.0)]
+
+
+def candidates(multiclass=False):
+    make = learners.find
+    found = [
+        lambda: make("perceptron", multiclass=multiclass)(),
+        lambda: make("rbp", multiclass=multiclass)(budget=8, seed=1),
+        lambda: make("rbp", multiclass=multiclass)(budget=20, seed=2),
+    ]
+    if not multiclass:
+        found += [
+            lambda: make("ahpatron")(budget=10, epsilon=0.6),
+            lambda: make("norma")(budget=15, step=0.3, regulariser=0.01),
+        ]
+    return [(kernel, one()) for kernel in KERNELS for one in found]
+
+
+@pytest.mark.parametrize("tie", ["mistake", "positive"])
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("name", registry())
+def test_candidates_run_as_they_would_alone_and_calls_do_not_matter(name, stream, tie):
+    X, y = STREAMS[stream]()
+    selections = [Selection(registry()[name](), candidates(), tie=tie) for _ in range(3)]
+    predicted = []
+    for one, size in zip(selections, (len(y), 1, 50), strict=True):
+        blocks = [one.feed(X[i : i + size], y[None, i : i + size]) for i in range(0, len(y), size)]
+        predicted.append(np.concatenate(blocks))
+    first = selections[0]
+    alone = [engine_group.run(learner, kernel, X, y, tie=tie) for kernel, learner in candidates()]
+    np.testing.assert_array_equal(
+        first.rule.losses[first.rule.live], np.array([c.mistakes for c in alone])[first.rule.live]
+    )
+    assert [m.count.updates for m in first.members] == [
+        c.updates for c, on in zip(alone, first.rule.live, strict=True) if on
+    ]
+    wrong = np.where(y > 0, predicted[0] != 1, predicted[0] != 0)
+    assert first.mistakes == wrong.sum()
+    assert (tie == "positive") <= (predicted[0] >= 0).all()
+    for one, found in zip(selections, predicted, strict=True):
+        np.testing.assert_array_equal(found, predicted[0])
+        assert (one.mistakes, one.ties, one.max_support) == (first.mistakes, first.ties, first.max_support)
+        assert one.rule.facts() == first.rule.facts()
+        np.testing.assert_array_equal(one.score(X[:9]), first.score(X[:9]))
+
+
+def test_several_classes_and_sparse_rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    X = rng.normal(size=(200, 3)) + 2 * np.eye(3)[y]
+    dense, sparse = (
+        Selection(registry()["racing"](), candidates(multiclass=True), n_classes=3, multiclass=True) for _ in range(2)
+    )
+    predicted = dense.feed(X, y[None])
+    np.testing.assert_array_equal(sparse.feed(sp.csr_array(X), y[None]), predicted)
+    alone = [engine_group.run(learner, k, X, y, n_classes=3) for k, learner in candidates(multiclass=True)]
+    losses = np.array([count.mistakes for count in alone])
+    np.testing.assert_array_equal(dense.rule.losses[dense.rule.live], losses[dense.rule.live])
+    assert dense.mistakes == (predicted != y).sum() < losses.mean()
+    assert dense.score(X).shape == (3, 200)
+
+
+def test_a_vote_is_counted_before_the_label_is_known():
+    # The rule's predictions of a round do not change with its label, nor with what comes later.
+    X, y = random_stream(300)
+    other = y.copy()
+    other[200:] = -other[200:]
+    found = [Selection(registry()["hedge"](), candidates()).feed(X, labels[None]) for labels in (y, other)]
+    np.testing.assert_array_equal(found[0][:201], found[1][:201])
+
+
+def test_what_is_dropped_takes_no_more_memory_or_time():
+    rng = np.random.default_rng(0)
+    X, y = random_stream(1000)
+    X = np.concatenate([X, rng.normal(size=(1000, 3))], axis=1)
+    given = [
+        (Gaussian(gamma=g), learners.find("rbp")(budget=50, seed=i)) for i, g in enumerate((0.01, 0.1, 100.0, 200.0))
+    ]
+    given.append((given[0][0], learners.find("norma")(budget=60, step=1e-9, regulariser=0.5)))
+    all_of_them, race = (Selection(registry()[name](), copy.deepcopy(given)) for name in ("hedge", "racing"))
+    for one in (all_of_them, race):
+        one.feed(X, y[None])
+    live = race.rule.live
+    assert live.tolist() == [True, True, True, False, False]
+    assert len(race.members) == live.sum()
+    assert race.support_size == sum(m.hypothesis.size for m in race.members) < all_of_them.support_size
+    # What was the largest came before anything was dropped.
+    assert race.support_size < race.max_support <= all_of_them.max_support
+    assert race.total("updates") < all_of_them.total("updates")
+    # The survivors are untouched.
+    mistakes = np.array([m.count.mistakes for m in all_of_them.members])
+    np.testing.assert_array_equal(race.rule.losses[live], mistakes[live])
+
+
+def test_a_group_goes_on_without_a_member():
+    X, y = random_stream(300)
+    # The first two share a hypothesis until a budget is full.
+    made = [
+        learners.find("rbp")(budget=10, seed=0),
+        learners.find("rbp")(budget=200, seed=0),
+        learners.find("perceptron")(),
+    ]
+    group, whole = Group(KERNELS[1], copy.deepcopy(made)), Group(KERNELS[1], made)
+    group.feed(X[:64], y[None, :64])
+    group.drop([0, 2])
+    scores = group.feed(X[64:], y[None, 64:])
+    assert np.isnan(scores[[0, 2]]).all()
+    np.testing.assert_array_equal(
+        scores[1], np.concatenate([whole.feed(X[:64], y[None, :64]), whole.feed(X[64:], y[None, 64:])], axis=1)[1, 64:]
+    )
+    assert group.members[1].count.mistakes == whole.members[1].count.mistakes
+    assert group.members[0].hypothesis is None
+
+
+def test_omkc_is_a_vote_of_perceptrons_with_16_kernels():
+    X, y = random_stream(300)
+    gammas, degrees = [2.0**p for p in range(-6, 7)], (1, 2, 3)
+    plain = [kernel_expansion.gaussian(gamma) for gamma in gammas]
+    plain += [lambda a, b, p=p: float(a @ b) ** p for p in degrees]
+    kernels = [Gaussian(gamma=gamma) for gamma in gammas]
+    kernels += [make("polynomial", degree=p, gamma=1.0, coef0=0.0) for p in degrees]
+    wrong, mistakes = selection.omkc_dd(X, y.tolist(), plain, 0.99)
+    omkc = Selection(registry()["omkc"](), [(kernel, learners.find("perceptron")()) for kernel in kernels])
+    predicted = omkc.feed(X, y[None])
+    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    assert omkc.rule.losses.tolist() == mistakes
