@@ -106,7 +106,8 @@ def test_same_trace_with_other_kernels(traces, case_id, stream, kernel):
 
 
 @pytest.mark.parametrize(
-    "case_id", [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons")]
+    "case_id",
+    [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons")],
 )
 def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
     name, variant, parameters, _ = CASES[case_id]

@@ -12,6 +12,16 @@ from budgetrun.learners import find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
 
+KONS = {
+    "g": 5.0,
+    "alpha": 1.0,
+    "beta": 1.0,
+    "epsilon": 0.5,
+    "C": 1.0,
+    "curvature": None,
+    "seed": 0,
+    "reading": "algorithm",
+}
 # By the learner's name and variant; learners without a default are left out.
 DEFAULTS = {
     ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
@@ -19,6 +29,8 @@ DEFAULTS = {
     ("avp", None): {"U": None},
     ("aogd_ald", None): {"alpha": 0.01, "U": 2.0, "c": 1.0, "offset": 1.0},
     ("avp_ogs", None): {"alpha": 0.01, "epsilon": 0.6, "U": 10.0, "c": 0.5},
+    ("avm", "hypercell"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
+    ("avm", "hypersphere"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
     ("bogd", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0},
     ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
     ("bpa", "nearest"): {"C": 1.0, "keep": False},
@@ -28,6 +40,15 @@ DEFAULTS = {
     ("bsgd", "removal"): {"regulariser": 1e-4},
     ("cks", None): {"candidates": "old"},
     ("cks_2003", "fixed"): {"beta": 0.0},
+    ("con_kons", None): KONS,
+    ("dualsgd", None): {
+        "k": None,
+        "features": 200,
+        "loss": "hinge",
+        "regulariser": 1e-4,
+        "seed": 0,
+        "frequencies": "right",
+    },
     ("fogd", None): {"seed": 0, "counting": "frequencies"},
     ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
     ("forgetron", "greedy"): {"test": "per_round"},
@@ -40,6 +61,7 @@ DEFAULTS = {
     ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
     ("projectron", None): {"threshold": "distance"},
     ("projectron++", None): {"threshold": "distance"},
+    ("pros_n_kons", None): KONS,
     ("rbp", None): {"seed": 0},
     ("tighter", None): {"beta": 0.0},
 }
@@ -66,7 +88,13 @@ def test_every_default_is_written_down():
 
 @pytest.mark.parametrize("several", [False, True])
 def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(several):
-    defaults = {"bpa": ["simple"], "bsgd": ["removal"], "cks_2003": ["fixed"], "forgetron": ["self_tuned"]}
+    defaults = {
+        "avm": ["hypersphere"],
+        "bpa": ["simple"],
+        "bsgd": ["removal"],
+        "cks_2003": ["fixed"],
+        "forgetron": ["self_tuned"],
+    }
     for name, variants in registry(several).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]
