@@ -43,9 +43,9 @@ class Embedded(Hypothesis):
 
     Notes
     -----
-    The coordinates are those of an orthonormal basis by the order of arrival. An example of which less than 1e-6 k(x, x)
-    lies outside the span joins the dictionary, but not the basis. Kernel values are computed in float64, in float32,
-    too.
+    The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared distance
+    from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64, even in
+    runs in float32.
     """
 
     form = "embedded"
@@ -183,12 +183,13 @@ class ProsNKons(BinaryLearner):
     O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary. Every round acts: f moves to the
     nearest function with |f(x)| <= C, then takes a Newton step on (f(x) - y)^2, in the coordinates of k(x, .) in the
     span of the dictionary. After the step, the example may join; then w = 0, and the next round predicts 0, which
-    counts by the rule for ties. A score of at most 1e-9 counts as 0. An example of which less than 1e-6 k(x, x) lies
-    outside the span joins the dictionary without a coordinate of its own.
+    counts by the rule for ties. A score of at most 1e-9 counts as 0. An example whose squared distance from the span is
+    at most 1e-6 k(x, x) joins the dictionary without a coordinate of its own.
 
-    The learner is for regression; here, labels are the numbers to predict, and the sign of f is the class. What this
-    page says was taken from later authors' program and not compared with the paper. Departures from that program: its
-    order of step and matrix is ``reading="program"``; nothing else is known.
+    The learner is made for regression; here, the labels are the numbers to predict, and the sign of f is the class. The
+    source was not at hand: the rule is that of a program with which later authors compare their own, read once, and its
+    mistakes were not compared with ours. Departures from that program: its order of step and matrix is
+    ``reading="program"``, and the examples without a coordinate.
 
     References
     ----------

@@ -33,7 +33,7 @@ def kons(
     basis = Basis()  # the members that are not in the span of the earlier ones
     frame = np.zeros((0, 0))  # the columns U D^-1/2, so that phi = frame' k
     w, A = np.zeros(0), np.zeros((0, 0))
-    for t, x_t, y_t in stream(X, y):
+    for t, _, y_t in stream(X, y):
         # K = U D U' of the dictionary, phi = D^-1/2 U'k
         phi = frame.T @ K[basis.members, t]
         # w = v - sign(v'phi) max(|v'phi| - C, 0) / (phi'A^-1 phi) A^-1 phi
