@@ -24,8 +24,8 @@ CLAIMS = TOP / "configs" / "claims"
 KINDS = {
     "step|absorb": (
         "Explicit features",
-        "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or others "
-        "that approximate the kernel.",
+        "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or "
+        "others that approximate the kernel.",
     ),
     "set_hint_weight": (
         "Second thoughts",
@@ -33,8 +33,8 @@ KINDS = {
     ),
     "project|keep|distances": (
         "Projection",
-        "An example that is near to others, or nearly lies in their span, is represented by these. In a learner without "
-        "a budget, eta is how far from the span an example may be: a larger eta gives a smaller support set.",
+        "An example that is near to others, or nearly lies in their span, is represented by these. In a learner "
+        "without a budget, eta is how far from the span an example may be: a larger eta gives a smaller support set.",
     ),
     "scale": ("Shrinking", "All weights shrink, so that an old example has a small weight when it is removed."),
     "evict|displace": ("Removal", "Examples leave again: in most cases, one for each that joins a full support set."),
