@@ -22,9 +22,9 @@ CLAIMS = TOP / "configs" / "claims"
 
 # Kinds of learners, by verbs of a hypothesis; the first kind that a rule uses a verb of is its kind.
 KINDS = {
-    "step": (
+    "step|absorb": (
         "Explicit features",
-        "The hypothesis is, or becomes, a weight vector over a fixed number of features: those of the examples, or "
+        "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or "
         "others that approximate the kernel.",
     ),
     "descend": (
@@ -32,10 +32,10 @@ KINDS = {
         "Newton steps in coordinates of the support set, with a matrix of as many rows and columns.",
     ),
     "set_hint_weight": ("Second thoughts", "The prediction adds a hint, the mean of the last examples."),
-    "project|keep": (
+    "project|keep|distances": (
         "Projection",
-        "An example that nearly lies in the span of others is represented by these. In a learner without a budget, eta "
-        "is how far from the span an example may be: a larger eta gives a smaller support set.",
+        "An example that is near to others, or nearly lies in their span, is represented by these. In a learner "
+        "without a budget, eta is how far from the span an example may be: a larger eta gives a smaller support set.",
     ),
     "scale": ("Shrinking", "All weights shrink, so that an old example has a small weight when it is removed."),
     "evict|displace": ("Removal", "Examples leave again: in most cases, one for each that joins a full support set."),
@@ -79,7 +79,7 @@ def _kind(learner: type[Any]) -> str:
         found = found or [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
     assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
     # To add to a weight vector holds no example.
-    return KINDS["step"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]
+    return KINDS["step|absorb"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]
 
 
 def _learner_row(learner: type[Any]) -> list[str]:

@@ -30,12 +30,12 @@ Rule = Callable[[float, bool, float, float], float | None]
 
 # As in the engine: a score is a tie if it is no larger than this relative to its terms, and so is a margin error whose
 # gain is no larger than this.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 # Rows by which an inverse's array grows.
 _GROWTH = 64
 
 
-class _Held:
+class Held:
     """The examples held, with allocated room for ``capacity`` of them, and the kernel values of a round with them."""
 
     def __init__(self, X: Floats, gamma: float, capacity: int) -> None:
@@ -61,10 +61,15 @@ class _Held:
         """Hold the example of round t."""
         self.examples[place], self.weights[place], self.offsets[place] = self.X[t], weight, self.squares[t]
 
+    def keep(self, places: NDArray[np.int64]) -> None:
+        """Hold the examples in these places, in this order, in the first places."""
+        for column in (self.examples, self.weights, self.offsets):
+            column[: len(places)] = column[places]
+
 
 def perceptron(X: Floats, y: Labels, gamma: float) -> list[int]:
     """Run the kernel Perceptron."""
-    held = _Held(X, gamma, len(y))
+    held = Held(X, gamma, len(y))
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(mistakes)
@@ -76,7 +81,7 @@ def perceptron(X: Floats, y: Labels, gamma: float) -> list[int]:
 
 def self_tuned_forgetron(X: Floats, y: Labels, gamma: float, budget: int) -> list[int]:
     """Run the self-tuned Forgetron, keeping the B x B kernel values of its support set for the evictions."""
-    held, kept = _Held(X, gamma, budget), np.ones((budget, budget))
+    held, kept = Held(X, gamma, budget), np.ones((budget, budget))
     mistakes: list[int] = []
     Q = 0.0
     for t, label in enumerate(y.tolist()):
@@ -137,14 +142,14 @@ def _plus_plus(
     if is_mistake:
         return 1.0 if residual <= eta else None
     least = residual / eta
-    return step(1 - margin, least, projected_square) if 1 - margin > least + _ROUNDING else 0.0
+    return step(1 - margin, least, projected_square) if 1 - margin > least + ROUNDING else 0.0
 
 
 def _always_adding(
     margin: float, is_mistake: bool, residual: float, projected_square: float, *, eta: float
 ) -> float | None:
     """The Projectron++ of the comparison of 2024."""
-    return 1.0 if residual <= eta**2 + _ROUNDING else None
+    return 1.0 if residual <= eta**2 + ROUNDING else None
 
 
 def projectron_pp(X: Floats, y: Labels, gamma: float, eta: float) -> tuple[list[int], list[int]]:
@@ -154,12 +159,12 @@ def projectron_pp(X: Floats, y: Labels, gamma: float, eta: float) -> tuple[list[
 
 def always_adding_projectron(X: Floats, y: Labels, gamma: float, eta: float) -> tuple[list[int], list[int]]:
     """Run the Projectron++ of the comparison of 2024, with the inverse kernel matrix as in `projectron_pp`."""
-    return _projecting(X, y, gamma, 1.0 - _ROUNDING, partial(_always_adding, eta=eta))
+    return _projecting(X, y, gamma, 1.0 - ROUNDING, partial(_always_adding, eta=eta))
 
 
 def _projecting(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -> tuple[list[int], list[int]]:
     """Run a learner that updates on rounds with a margin below ``enough``, by its rule."""
-    held, inverse = _Held(X, gamma, len(y)), _Inverse()
+    held, inverse = Held(X, gamma, len(y)), _Inverse()
     mistakes: list[int] = []
     added: list[int] = []
     for t, label in enumerate(y.tolist()):
@@ -168,7 +173,7 @@ def _projecting(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -
         margin = label * (weights @ k).item()
         if margin >= enough:
             continue
-        is_mistake = _is_mistake(margin, weights, k)
+        is_mistake = errs(margin, weights, k)
         if is_mistake:
             mistakes.append(t)
         solution = inverse.times(held.room)
@@ -228,7 +233,7 @@ def projectron_pp_by_index(X: Floats, y: Labels, gamma: float, eta: float) -> li
 
 def always_adding_projectron_by_index(X: Floats, y: Labels, gamma: float, eta: float) -> list[int]:
     """Run `always_adding_projectron` likewise, gathering the support's examples, with a new inverse each time."""
-    return _projecting_by_index(X, y, gamma, 1.0 - _ROUNDING, partial(_always_adding, eta=eta))
+    return _projecting_by_index(X, y, gamma, 1.0 - ROUNDING, partial(_always_adding, eta=eta))
 
 
 def _projecting_by_index(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -> list[int]:
@@ -240,7 +245,7 @@ def _projecting_by_index(X: Floats, y: Labels, gamma: float, enough: float, rule
         margin = label * float(weights @ k)
         if margin >= enough:
             continue
-        is_mistake = _is_mistake(margin, weights, k)
+        is_mistake = errs(margin, weights, k)
         if is_mistake:
             mistakes.append(t)
         solution = inverse @ k
@@ -276,6 +281,6 @@ def agreed_rounds(X: Floats, y: Labels, gamma: float, budget: int) -> int:
     return len(y) if first is None else first
 
 
-def _is_mistake(margin: float, weights: Floats, k: Floats) -> bool:
+def errs(margin: float, weights: Floats, k: Floats) -> bool:
     """Whether a margin is negative, or no larger than rounding alone can make a score."""
-    return margin <= _ROUNDING and margin <= _ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * _ROUNDING
+    return margin <= ROUNDING and margin <= ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * ROUNDING

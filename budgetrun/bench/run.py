@@ -19,6 +19,7 @@ from budgetrun.bench.comparisons import (
     ijcnn1_forgetron,
     usps_perceptrons,
 )
+from budgetrun.bench.field import a9a_avm, a9a_bogd, a9a_bpa, a9a_bsgd, a9a_dualsgd, a9a_norma
 from budgetrun.bench.floor import PARTS, Floor
 from budgetrun.bench.growth import Point, measure_growth
 from budgetrun.bench.projections import (
@@ -45,6 +46,12 @@ COMPARISONS = (
     a9a_projectron_pp,
     a9a_projectron_pp_large,
     cod_rna_projectron_2024,
+    a9a_bpa,
+    a9a_bsgd,
+    a9a_norma,
+    a9a_bogd,
+    a9a_dualsgd,
+    a9a_avm,
 )
 
 

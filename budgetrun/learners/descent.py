@@ -18,7 +18,8 @@ def descent(hinge: bool, margin: float, unit: float, rounding: float) -> float:
     Parameters
     ----------
     hinge : bool
-        max(0, 1 - y f(x)), with a = 1 for y f(x) <= 1, else 0; or log(1 + exp(-y f(x))), with a = 1 / (1 + exp(y f(x))).
+        max(0, 1 - y f(x)), with a = 1 for y f(x) <= 1, else 0; otherwise log(1 + exp(-y f(x))), with
+        a = 1 / (1 + exp(y f(x))).
     margin : float
         y f(x), as it is stored.
     unit : float, >= 0

@@ -51,9 +51,9 @@ class DualSGD(BinaryLearner):
     Notes
     -----
     O((B + D) d) per round. Only for the Gaussian kernel. The learner acts in every round: every example joins the
-    support set, also with weight 0, as in the authors' program. When the support set is full, the k examples of smallest
-    weight leave it before the new one joins; of weights that are equal up to 1e-9, the oldest examples leave. Their part
-    of f goes to the random features. With the hinge loss, a margin of exactly 1 is a loss.
+    support set, also with weight 0, as in the authors' program. When the support set is full, the k examples of
+    smallest weight leave it before the new one joins; of weights that are equal up to 1e-9, the oldest examples leave.
+    Their part of f goes to the random features. With the hinge loss, a margin of exactly 1 is a loss.
 
     f is stored, and its scores are given, times lambda t, after t rounds; then weights do not decay, and those of the
     hinge loss are y or 0. Predictions are the same. A score of at most 1e-9, in these units, counts as 0. Learners with
@@ -76,7 +76,7 @@ class DualSGD(BinaryLearner):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> count = run(DualSGD(budget=20, features=50, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
     >>> count.mistakes, count.max_support
-    (0, 0)
+    (35, 20)
     """
 
     budget: int
@@ -166,7 +166,7 @@ class MulticlassDualSGD(MulticlassLearner):
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = MulticlassDualSGD(budget=20, features=50, regulariser=0.01)
     >>> run(learner, Gaussian(gamma=0.3), scale(X), y, n_classes=3).mistakes
-    0
+    6
     """
 
     budget: int

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import importlib
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from budgetrun.bench import (
     chart,
     check,
     comparisons,
+    field_loops,
     growth,
     loops,
     projections,
@@ -123,6 +125,29 @@ def test_plain_projections_of_the_comparison_of_2024(stream, eta):
     assert loops.always_adding_projectron_by_index(X, y, GAMMA, eta) == mistakes
 
 
+FIELD = {
+    "bpa": ("simple", {"budget": 9, "C": 0.1}),
+    "bsgd": ("removal", {"budget": 9, "regulariser": 0.01}),
+    "norma": (None, {"budget": 9, "step": 0.1, "regulariser": 0.1}),
+    "bogd": (None, {"budget": 9, "step": 0.1, "regulariser": 0.1}),
+    "dualsgd": (None, {"budget": 9, "k": 4, "features": 6, "regulariser": 0.05}),
+    "avm": ("hypersphere", {"delta": 0.5, "max_size": 20, "regulariser": 0.05}),
+}
+
+
+@pytest.mark.parametrize("stream", ["random", "tied"])
+@pytest.mark.parametrize("name", FIELD)
+def test_plain_loops_of_the_field_are_the_references(name, stream):
+    variant, given = FIELD[name]
+    module = importlib.import_module("reference.bogd_uniform" if name == "bogd" else f"reference.{name}")
+    function = next(case for kind, _, case in module.CASES if kind == variant).func
+    fixed = {"bpa": {"nearest": False}, "bsgd": {"projects": False}, "dualsgd": {"merged": given.get("k")}}
+    expected = {key: value for key, value in given.items() if key != "k"} | fixed.get(name, {})
+    X, y = STREAMS[stream]()
+    trace = function(X, y, gaussian(GAMMA), **expected)
+    assert getattr(field_loops, name)(X, y, GAMMA, **given) == np.flatnonzero(trace.mistakes).tolist()
+
+
 @pytest.mark.parametrize("block_size", [16, 64])
 def test_engine_projects_on_the_same_rounds(block_size):
     X, (y,) = growth.made_stream(1000, 10, 1)
@@ -216,6 +241,11 @@ def test_everything_is_written(tiny, tmp_path):
                 "cod_rna_projectron_2024",
             )
             for side in ("plain loop", "engine")
+        ),
+        *(
+            (f"a9a_{name}", *side)
+            for name in ("bpa", "bsgd", "norma", "bogd", "dualsgd", "avm")
+            for side in (("plain loop", "dense"), ("engine", "dense"))
         ),
     ]
     assert all(0 < float(row["error_rate"]) < 1 for row in rows)

@@ -11,6 +11,7 @@ from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem, Optimistic
 from budgetrun.errors import InputError
 from budgetrun.learners import find
+from budgetrun.learners.kons import Embedded
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
 ONLY_GAUSSIAN = {"fogd": {"features": 10, "step": 0.1}, "dualsgd": {"budget": 5}}
@@ -31,7 +32,8 @@ class Recorder:
         self.changes = [{} for _ in learners]
         self.scores = []
         # The two programs solve linear systems for weights differently.
-        solved = [a.form.averages or a.form in (Nystroem, Optimistic) or a.interpreted_when_full for a in learners]
+        forms = Embedded, Nystroem, Optimistic
+        solved = [a.form.averages or a.form in forms or a.interpreted_when_full for a in learners]
         self.weights = [{"rtol": 1e-6, "atol": 1e-7} if s else {"rtol": 1e-9, "atol": 1e-12} for s in solved]
         self.tolerances = [{"rtol": 1e-9, "atol": 1e-8 if s else 1e-10} for s in solved]
 
@@ -104,7 +106,8 @@ def test_same_trace_with_other_kernels(traces, case_id, stream, kernel):
 
 
 @pytest.mark.parametrize(
-    "case_id", [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++", "dualsgd")]
+    "case_id",
+    [i for i, (name, *_) in CASES.items() if name in ("fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons")],
 )
 def test_the_hypothesis_that_is_left_predicts_elsewhere(traces, case_id):
     name, variant, parameters, _ = CASES[case_id]

@@ -243,6 +243,7 @@ REQUIRED = {
     "features": 10,
     "first_budget": 4,
     "beta": 0.4,
+    "delta": 1.0,
 }
 
 

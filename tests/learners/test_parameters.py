@@ -12,6 +12,16 @@ from budgetrun.learners import BASES, find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
 
+KONS = {
+    "g": 5.0,
+    "alpha": 1.0,
+    "beta": 1.0,
+    "epsilon": 0.5,
+    "C": 1.0,
+    "curvature": None,
+    "seed": 0,
+    "reading": "algorithm",
+}
 # By the learner's name and variant; learners without a default are left out.
 DEFAULTS = {
     ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
@@ -22,6 +32,8 @@ DEFAULTS = {
     ("aomd_ogs", "square"): {"alpha": 0.01, "U": 4.0, "c": 0.5, "offset": None, "switch": None},
     ("aons_ogs", None): {"alpha": 0.01, "C": 1.0, "mu": 1.0, "order": "paper"},
     ("avp_ogs", None): {"alpha": 0.01, "epsilon": 0.6, "U": 10.0, "c": 0.5},
+    ("avm", "hypercell"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
+    ("avm", "hypersphere"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
     ("bogd", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0},
     ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
     ("bpa", "nearest"): {"C": 1.0, "keep": False},
@@ -31,6 +43,15 @@ DEFAULTS = {
     ("bsgd", "removal"): {"regulariser": 1e-4},
     ("cks", None): {"candidates": "old"},
     ("cks_2003", "fixed"): {"beta": 0.0},
+    ("con_kons", None): KONS,
+    ("dualsgd", None): {
+        "k": None,
+        "features": 200,
+        "loss": "hinge",
+        "regulariser": 1e-4,
+        "seed": 0,
+        "frequencies": "right",
+    },
     ("fogd", None): {"seed": 0, "counting": "frequencies"},
     ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
     ("forgetron", "greedy"): {"test": "per_round"},
@@ -44,6 +65,7 @@ DEFAULTS = {
     ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
     ("projectron", None): {"threshold": "distance"},
     ("projectron++", None): {"threshold": "distance"},
+    ("pros_n_kons", None): KONS,
     ("rbp", None): {"seed": 0},
     ("tighter", None): {"beta": 0.0},
 }
@@ -72,6 +94,7 @@ def test_every_default_is_written_down():
 def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(task):
     defaults = {
         "aomd_ogs": ["hinge"],
+        "avm": ["hypersphere"],
         "bpa": ["simple"],
         "bsgd": ["removal"],
         "cks_2003": ["fixed"],
