@@ -265,7 +265,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
     first : {"paper", "program"}
         The first example has the weight 1 / lambda, and its rival is the first other class; or, as in the program of
         the authors, 1, and the class that follows. Then an example that is equal to one that is held, up to 8 digits of
-        the kernel value, is left out when the budget is full.
+        the Gaussian kernel's value, is left out when the budget is full.
 
     Notes
     -----
@@ -308,8 +308,11 @@ class MulticlassRemovingBSGD(MulticlassLearner):
         self.budget = budget
         self.regulariser = regulariser
         self.as_program = first == "program"
+        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
+        self.by_equality = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
+        self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
         return MulticlassPoints(pool, self.budget + 1, n_classes)
 
     def margins(self, f: Any, t: int, y: int, rival: int) -> float:
@@ -320,7 +323,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
         weight = 1.0
         if self.as_program and f.now == 1:
             weight, rival = self.regulariser, (y + 1) % f.n_classes
-        if self.as_program and f.size == self.budget:
+        if self.by_equality and f.size == self.budget:
             same = last_equal(f.kernel_row(), f.weights)
             if same >= 0:
                 self.add_to(f, same, y, rival, weight)
