@@ -161,7 +161,7 @@ def last_equal(row: np.ndarray, weights: np.ndarray) -> int:
 def tables() -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of h and of the degradation, over (a_p + a_i)^2, on a grid of both shape (400, 400).
 
-    Rows are m = a_p / (a_p + a_i) from 0 to 1, columns k(x_p, x_i) from 0 to 1.    """
+    Rows are m = a_p / (a_p + a_i) from 0 to 1, columns k(x_p, x_i) from 0 to 1."""
     from budgetrun import compiling
 
     m, k = (side.ravel() for side in np.meshgrid(*2 * [np.arange(GRID) / (GRID - 1)], indexing="ij"))
