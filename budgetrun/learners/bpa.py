@@ -105,8 +105,8 @@ class MulticlassSimpleBPA(MulticlassLearner):
     -----
     O(B (d + m)) per round for m classes. The rule is that of the binary ``bpa(simple)`` with one weight per class: the
     true class and its rival change by tau = min(C, loss / (2 k(x_t, x_t))), as in PA-I, and sizes are sums of squares
-    over the classes. The projection of the example that leaves does not change the scores of x_t, so that the loss after
-    the update is the same for all of them.
+    over the classes. The projection of the example that leaves does not change the scores of x_t: the loss after the
+    update is the same for all of them.
 
     The source was not at hand: the rule is that of a program. It always replaces an example.
 

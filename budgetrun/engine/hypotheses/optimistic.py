@@ -90,11 +90,6 @@ class Optimistic(Expansion):
         """From the next round on, predict with f + hint_weight * hint."""
         self._hint_weight = hint_weight
 
-    def replace(self, i: int, point: Rows, weight: float) -> None:
-        super().replace(i, point, weight)
-        # The point has the round of another example.
-        self._factored = self._shared = self._factored[:0]
-
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
         # f lies in the span, so <f, P k(x, .)> = f(x).
