@@ -90,28 +90,6 @@ class Pool:
         self._block = None
         self.kind.fill(self.kernel, examples, self.tiles)
 
-    def place(self, point: Rows, t: int) -> int:
-        """Store a point that is not in the stream, during round ``t`` of the block, and return its slot.
-
-        Parameters
-        ----------
-        point : ndarray or csr_array, shape (1, d)
-            Dense or sparse, like the stream.
-        t : int
-        """
-        tiles, before = self.tiles, self.used
-        examples, slots = self._store(point)
-        slot = int(slots[0])
-        self.rounds[slot] = self.seen - len(self.block_slots) + t
-        assert self.kind is not None
-        if self.used > before:
-            self.tiles = np.zeros((tiles.shape[0], self.used, tiles.shape[2]), dtype=self.dtype)
-            self.tiles[:, :before] = tiles
-        values = self.kind.taken(self.block_slots).values(self.kernel, examples)
-        self.tiles[:, slot] = values.reshape(tiles.shape[0], tiles.shape[2])
-        self._block = None
-        return slot
-
     def release(self, held: np.ndarray) -> None:
         """Free every slot except those marked in ``held``, a bool array of shape (used,)."""
         kept = np.flatnonzero(held)

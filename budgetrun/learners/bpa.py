@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.sums import put
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 from budgetrun.learners.inverse import Inverse, keep_and_add
 from budgetrun.learners.pairs import Pairs, first_smallest
 from budgetrun.learners.passive_aggressive import step
+from budgetrun.learners.points import MulticlassPoints
 from budgetrun.params import Budget, Positive
 
 if TYPE_CHECKING:
@@ -88,6 +89,76 @@ class SimpleBPA(BinaryLearner):
         weight = f.coef[r] * shares[r]
         f.evict(r)
         f.add(y * tau + weight)
+
+
+class MulticlassSimpleBPA(MulticlassLearner):
+    """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of every f_c.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+    C : float, > 0
+        The largest step.
+
+    Notes
+    -----
+    O(B (d + m)) per round for m classes. The rule is that of the binary ``bpa(simple)`` with one weight per class: the
+    true class and its rival change by tau = min(C, loss / (2 k(x_t, x_t))), as in PA-I, and sizes are sums of squares
+    over the classes. The projection of the example that leaves does not change the scores of x_t: the loss after the
+    update is the same for all of them.
+
+    The source was not at hand: the rule is that of a program. It always replaces an example.
+
+    References
+    ----------
+    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S; several classes as in the
+    program of Lu, Hoi, Wang, Zhao & Liu (2016).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> count = run(MulticlassSimpleBPA(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count.mistakes, count.margin_updates
+    (0, 0)
+    """
+
+    budget: int
+    name = "bpa"
+    variant = "simple"
+    title = "BPA-S"
+    default_variant = True
+    form = MulticlassPoints
+
+    def __init__(self, *, budget: Budget, C: Positive = 1.0) -> None:
+        self.budget = budget
+        self.C = C
+
+    def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
+        return MulticlassPoints(pool, self.budget + 1, n_classes)
+
+    def margins(self, f: Any, t: int, y: int, rival: int) -> float:
+        return 1 - f.rounding
+
+    def update(self, f: Any, y: int, rival: int, lead: float) -> None:
+        tau, n = step(1 - lead, 2 * f.square, self.C), f.size
+        row, weights, squares = f.kernel_row(), f.weights, f.squares
+        f.append()
+        f.shift(n, tau, y)
+        f.shift(n, -tau, rival)
+        if n < self.budget:
+            return
+        shares = row / f.square if f.square > 0 else 0 * row
+        sizes = np.zeros(n)
+        for c in range(f.n_classes):
+            sizes += weights[c] * weights[c]
+        r = first_smallest(sizes * (squares - shares * row), f.rounding * (sizes * squares).max())
+        for c in range(f.n_classes):
+            f.shift(n, weights[c, r] * shares[r], c)
+        f.evict(r)
 
 
 class NearestBPA(BinaryLearner):

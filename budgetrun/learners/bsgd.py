@@ -9,6 +9,7 @@ import numpy as np
 
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.inverse import Inverse, keep_and_add
 from budgetrun.learners.merging import last_equal, lightest
@@ -31,7 +32,7 @@ class RemovingBSGD(BinaryLearner):
         y / (lambda t).
     first : {"paper", "program"}
         The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
-        equal to one that is held, up to 8 digits of the kernel value, is left out when the budget is full.
+        equal to one that is held, up to 8 digits of the Gaussian kernel's value, is left out when the budget is full.
 
     Notes
     -----
@@ -72,10 +73,13 @@ class RemovingBSGD(BinaryLearner):
         self.budget = budget
         self.regulariser = regulariser
         self.as_program = first == "program"
+        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
+        self.by_equality = False
         # The rounds before the block.
         self.before = 0
 
     def start(self, pool: Pool) -> Expansion:
+        self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
         return Expansion(pool)
 
     def margins(self, f: Expansion, t: int) -> np.ndarray:
@@ -94,7 +98,7 @@ class RemovingBSGD(BinaryLearner):
     def update(self, f: Expansion, y: int, score: float) -> None:
         weight = self.first_weight(f.now)
         if f.size == self.budget:
-            if self.as_program and last_equal(f.kernel_row(), f.coef.reshape((1, f.size))) >= 0:
+            if self.by_equality and last_equal(f.kernel_row(), f.coef.reshape((1, f.size))) >= 0:
                 return
             i = lightest(np.append(f.coef, weight).reshape((1, f.size + 1)), False) if self.as_program else 0
             if i == f.size:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -82,12 +83,12 @@ class MergingBSGD(_Merging, RemovingBSGD):
 
     Notes
     -----
-    O(B d) per round with a kernel value, and B searches if it merges. Only for the Gaussian kernel. Past the budget, the
-    point m of the smallest weight is merged with a point n: z = h x_m + (1 - h) x_n takes the place of m, with the
-    weight a_z = a_m k^((1-h)^2) + a_n k^(h^2), where k = k(x_m, x_n) and h maximizes a_z / (a_m + a_n). n is the point
-    for which the squared norm of the change, a_m^2 + a_n^2 + 2 k a_m a_n - a_z^2, is smallest. Weights are equal up to
-    1e-9 of their squares, changes up to 1e-12 of a_m^2 + a_n^2; then the first point counts, m or n. As in
-    ``bsgd(removal)``, f is stored times lambda t, after t rounds.
+    O(B d) per round, and B searches if it merges. Only for the Gaussian kernel. Past the budget, the point m of the
+    smallest weight is merged with a point n: z = h x_m + (1 - h) x_n takes the place of m, with the weight
+    a_z = a_m k^((1-h)^2) + a_n k^(h^2), where k = k(x_m, x_n) and h maximizes a_z / (a_m + a_n). n is the point for
+    which the squared norm of the change, a_m^2 + a_n^2 + 2 k a_m a_n - a_z^2, is smallest. Weights are equal up to 1e-9
+    of their squares, changes up to 1e-12 of a_m^2 + a_n^2; then the first point counts, m or n. Terms of a_z that
+    cancel except for rounding give 0. As in ``bsgd(removal)``, f is stored times lambda t, after t rounds.
 
     Where the source leaves it open, this is the program of its authors: golden section search to 2e-4; for weights of
     different signs, h is sought in [1, 6] or [-5, 0]. A negative h becomes 0 for z, but not for its weight. If a_m and
@@ -115,7 +116,7 @@ class MergingBSGD(_Merging, RemovingBSGD):
     title = "BSGD, merging"
     default_variant = False
     form = Points
-    added = {}
+    added: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class LookupHBSGD(MergingBSGD):
 
     Notes
     -----
-    O(B d) per round with a kernel value. The rule is that of ``bsgd(merging)`` with partners of the same sign. h depends
+    O(B d) per round. The rule is that of ``bsgd(merging)`` with partners of the same sign. h depends
     on m = a_m / (a_m + a_n) and k only: it is interpolated from a table over 400 x 400 values of both in [0, 1],
     computed by golden section search to 1e-10 in a fraction of a second.
 
@@ -219,7 +220,7 @@ class LookupWDBSGD(LookupHBSGD):
 
     Notes
     -----
-    O(B d) per round with a kernel value. The rule is that of ``bsgd(lookup_h)``; the change of f, over (a_m + a_n)^2, is
+    O(B d) per round. The rule is that of ``bsgd(lookup_h)``; the change of f, over (a_m + a_n)^2, is
     interpolated from a table, too, and h only for the point with which it is smallest.
 
     The source was not at hand: the size of the table is from memory, and so is that h comes from the table of
@@ -253,7 +254,7 @@ class LookupWDBSGD(LookupHBSGD):
 
 
 class MulticlassRemovingBSGD(MulticlassLearner):
-    """Stochastic gradient descent on the regularised multiclass hinge loss; past the budget, remove the smallest weight.
+    """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, remove an example.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
     first : {"paper", "program"}
         The first example has the weight 1 / lambda, and its rival is the first other class; or, as in the program of
         the authors, 1, and the class that follows. Then an example that is equal to one that is held, up to 8 digits of
-        the kernel value, is left out when the budget is full.
+        the Gaussian kernel's value, is left out when the budget is full.
 
     Notes
     -----
@@ -308,8 +309,11 @@ class MulticlassRemovingBSGD(MulticlassLearner):
         self.budget = budget
         self.regulariser = regulariser
         self.as_program = first == "program"
+        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
+        self.by_equality = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
+        self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
         return MulticlassPoints(pool, self.budget + 1, n_classes)
 
     def margins(self, f: Any, t: int, y: int, rival: int) -> float:
@@ -320,7 +324,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
         weight = 1.0
         if self.as_program and f.now == 1:
             weight, rival = self.regulariser, (y + 1) % f.n_classes
-        if self.as_program and f.size == self.budget:
+        if self.by_equality and f.size == self.budget:
             same = last_equal(f.kernel_row(), f.weights)
             if same >= 0:
                 self.add_to(f, same, y, rival, weight)
@@ -340,7 +344,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
 
 
 class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
-    """Stochastic gradient descent on the regularised multiclass hinge loss; past the budget, merge two points into one.
+    """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, merge two points.
 
     Parameters
     ----------
@@ -356,9 +360,9 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
 
     Notes
     -----
-    O(B (d + m)) per round with a kernel value, and B searches if it merges. Only for the Gaussian kernel. The rule is
-    that of ``bsgd(merging)`` with one weight per class: sizes and changes are sums over the classes, and h maximizes the
-    sum over the classes of a_z / (a_m + a_n). As in the authors' program, 1e-4 takes the place of an a_m + a_n that is 0.
+    O(B (d + m)) per round, and B searches if it merges. Only for the Gaussian kernel. The rule is that of
+    ``bsgd(merging)`` with one weight per class: sizes and changes are sums over the classes, and h maximizes the sum
+    over the classes of a_z / (a_m + a_n). As in the authors' program, 1e-4 takes the place of an a_m + a_n of 0.
 
     References
     ----------

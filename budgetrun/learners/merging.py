@@ -121,7 +121,7 @@ def lightest(weights: np.ndarray, same_sign: bool) -> int:
     for c in range(len(weights)):
         squares += weights[c] * weights[c]
     p = first_least(squares, 1e-9 * squares)
-    while same_sign and p >= 0 and (weights[0, p] * weights[0] > 0).sum() < 2:
+    while same_sign and p >= 0 and (weights[0, p] == 0 or (np.sign(weights[0]) == np.sign(weights[0, p])).sum() < 2):
         squares[p] = np.inf
         p = first_least(squares, 1e-9 * squares)
     return p
@@ -132,7 +132,7 @@ def nearest(lost: np.ndarray, weights: np.ndarray, p: int, same_sign: bool) -> i
     unit = np.zeros(len(lost))
     for c in range(len(weights)):
         unit += weights[c, p] * weights[c, p] + weights[c] * weights[c]
-    allowed = weights[0, p] * weights[0] > 0 if same_sign else unit >= 0
+    allowed = np.sign(weights[0]) == np.sign(weights[0, p]) if same_sign else unit >= 0
     allowed[p] = False
     return first_least(np.where(allowed, lost, np.inf), EQUAL * unit)
 
@@ -161,16 +161,16 @@ def last_equal(row: np.ndarray, weights: np.ndarray) -> int:
 def tables() -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of h and of the degradation, over (a_p + a_i)^2, on a grid of both shape (400, 400).
 
-    Rows are m = a_p / (a_p + a_i) from 0 to 1, columns k(x_p, x_i) from 0 to 1. In the first column, where k is 0, the
-    heavier point stays as it is.
-    """
+    Rows are m = a_p / (a_p + a_i) from 0 to 1, columns k(x_p, x_i) from 0 to 1."""
     from budgetrun import compiling
 
     m, k = (side.ravel() for side in np.meshgrid(*2 * [np.arange(GRID) / (GRID - 1)], indexing="ij"))
-    logs = np.where(k > 0, log(np.maximum(k, 1e-9)), 0.0)
+    # At the borders, the heavier point stays as it is.
+    inside = (k > 0) & (m > 0) & (m < 1)
+    logs = np.where(inside, log(np.where(inside, k, 1.0)), 0.0)
     search = compiling.function(best_places) if compiling.on() else best_places
-    h = np.where(k > 0, search(logs, m, 1 - m, TABLE_WIDTH), np.where(m > 0.5, 1.0, 0.0))
-    z = merged_weight(logs, m, 1 - m, h)
+    h = np.where(inside, search(logs, m, 1 - m, TABLE_WIDTH), np.where(m > 0.5, 1.0, 0.0))
+    z = np.where(inside, merged_weight(logs, m, 1 - m, h), np.maximum(m, 1 - m))
     lost = m * m + (1 - m) * (1 - m) + 2 * k * m * (1 - m) - z * z
     return h.reshape(GRID, GRID), lost.reshape(GRID, GRID)
 

@@ -130,8 +130,9 @@ class Points(Hypothesis):
         self._compare(place)
 
     def shift(self, i: int, delta: float, c: int = 0) -> None:
-        """coef_i += delta, in class ``c``."""
-        self._weights[self._places[i], c] += delta
+        """coef_i += delta, in class ``c``; what cancels except for rounding is 0."""
+        place = self._places[i]
+        self._weights[place, c] = sum_of_two(self._weights[place, c], delta)
 
     def evict(self, i: int) -> None:
         """Drop point ``i``."""
@@ -143,13 +144,13 @@ class Points(Hypothesis):
     def merge(self, i: int, j: int, h: float, of_i: float, of_j: float) -> None:
         """Put z = h z_i + (1 - h) z_j in the place of point ``i``, and drop point ``j``.
 
-        The weights of z are ``of_i`` times those of point i plus ``of_j`` times those of point j. The kernel must be one
-        of distances.
+        The weights of z are ``of_i`` times those of point i plus ``of_j`` times those of point j; what cancels except
+        for rounding is 0. k(z, z) is that of point i.
         """
         place, other = self._places[i], self._places[j]
         copy(h * self._points[:, place] + (1 - h) * self._points[:, other], self._points[:, place])
         for c in range(self.n_classes):
-            self._weights[place, c] = of_i * self._weights[place, c] + of_j * self._weights[other, c]
+            self._weights[place, c] = sum_of_two(of_i * self._weights[place, c], of_j * self._weights[other, c])
         self.evict(j)
         self._compare(place)
 
@@ -268,3 +269,9 @@ class MulticlassPoints(Points):
         least = CANCELLED * largest
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         return rival, 0.0 if abs(lead) <= least else lead
+
+
+def sum_of_two(a: float, b: float) -> float:
+    """Return a + b; 0 if they cancel except for rounding."""
+    total = a + b
+    return 0.0 if abs(total) <= CANCELLED * abs(a) else total

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference import multiclass
+from reference.kernel_expansion import Known, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace, gram
 
 
@@ -102,6 +103,44 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
     return trace
 
 
+def several(X, codes, k, n_classes, budget, C=1.0):
+    """Multiclass BPA-S: every class's part of the example that leaves is projected on the new one."""
+    K = gram(X, k)
+    k_size = Known(lambda a, b: abs(k(a, b)))
+    trace = ProjectionTrace()
+    w = {}
+    for t, x_t, y_t in multiclass.stream(X, codes):
+        scores = multiclass.values(w, X, x_t, k, n_classes)
+        largest = max(multiclass.values({i: np.abs(a) for i, a in w.items()}, X, x_t, k_size, n_classes))
+        rival, lead = multiclass.best_rival(scores, y_t, tolerance=TOLERANCE * largest)
+        loss = max(0.0, 1 - lead)
+        update = loss > TOLERANCE
+        if update:
+            # tau = min(C, loss / 2), for k(x, x) = 1
+            tau = clipped(loss, 2 * K[t, t], C)
+            after = w | {t: np.array([tau * ((c == y_t) - (c == rival)) for c in range(n_classes)])}
+        if update and len(w) == budget:
+            found = []
+            for r in w:
+                changed = {i: a for i, a in after.items() if i != r}
+                changed[t] = after[t] + w[r] * (K[r, t] / K[t, t] if K[t, t] > 0 else 0.0)
+                change = {i: changed.get(i, 0.0) - w.get(i, np.zeros(n_classes)) for i in {*changed, *w}}
+                rounds, moved = list(change), np.array(list(change.values()))
+                distance = sum(moved[:, c] @ K[np.ix_(rounds, rounds)] @ moved[:, c] for c in range(n_classes))
+                # the loss, with the new rival
+                now = [sum(a[c] * K[i, t] for i, a in changed.items()) for c in range(n_classes)]
+                loss_now = max(0.0, 1 - (now[y_t] - max(s for c, s in enumerate(now) if c != y_t)))
+                found.append((distance / 2 + C * loss_now, changed))
+            unit = max(float(a @ a) * K[i, i] for i, a in w.items())
+            best = min(Q for Q, _ in found)
+            _, after = next((Q, changed) for Q, changed in found if best + 0.5 * TOLERANCE * unit >= Q)
+        if update:
+            w = after
+        multiclass.record(trace, scores, lead <= 0, w)
+        trace.updates.append(update)
+    return trace
+
+
 def clipped(numerator, denominator, C):
     return min(C, max(0.0, numerator / denominator)) if denominator > 0 else C
 
@@ -119,4 +158,7 @@ CASES = [
 CASES += [
     ("projecting", given, partial(projecting, **given))
     for given in ({"budget": 1}, {"budget": 12, "keep": True}, {"budget": 20, "C": 0.3, "ridge": 0.01})
+]
+MULTICLASS_CASES = [
+    ("simple", given, partial(several, **given)) for given in ({"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1})
 ]

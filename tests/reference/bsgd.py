@@ -11,7 +11,7 @@ from reference.kernel_expansion import is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace, gram
 
 
-def bsgd(X, y, k, budget, regulariser, projects, ridge=0.001, tie="mistake"):
+def bsgd(X, y, k, budget, regulariser, projects, ridge=0.001, first="paper", tie="mistake"):
     K = gram(X, k)
     trace = ProjectionTrace()
     alpha = {}
@@ -22,9 +22,11 @@ def bsgd(X, y, k, budget, regulariser, projects, ridge=0.001, tie="mistake"):
         # w <- (1 - eta_t lambda) w, eta_t = 1 / (lambda t)
         eta = 1 / (regulariser * t)
         alpha = {j: (1 - eta * regulariser) * a for j, a in alpha.items()}
-        if update:
+        # (the authors' program: the last one that it finds equal)
+        equal = first == "program" and is_gaussian(k) and any(int(k(X[j], x_t) * 1e8 + 0.5) == 10**8 for j in alpha)
+        if update and not (equal and len(alpha) == budget):
             # w <- w + eta_t y_t phi(x_t)
-            alpha[i] = eta * y_t
+            alpha[i] = 2 * y_t if first == "program" and t == 1 else eta * y_t
         if len(alpha) > budget:
             # p = argmin |alpha_p|; of several that are equal, the oldest
             least = min(map(abs, alpha.values()))
@@ -42,9 +44,17 @@ def bsgd(X, y, k, budget, regulariser, projects, ridge=0.001, tie="mistake"):
     return trace
 
 
+def is_gaussian(k):
+    return k(np.zeros(1), np.zeros(1)) == k(np.ones(1), np.ones(1)) == 1
+
+
 CASES = [
     ("removal", {"budget": B, "regulariser": r}, partial(bsgd, budget=B, regulariser=r, projects=False))
     for B, r in ((1, 0.1), (12, 0.01), (40, 0.1), (1000, 0.02))
+]
+CASES += [
+    ("removal", given, partial(bsgd, projects=False, **given))
+    for given in ({"budget": B, "regulariser": r, "first": "program"} for B, r in ((1, 0.1), (12, 0.01), (12, 0.7)))
 ]
 CASES += [
     ("projection", {"budget": B, "regulariser": r} | g, partial(bsgd, budget=B, regulariser=r, projects=True, **g))

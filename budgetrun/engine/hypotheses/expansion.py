@@ -22,7 +22,7 @@ _NONE, _OLDEST, _ALL = range(3)
 class Expansion(Summed):
     """f = sum_i coef_i k(x_i, .).
 
-    The verbs are `add`, `scale`, `evict`, `shift`, `keep` and `replace`.
+    The verbs are `add`, `scale`, `evict`, `shift` and `keep`.
 
     Parameters
     ----------
@@ -125,28 +125,6 @@ class Expansion(Summed):
             self._append_tracked(weight, square, self.current, self.kernel_row())
         self._append(slot, weight, square, self.current)
         self._moved += weight * square
-
-    @interpreted
-    def replace(self, i: int, point: Rows, weight: float) -> None:
-        """Evict support example ``i`` and add a point z, not necessarily of the stream: f += weight k(z, .).
-
-        Parameters
-        ----------
-        i : int
-        point : ndarray or csr_array, shape (1, d)
-            z, which becomes the youngest support example; dense or sparse, like the stream.
-        weight : float
-        """
-        self.evict(i)
-        pool = self._pool
-        slot = pool.place(point, self._round)
-        self._look()
-        values = pool.between(self.slots, np.array([slot]))[:, 0]
-        score, square = float(inner(self.coef, values)), pool.squares.item(slot)
-        if self._track != _NONE:
-            self._append_tracked(weight, square, score, values)
-        self._append(slot, weight, square, score)
-        self._moved += weight * float(self._value(slot))
 
     def scale(self, phi: float) -> None:
         """f *= phi."""

@@ -159,10 +159,6 @@ class Optimistic(Hinted, Expansion):
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def replace(self, i: int, point: Rows, weight: float) -> None:
-        super().replace(i, point, weight)
-        # The point has the round of another example.
-        self._factored = self._shared = self._factored[:0]
 
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
