@@ -256,6 +256,26 @@ class Group:
         score = single.score(x)
         return score if score == score else None
 
+    def features_in_use(self) -> np.ndarray:
+        """Return which features predictions depend on, shape (d,): those of held examples that are not 0, or all."""
+        used: np.ndarray = (self.pool.examples(self._held()) != 0).any(axis=0)
+        return used | any(member.hypothesis.of_all_features for member in self.members)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        """From now on, let examples have ``n_features`` features: first these of the present ones, then new ones.
+
+        The features that are left out, and the new ones, are 0 in all examples so far. If predictions depend on all
+        features, leave out none of them, and keep their order.
+        """
+        self._close()
+        self.pool.rearrange(self._held(), features, n_features)
+        for member in self._members:
+            member.hypothesis.widen(n_features)
+
+    def _held(self) -> np.ndarray:
+        """Return the slots of all held examples."""
+        return np.unique(np.concatenate([member.hypothesis.held for member in self.members]))
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave compiled code out of pickles and copies."""
         self._close()

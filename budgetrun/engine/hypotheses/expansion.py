@@ -109,7 +109,7 @@ class Expansion(Summed):
     @interpreted
     def gram(self) -> np.ndarray:
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
-        return self._pool.matrix(self.slots)
+        return self._pool.between(self.slots, self.slots)
 
     def smallest(self, values: np.ndarray) -> int:
         """Return the first index of the smallest value; values that differ only by rounding count as equal."""
@@ -199,7 +199,15 @@ class Expansion(Summed):
         self._change_weights()
         self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
-        self._retrack(norm_sq)
+        if self._normed:
+            self._norm_sq = float(self.gram() @ self.coef @ self.coef) if norm_sq is None else norm_sq
+        if self._track != _NONE:
+            K = self.gram()
+            self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
+            if self._track == _ALL:
+                self._place[:n] = np.arange(n)
+                self._pairs, self._n_free = K, 0
+                self._make_room()
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
@@ -321,21 +329,6 @@ class Expansion(Summed):
     def _computed_row(self, i: int) -> np.ndarray:
         """Compute k(x_i, x_j) for all support examples j, shape (size,)."""
         return self._pool.between(self.slots, self.slots[i : i + 1])[:, 0]
-
-    def _retrack(self, norm_sq: float | None) -> None:
-        """Compute everything tracked again, but ||f||^2 if it is known."""
-        if self._track == _NONE and (norm_sq is not None or not self._normed):
-            K = np.empty((0, 0))
-        else:
-            K = self._pool.matrix(self.slots)
-        if self._normed:
-            self._norm_sq = float(K @ self.coef @ self.coef) if norm_sq is None else norm_sq
-        if self._track != _NONE:
-            self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
-        if self._track == _ALL:
-            self._place[self._head : self._tail] = np.arange(self.size)
-            self._pairs, self._n_free = K, 0
-            self._make_room()
 
     def has_room(self) -> bool:
         return self._has_places() and (self._track != _ALL or min(self._most, self._capacity) <= len(self._pairs))
