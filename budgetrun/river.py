@@ -21,9 +21,6 @@ except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
 from budgetrun import estimators
-from budgetrun.engine.hypotheses import ExplicitFeatures
-from budgetrun.kernels.features import RandomFeatures
-from budgetrun.kernels.kinds import held
 from budgetrun.learners.calibration import Calibration
 
 _PAGE = """
@@ -263,52 +260,16 @@ class BudgetClassifier(base.MiniBatchClassifier):
         """Return the keys on which predictions depend: those of held examples."""
         if self.estimator is None:
             return []
-        group = self.estimator._group
-        if any(isinstance(f, ExplicitFeatures) for f in _hypotheses(group)):
-            return list(self.columns)
-        used = (group.pool.examples(_slots(group)) != 0).any(axis=0)
+        used = self.estimator._group.features_in_use()
         return [key for key, j in self.columns.items() if used[j]]
 
     def _embed(self, keys: list[Any], width: int) -> None:
         """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
         if self.estimator is not None:
-            _embed(self.estimator._group, [self.columns[key] for key in keys], width)
+            self.estimator._group.rearrange([self.columns[key] for key in keys], width)
             self.estimator.n_features_in_ = width
         self._zeros = bytes(8 * width)
         self.columns = {key: j for j, key in enumerate(keys)}
-
-
-def _hypotheses(group: Any) -> list[Any]:
-    """Return the hypotheses of the learners, one per class where learners are one-vs-rest."""
-    return [f for member in group.members for f in getattr(member.hypothesis, "parts", [member.hypothesis])]
-
-
-def _slots(group: Any) -> np.ndarray:
-    """Return the slots of all held examples."""
-    return np.unique(np.concatenate([f.held for f in _hypotheses(group)]))
-
-
-def _embed(group: Any, columns: list[int], width: int) -> None:
-    """Take these columns of all held examples, and add columns of zeros."""
-    slots, pool = _slots(group), group.pool
-    group._close()
-    rows = np.zeros((pool.capacity, width))
-    rows[slots, : len(columns)] = pool.examples(slots)[:, columns]
-    pool.kind = held(rows)
-    for f in _hypotheses(group):
-        if isinstance(f, ExplicitFeatures):
-            features = f._map
-            if isinstance(features, RandomFeatures):
-                _fit_frequencies(features, width)
-            else:
-                f._w = np.append(f.w, np.zeros(width))[:width]
-
-
-def _fit_frequencies(features: Any, width: int) -> None:
-    """Let random features have frequencies for ``width`` columns; those of later columns are drawn one by one."""
-    known, scale = features._frequencies, math.sqrt(2 * features._rate)
-    more = [np.random.default_rng([features._seed, j]).normal(0, scale, features._n) for j in range(len(known), width)]
-    features._frequencies = np.vstack([known[:width], *more])
 
 
 def _check(x: dict[Any, Any]) -> None:

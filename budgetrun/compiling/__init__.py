@@ -40,8 +40,8 @@ def folder() -> Path:
 
 
 def begins() -> bool:
-    """Return whether code is compiled, and none of it is kept yet."""
-    return on() and next(folder().glob("*/*.nbi"), None) is None
+    """Return whether code is compiled, and the rounds of no learner are kept yet."""
+    return on() and next(folder().glob("*/play.play*.nbi"), None) is None
 
 
 def takes(learner: Any) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -267,6 +267,26 @@ class Group:
         score = single.score(x)
         return score if score == score else None
 
+    def features_in_use(self) -> np.ndarray:
+        """Return which features predictions depend on, shape (d,): those of held examples that are not 0, or all."""
+        used: np.ndarray = (self.pool.examples(self._held()) != 0).any(axis=0)
+        return used | any(member.hypothesis.of_all_features for member in self.members)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        """From now on, let examples have ``n_features`` features: first these of the present ones, then new ones.
+
+        The features that are left out, and the new ones, are 0 in all examples so far. If predictions depend on all
+        features, leave out none of them, and keep their order.
+        """
+        self._close()
+        self.pool.rearrange(self._held(), features, n_features)
+        for member in self._members:
+            member.hypothesis.widen(n_features)
+
+    def _held(self) -> np.ndarray:
+        """Return the slots of all held examples."""
+        return np.unique(np.concatenate([member.hypothesis.held for member in self.members]))
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave compiled code out of pickles and copies."""
         self._close()
@@ -345,12 +365,11 @@ class Group:
 
     def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
         """Let the members whose budget is full before they act on round ``t`` continue on their own."""
-        matrix = cache(partial(self.pool.matrix, player.f.slots))
 
         def go_on(own: Player) -> None:
             began = time.perf_counter()
             own.f = self._start(own.members[0])
-            own.f.continue_from(player.f, matrix)
+            own.f.continue_from(player.f)
             self._play(own, y, t, out, began)
 
         while player.members and player.members[-1].learner.budget == player.f.size:
@@ -363,20 +382,21 @@ class Group:
         return member.hypothesis
 
     def _grouped(self) -> list[Player]:
-        """Let learners of a task share a hypothesis if they are alike until their budgets are full."""
-        alike: dict[tuple[int, Any], list[Member]] = {}
+        """Let learners of a task share a hypothesis if they are alike until their budgets are full.
+
+        They also track the same, so that the copies with which they continue have the bits of learners on their own.
+        """
+        alike: dict[Any, list[Member]] = {}
         for member in (member for member in self._members if member.error is None):
             kind = member.learner.alike_until_full
-            alike.setdefault((member.task, member.index if kind is None else kind), []).append(member)
+            key = member.index if kind is None else (member.task, kind, member.hypothesis.tracked)
+            alike.setdefault(key, []).append(member)
         players = []
         for here in alike.values():
             here.sort(key=lambda m: -(m.learner.budget or math.inf))
-            player = Player(here[0].hypothesis, here, len(here) > 1)
-            if player.shared:
-                player.f = Expansion(self.pool)
+            players.append(Player(here[0].hypothesis, here, len(here) > 1))
             for member in here:
-                member.hypothesis = player.f
-            players.append(player)
+                member.hypothesis = here[0].hypothesis
         return sorted(players, key=lambda player: (player.shared, player.members[0].task))
 
     # -- errors ----------------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun.kernels import Kernel, Rows
+from budgetrun.kernels import Kernel, Rows, kinds
 from budgetrun.kernels.kinds import TILE, Kind, kind_of
 
 
@@ -102,10 +103,6 @@ class Pool:
             return np.empty((0, 0))
         return self.kind.taken(slots).values(self.kernel, self.kind.encoded(others))
 
-    def matrix(self, slots: np.ndarray) -> np.ndarray:
-        """Compute the matrix of k(x_i, x_j) over ``slots``, shape (len(slots), len(slots))."""
-        return self.between(slots, slots)
-
     def values(self, slots: np.ndarray, X: Rows) -> np.ndarray:
         """Compute k(x_i, x) between the examples in ``slots`` and others, shape (len(slots), n)."""
         assert self.kind is not None
@@ -115,6 +112,12 @@ class Pool:
         """Return the examples in ``slots`` as floats, shape (len(slots), d)."""
         assert self.kind is not None
         return self.kind.examples(slots)
+
+    def rearrange(self, slots: np.ndarray, features: Sequence[int], n_features: int) -> None:
+        """Do what `Group.rearrange` says, for the examples in ``slots``; forget the others."""
+        rows = np.zeros((self.capacity, n_features))
+        rows[slots, : len(features)] = self.examples(slots)[:, features]
+        self.kind = kinds.held(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""

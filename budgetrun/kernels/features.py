@@ -49,6 +49,10 @@ class FeatureMap:
         """Return the features of examples ``X``, shape (n, d): shape (n, D), float64."""
         raise NotImplementedError
 
+    def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
+        """From now on, let examples have this many features, and return the weights ``w`` of z for these."""
+        raise NotImplementedError
+
     def lengths(self, Z: np.ndarray) -> np.ndarray:
         """Return ||z|| of each row, shape (n,), which scales the rounding errors of its score; 1 for a row of zeros."""
         norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
@@ -70,6 +74,9 @@ class Inputs(FeatureMap):
             )
         found = floats(X)
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+
+    def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
+        return np.append(w, np.zeros(n_features))[:n_features]
 
 
 class RandomFeatures(FeatureMap):
@@ -114,6 +121,15 @@ class RandomFeatures(FeatureMap):
         np.multiply(tan, cosines, out=sines)
         cosines -= unit
         return Z
+
+    def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
+        """See `FeatureMap.widened`; the frequencies of a new feature j are drawn with the seed (seed, j)."""
+        assert self._frequencies is not None
+        scale, old = math.sqrt(2 * self._rate), self._frequencies[:n_features]
+        seeds = ([self._seed, j] for j in range(len(old), n_features))
+        more = [np.random.default_rng(seed).normal(0, scale, self._n) for seed in seeds]
+        self._frequencies = np.vstack([old, *more])
+        return w
 
     def lengths(self, Z: np.ndarray) -> np.ndarray:
         return np.ones(len(Z))

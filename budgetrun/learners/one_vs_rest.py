@@ -117,6 +117,14 @@ class OneVsRestHypothesis(Hypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return np.stack([part.score(X, averaged) for part in self.parts])
 
+    @property
+    def of_all_features(self) -> bool:
+        return any(part.of_all_features for part in self.parts)
+
+    def widen(self, n_features: int) -> None:
+        for part in self.parts:
+            part.widen(n_features)
+
     def memory(self, size: int, block: int) -> float:
         return sum(part.memory(size, block) for part in self.parts) + 16 * len(self.parts) * block
 

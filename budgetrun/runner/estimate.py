@@ -59,6 +59,8 @@ _MEASURED_FEATURES = 512
 _BASE = 170e6
 # What compiling takes in addition.
 _COMPILED = 250e6
+# Seconds of compiling, measured on one machine: of the loops that all learners share, and of one more learner.
+_COMPILES_LOOPS, _COMPILES_LEARNER = 5.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,16 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         scores += alone * T * held * (info.n_classes if run.spec.task == "multiclass" else 1)
         updates += alone * _MORE_ERRORS * mistakes * asks.form.upkeep
     return kernel + scores / rates.gathers + updates / rates.updates
+
+
+def compile_seconds(runs: Iterable[Run]) -> float:
+    """Return about how long it takes to compile the learners of these runs, in seconds; 0 if that is done or off.
+
+    It does not depend on the machine: constants, measured once.
+    """
+    learners = {algorithm_of(run.spec) for run in runs if not run.spec.solver} if compiling.begins() else set()
+    n = sum(cast("type[Learner]", one).compiled and cast("type[Learner]", one).form.compiled for one in learners)
+    return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
 
 class _Demands(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from budgetrun.data import limits
 from budgetrun.errors import AlteredError, InputError, counted
 from budgetrun.files import is_file
-from budgetrun.runner.estimate import job_bytes, job_seconds, jobs_within_memory
+from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
@@ -123,7 +123,11 @@ def describe(config: Config, options: Options) -> str:
     lines += [f"  {label}: its runs are not counted. {why}" for label, why in (plan.missing | plan.left_out).items()]
     if remaining:
         workers = options.workers(config)
-        total = sum(seconds.values()) / workers
+        once = compile_seconds(remaining)
+        total = sum(seconds.values()) / workers + once
         at_once = min(workers, len(jobs)) * max(largest.values())
-        lines.append(f"  estimate: about {duration(total)} with --jobs {workers}, at most {at_once / 1e9:.1f} GB")
+        compiles = f", {duration(once)} of it to compile learners, only this time" if once else ""
+        lines.append(
+            f"  estimate: about {duration(total)} with --jobs {workers}{compiles}, at most {at_once / 1e9:.1f} GB"
+        )
     return "\n".join(lines)

@@ -192,11 +192,11 @@ def test_an_expansion_continued_from_another_tracks_the_same():
             h.rounds = getattr(h, "rounds", 0) + 1
             if h.rounds == at:
                 own = Expansion(h.pool, **tracked)
-                own.continue_from(h.f, h.f.gram)
+                own.continue_from(h.f)
                 h.f = own
             check_expansion(h)
 
-        h = Harness(Expansion, GAUSSIAN, rng)
+        h = Harness(lambda pool, tracked=tracked: Expansion(pool, **tracked), GAUSSIAN, rng)
         h.play(act_on_expansion, check)
 
 

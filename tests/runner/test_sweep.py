@@ -192,6 +192,10 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are missing")
     assert lines[-1].startswith("  estimate: about _ s with --jobs 1, at most 0.")
     assert os.listdir(tmp_path) == ["small.yaml"]
+    monkeypatch.setattr("budgetrun.compiling.begins", lambda: True)
+    estimate = describe(config_module.load(path), Options(results=tmp_path / "results")).splitlines()[-1]
+    # For the loops, and four learners.
+    assert ", 13 s of it to compile learners, only this time, at most 0." in estimate
 
 
 def test_several_classes_and_a_test_set(tmp_path, run_sweep):

@@ -40,6 +40,8 @@ class Hypothesis(Compilable, ABC):
         Whether compiled code can play the rounds of a tile, but not begin one.
     upkeep : int
         The number of rows of kernel values that an update reads or writes, for estimates of running time.
+    of_all_features : bool
+        Whether predictions depend on all features of examples, and not only on those of held ones.
     scores : ndarray, shape (b,), or (n_classes, b)
         f(x_t) for the later rounds of the block; for earlier rounds, the scores at prediction time.
     tile_start, tile_end : int
@@ -63,6 +65,7 @@ class Hypothesis(Compilable, ABC):
     averages: ClassVar[bool] = False
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
+    of_all_features: ClassVar[bool] = False
     upkeep: int = 1
 
     def __init__(self, pool: Pool, *shape: int) -> None:
@@ -207,6 +210,9 @@ class Hypothesis(Compilable, ABC):
         NotImplementedError
             The mean needs examples that are no longer held.
         """
+
+    def widen(self, n_features: int) -> None:
+        """From now on, let examples have this many features; the new ones were 0 in all examples so far."""
 
     def memory(self, size: int, block: int) -> float:
         """Estimate the bytes that the form takes in addition to the pool, for ``size`` support examples.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -109,7 +109,7 @@ class Expansion(Summed):
     @interpreted
     def gram(self) -> np.ndarray:
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
-        return self._pool.matrix(self.slots)
+        return self._pool.between(self.slots, self.slots)
 
     def smallest(self, values: np.ndarray) -> int:
         """Return the first index of the smallest value; values that differ only by rounding count as equal."""
@@ -177,23 +177,34 @@ class Expansion(Summed):
         self._change_weights()
         self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
         self._sum_again(self._round + 1)
-        self._retrack(lambda: self._pool.matrix(slots), norm_sq)
+        if self._normed:
+            self._norm_sq = float(self.gram() @ self.coef @ self.coef) if norm_sq is None else norm_sq
+        if self._track != _NONE:
+            K = self.gram()
+            self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
+            if self._track == _ALL:
+                self._place[:n] = np.arange(n)
+                self._pairs, self._n_free = K, 0
+                self._make_room()
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
-    def continue_from(self, other: Expansion, matrix: Callable[[], np.ndarray]) -> None:
-        """Copy another expansion in the middle of a block, and compute what this one tracks in addition.
+    @property
+    def tracked(self) -> tuple[bool, int]:
+        """What the expansion tracks."""
+        return self._normed, self._track
 
-        ``matrix`` returns the kernel values between the support examples, shape (size, size).
-        """
-        own = {"_track", "_normed", "_capacity", "upkeep", "_numba_type_"}
+    def continue_from(self, other: Expansion) -> None:
+        """Copy another expansion in the middle of a block; it tracks the same, and has only added examples so far."""
         for name, value in vars(other).items():
-            if name not in own:
+            if name not in ("_capacity", "_numba_type_", "_tiles"):
                 setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
         self._look()
-        self._make_room()
-        if self.size:
-            self._retrack(matrix, None)
+        # The other one may have room for more.
+        room, free = min(len(self._pairs), self._capacity), self._free_places[: self._n_free]
+        self._pairs, self._free_places = self._pairs[:room, :room].copy(), free[free < room]
+        self._n_free = len(self._free_places)
+        self._free_places = np.resize(self._free_places, room)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
@@ -297,19 +308,6 @@ class Expansion(Summed):
         """Compute k(x_i, x_j) for all support examples j, shape (size,)."""
         return self._pool.between(self.slots, self.slots[i : i + 1])[:, 0]
 
-    def _retrack(self, matrix: Callable[[], np.ndarray], norm_sq: float | None) -> None:
-        """Recompute everything tracked; ``matrix`` returns the kernel values between the support examples."""
-        if self._normed:
-            self._norm_sq = float(matrix() @ self.coef @ self.coef) if norm_sq is None else norm_sq
-        if self._track == _NONE:
-            return
-        n, K = self.size, matrix() if self.size else np.zeros((0, 0))
-        self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
-        if self._track == _ALL:
-            self._place[self._head : self._tail] = np.arange(n)
-            self._pairs, self._n_free = K.copy(), 0
-            self._make_room()
-
     def has_room(self) -> bool:
         return self._has_places() and (self._track != _ALL or min(self._most, self._capacity) <= len(self._pairs))
 
@@ -320,10 +318,12 @@ class Expansion(Summed):
             room = min(max(most, old * 3 // 2), self._capacity)
             pairs, free = np.zeros((room, room)), np.zeros(room, dtype=np.intp)
             pairs[:old, :old] = self._pairs
-            free[: self._n_free] = self._free_places[: self._n_free]
-            free[self._n_free : self._n_free + room - old] = np.arange(old, room)
+            # The last one is the next to be taken: the first place.
+            n_new = room - old
+            free[:n_new] = np.arange(room - 1, old - 1, -1)
+            free[n_new : n_new + self._n_free] = self._free_places[: self._n_free]
             self._pairs, self._free_places = pairs, free
-            self._n_free += room - old
+            self._n_free += n_new
 
 
 def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:

@@ -95,6 +95,7 @@ class ExplicitFeatures(OfFeatures):
     """
 
     form = "features"
+    of_all_features = True
 
     def __init__(self, pool: Pool, features: FeatureMap, unit: float) -> None:
         super().__init__(pool, unit)
@@ -116,6 +117,9 @@ class ExplicitFeatures(OfFeatures):
         self.lengths = self._map.lengths(self._features.Z)
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])
+
+    def widen(self, n_features: int) -> None:
+        self._w = self._map.widened(self.w, n_features)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if averaged:
