@@ -12,6 +12,7 @@ import pytest
 from cases import all_cases
 
 import budgetrun
+from budgetrun import compiling
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
 
 pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
@@ -31,6 +32,16 @@ for _, algorithm, _, parameters, _ in all_cases():
 of_learner = pytest.mark.parametrize("name", CLASSIFIERS)
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 BY_COLUMN = ("FOGD",)
+
+
+# The others are interpreted: compiling a learner takes longer than its tests.
+COMPILED = ("Forgetron", "Norma", "NOGD")
+
+
+@pytest.fixture(autouse=True)
+def mostly_interpreted(request, monkeypatch):
+    if getattr(request.node, "callspec", None) and request.node.callspec.params.get("name") not in COMPILED:
+        monkeypatch.setattr(compiling, "on", lambda: False)
 
 
 def make(name, **given):
