@@ -59,3 +59,24 @@ class CannotWriteError(InputError, OSError):
 
 class AlteredError(InputError):
     """The table of a results folder is not as the sweep wrote it: cut off, edited, or from elsewhere."""
+
+
+def out_of_range(error: Exception, where: str) -> OutOfRangeError:
+    """Return the sentence for an error of arithmetic; ``where`` says whose, and in which round."""
+    if type(error) is FloatingPointError and " encountered in " not in str(error):
+        # The engine's own sentences say what to do.
+        return OutOfRangeError(f"{where}: {error}")
+    advice = "scale the examples, or choose less extreme parameters"
+    return OutOfRangeError(f"{where}: numbers are out of range ({error}); {advice}")
+
+
+def is_arithmetic(error: Exception) -> bool:
+    """Whether an error comes from numbers that are too large, too small or not numbers."""
+    if isinstance(error, InputError):
+        return False
+    # By name, because importing numpy takes long.
+    return (
+        isinstance(error, ArithmeticError)
+        or type(error).__name__ == "LinAlgError"
+        or str(error).startswith(("math domain error", "cannot convert float", "-inf + inf in fsum"))
+    )

@@ -26,9 +26,9 @@ from threadpoolctl import threadpool_info
 
 import budgetrun
 from budgetrun import learners
-from budgetrun.engine.subspace import SpannedFunction
 from budgetrun.errors import InputError
 from budgetrun.estimators import CLASSIFIERS, REGRESSORS, base
+from budgetrun.kernels.spans import SpannedFunction
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}

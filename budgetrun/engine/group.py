@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from budgetrun import compiling
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
-from budgetrun.errors import InputError, OutOfRangeError
+from budgetrun.errors import is_arithmetic, out_of_range
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.kinds import TILE
 
@@ -36,8 +35,6 @@ _MOST_TILES = 4
 _PATIENCE = 64
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
-# The beginnings of messages of ValueError that Python's functions of numbers raise.
-_OF_VALUES = ("math domain error", "cannot convert float", "-inf + inf in fsum")
 
 
 class Count:
@@ -159,7 +156,8 @@ class Group:
         self._patience = _PATIENCE
         self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
         for member in self._members:
-            self._attempt([member], partial(self._start, member))
+            with self._running([member]):
+                self._start(member)
         self._players = self._grouped()
 
     @property
@@ -325,13 +323,11 @@ class Group:
         for member in self._members:
             member.seconds += share
 
-        def begin(player: Player) -> None:
-            began = time.perf_counter()
-            player.f.begin_block()
-            self._play(player, Y[player.members[0].task], 0, out, began)
-
         for player in list(self._players):
-            self._attempt(player.members, partial(begin, player))
+            with self._running(player.members):
+                began = time.perf_counter()
+                player.f.begin_block()
+                self._play(player, Y[player.members[0].task], 0, out, began)
         held = np.zeros(self.pool.used, dtype=bool)
         self._players = [player for player in self._players if player.members]
         for player in self._players:
@@ -366,16 +362,14 @@ class Group:
     def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
         """Let the members whose budget is full before they act on round ``t`` continue on their own."""
 
-        def go_on(own: Player) -> None:
-            began = time.perf_counter()
-            own.f = self._start(own.members[0])
-            own.f.continue_from(player.f)
-            self._play(own, y, t, out, began)
-
         while player.members and player.members[-1].learner.budget == player.f.size:
             own = Player(None, [player.members.pop()])
             self._players.append(own)
-            self._attempt(own.members, partial(go_on, own))
+            with self._running(own.members):
+                began = time.perf_counter()
+                own.f = self._start(own.members[0])
+                own.f.continue_from(player.f)
+                self._play(own, y, t, out, began)
 
     def _start(self, member: Member) -> Any:
         member.hypothesis = member.learner.start(self.pool, *self._shape)
@@ -401,18 +395,19 @@ class Group:
 
     # -- errors ----------------------------------------------------------------------------------------------------
 
-    def _attempt(self, members: list[Member], action: Callable[[], object]) -> None:
-        """Do what the first of these members asks for."""
+    @contextmanager
+    def _running(self, members: list[Member]) -> Iterator[None]:
+        """Run the code of these members' learners."""
         try:
             with self.guard(members[0]) if self.guard else nullcontext():
-                action()
+                yield
         except BaseException as raised:
             self._fail(members, raised)
 
     def _fail(self, members: list[Member], raised: BaseException) -> None:
         """Record an error that is to be isolated, and remove its members; raise any other."""
         error = raised
-        if members and isinstance(raised, Exception) and _is_arithmetic(raised):
+        if members and isinstance(raised, Exception) and is_arithmetic(raised):
             where = f"{_name(members[0].learner)}, round {getattr(members[0].hypothesis, 'now', 1):,}"
             error = out_of_range(raised, where)
             error.__cause__ = raised
@@ -436,23 +431,6 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     if not np.isfinite(scores).all():
         raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
     return scores
-
-
-def out_of_range(error: Exception, where: str) -> OutOfRangeError:
-    """Return the sentence for an error of arithmetic; ``where`` says whose, and in which round."""
-    if type(error) is FloatingPointError and " encountered in " not in str(error):
-        # The engine's own sentences say what to do.
-        return OutOfRangeError(f"{where}: {error}")
-    advice = "scale the examples, or choose less extreme parameters"
-    return OutOfRangeError(f"{where}: numbers are out of range ({error}); {advice}")
-
-
-def _is_arithmetic(error: Exception) -> bool:
-    """Whether an error comes from numbers that are too large, too small or not numbers."""
-    if isinstance(error, InputError):
-        return False
-    kinds = (ZeroDivisionError, OverflowError, FloatingPointError, np.linalg.LinAlgError)
-    return isinstance(error, kinds) or str(error).startswith(_OF_VALUES)
 
 
 def _name(learner: Any) -> str:

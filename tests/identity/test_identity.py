@@ -124,7 +124,7 @@ def digest_with(monkeypatch, spec, module, more):
 # What a run of the algorithm `avp` on generated data executes: its own file, what it imports, and what all runs share.
 EXECUTED = [
     "learners.avp", "learners.ball", "learners.base", "engine.hypotheses.expansion", "engine.hypotheses.projected",
-    "engine.group", "engine.pool", "engine.play", "engine.subspace", "kernels", "kernels.kinds", "kernels.loops",
+    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds", "kernels.loops",
     "engine.single", "compiling", "compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
     "data.generators.noisy_gaussians", "runner.job", "runner.online", "store.write",
 ]  # fmt: skip

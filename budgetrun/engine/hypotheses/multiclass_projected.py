@@ -11,8 +11,8 @@ from scipy.sparse.csgraph import connected_components
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
+from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
 
 
 @dataclass

@@ -8,8 +8,8 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.subspace import SpannedFunction, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
+from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
 
 
 class Spanned(Hypothesis):

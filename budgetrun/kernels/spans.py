@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.blas import dtrsm
-
-from budgetrun.engine.pool import Pool
 
 
 class SpannedFunction:
@@ -224,7 +224,7 @@ def negligible(terms: np.ndarray, rounding: float) -> float:
     return rounding * float(np.abs(terms).sum()) + 1e-3 * rounding
 
 
-def refuse_impossible(pool: Pool) -> None:
+def refuse_impossible(pool: Any) -> None:
     """Raise a FloatingPointError if an example of the block has k(x, x) <= 0 but other kernel values that are not 0."""
     null = pool.squares[pool.block_slots] <= 0
     if null.any() and (np.abs(pool.block[pool.block_slots[null]]) > 0).any():
