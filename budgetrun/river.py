@@ -333,7 +333,7 @@ def _square(score: Any) -> float:
 
 def _hypotheses(group: Any) -> list[Any]:
     """Return the hypotheses of the learners, one per class where learners are one-vs-rest."""
-    return [f for member in group.members for f in getattr(member.hypothesis, "parts", [member.hypothesis])]
+    return [f for member in group.members for f in getattr(member.hypothesis, "of_classes", [member.hypothesis])]
 
 
 def _slots(group: Any) -> np.ndarray:

@@ -179,7 +179,7 @@ def test_names():
     assert isinstance(learner, OneVsRest)
     assert (learner.name, learner.variant, learner.budget, learner.seed) == ("rbp", "one_vs_rest", 3, 5)
     with pytest.raises(AttributeError):
-        learner.step
+        _ = learner.step
     X, codes = stream("random")
     assert run(learner, KERNEL, X, codes, n_classes=N_CLASSES).max_support == 3
     with pytest.raises(InputError, match="one-vs-rest learners cannot be watched; feed them single rounds instead"):
