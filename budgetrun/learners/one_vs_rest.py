@@ -18,7 +18,7 @@ from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError
 from budgetrun.kernels import Rows
-from budgetrun.learners.base import BinaryLearner, Learner
+from budgetrun.learners.base import Learner
 
 ONE_VS_REST = "one_vs_rest"
 
@@ -159,7 +159,7 @@ class OneVsRest(Learner):
 
 
 @cache
-def one_vs_rest(binary: type[BinaryLearner]) -> type[Any]:
+def one_vs_rest(binary: Any) -> type[Any]:
     """Return what makes `OneVsRest` of a binary learner, given its parameters.
 
     It has the parameters and the declarations of the binary learner, and a variant and a title of its own.
