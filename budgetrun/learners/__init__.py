@@ -35,7 +35,10 @@ def for_task(multiclass: bool) -> dict[str, dict[str | None, type[Any]]]:
         return registry()
     found: dict[str, dict[str | None, type[Any]]] = {}
     for name, variants in registry().items():
-        made = {variant: one_vs_rest(learner) for variant, learner in variants.items()}
+        made: dict[str | None, Any] = {
+            variant: one_vs_rest(learner)  # type: ignore[arg-type]  # classes are hashable
+            for variant, learner in variants.items()
+        }
         found[name] = {**made, **{learner.variant: learner for learner in made.values()}}
     for name, variants in registry(multiclass=True).items():
         found[name] = found.get(name, {}) | variants

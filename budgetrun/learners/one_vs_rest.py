@@ -139,7 +139,7 @@ class OneVsRest(Learner):
 
     def __init__(self, binary: Any) -> None:
         self.binary = binary
-        own: Any = one_vs_rest(type(binary))
+        own: Any = one_vs_rest(type(binary))  # type: ignore[arg-type]  # classes are hashable
         self.name, self.variant, self.title = own.name, own.variant, own.title  # type: ignore[misc]  # of this one
         self.budget = binary.budget
 
