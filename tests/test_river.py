@@ -293,26 +293,45 @@ def test_labels(labels, negative, positive):
     assert set(model.predict_proba_one({})) == {negative, positive}
 
 
-def test_several_classes():
+@pytest.mark.parametrize("name", ["PassiveAggressive", "Forgetron", "Ahpatron", "NOGD"])
+def test_several_classes(name):
     data = list(datasets.ImageSegments().take(200))
     names = sorted({y for _, y in datasets.ImageSegments()})
     keys = list(data[0][0])
     X = np.array([[x[key] for key in keys] for x, _ in data])
     y = np.array([label for _, label in data])
-    model = classifiers.PassiveAggressive(gamma=1e-4, classes=names)
+    model = CLASSIFIERS[name](gamma=1e-4, classes=names)
     shares = []
     for x, label in data:
         shares.append(model.predict_proba_one(x))
         model.learn_one(x, label)
-    known = ESTIMATORS["PassiveAggressive"](gamma=1e-4).partial_fit(X, y, classes=names)
+    known = ESTIMATORS[name](gamma=1e-4).partial_fit(X, y, classes=names)
     assert model.estimator.mistakes_ == known.mistakes_
-    np.testing.assert_array_equal(model.estimator.weights_, known.weights_)
+    np.testing.assert_allclose(model.estimator.weights_, known.weights_, rtol=0 if name != "NOGD" else 1e-6)
     assert model.predict_many(pd.DataFrame(X, columns=keys)).tolist() == known.predict(X).tolist()
     assert all(list(share) == names for share in shares)
     np.testing.assert_allclose([sum(share.values()) for share in shares], 1.0)
     # Better than always the same probability.
     loss = -np.mean([np.log(share[label]) for share, label in zip(shares, y, strict=True)])
     assert loss < np.log(len(names))
+
+
+@pytest.mark.parametrize("name", ["Forgetron", "LinearPerceptron", "NOGD", "FOGD"])
+def test_one_learner_per_class_and_keys_that_appear_later(name):
+    X, _ = stream()
+    codes = np.random.default_rng(1).integers(3, size=len(X))
+    examples = growing(X)
+    model = learned(make(name, classes=[0, 1, 2], probabilities=False), examples, codes)
+    alone = [learned(make(name, probabilities=False), examples, codes == c) for c in range(3)]
+    for x in examples[::10]:
+        expected = [one._score_of(x) for one in alone]
+        np.testing.assert_allclose(model._score_of(x), expected, atol=1e-9)
+        assert model.predict_one(x) == np.argmax(expected)
+    if name not in BY_COLUMN:
+        full = np.array([[x.get(key, 0.0) for key in "abcdef"] for x in examples])
+        known = ESTIMATORS[name](**GIVEN[name]).partial_fit(full, codes)
+        assert known.mistakes_ == model.estimator.mistakes_
+        np.testing.assert_allclose(model.estimator.weights_, known.weights_, atol=1e-9)
 
 
 def test_one_vs_rest_by_river():

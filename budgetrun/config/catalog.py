@@ -12,7 +12,7 @@ from budgetrun import kernels, learners, solvers
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
 from budgetrun.errors import InputError
-from budgetrun.learners.one_vs_rest import ONE_VS_REST
+from budgetrun.learners.one_vs_rest import ONE_VS_REST, one_vs_rest
 from budgetrun.registry import parameters
 
 _WIDTH = 100
@@ -110,10 +110,10 @@ def _classes(cls: Any) -> str:
         )
     if not issubclass(cls, learners.BinaryLearner):
         return "two"
-    one_vs_rest = f"variant: {(cls.variant and cls.variant + '_') or ''}{ONE_VS_REST}"
+    variant = f"variant: {one_vs_rest(cls).variant}"
     if cls.name in learners.registry("multiclass"):
-        return f"two; the learner of the same name with [multiclass] takes several, and so does {one_vs_rest}"
-    return f"two; with task: multiclass one learner per class ({one_vs_rest})"
+        return f"two; the learner of the same name with [multiclass] takes several, and so does {variant}"
+    return f"two; with task: multiclass one learner per class ({variant})"
 
 
 def _text(cls: Any) -> str:

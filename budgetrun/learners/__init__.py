@@ -48,7 +48,10 @@ def for_task(task: Task) -> dict[str, dict[str | None, type[Any]]]:
         return registry(task)
     found: dict[str, dict[str | None, type[Any]]] = {}
     for name, variants in registry().items():
-        made = {variant: one_vs_rest(learner) for variant, learner in variants.items()}
+        made: dict[str | None, Any] = {
+            variant: one_vs_rest(learner)  # type: ignore[arg-type]  # classes are hashable
+            for variant, learner in variants.items()
+        }
         found[name] = {**made, **{learner.variant: learner for learner in made.values()}}
     for name, variants in registry(task).items():
         found[name] = found.get(name, {}) | variants

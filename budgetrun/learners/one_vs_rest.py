@@ -18,7 +18,7 @@ from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.errors import InputError
 from budgetrun.kernels import Rows
-from budgetrun.learners.base import BinaryLearner, Learner
+from budgetrun.learners.base import Learner
 
 ONE_VS_REST = "one_vs_rest"
 
@@ -41,7 +41,7 @@ class OneVsRestHypothesis(Hypothesis):
 
     Attributes
     ----------
-    parts : list of Hypothesis
+    of_classes : list of Hypothesis
         That of each class.
     slots : ndarray of int, shape (size,)
         The different examples that any class holds, oldest first.
@@ -64,40 +64,40 @@ class OneVsRestHypothesis(Hypothesis):
     def __init__(self, pool: Pool, learners: list[Any]) -> None:
         super().__init__(pool, len(learners))
         self._learners = learners
-        self.parts: list[Hypothesis] = [learner.start(pool) for learner in learners]
+        self.of_classes: list[Hypothesis] = [learner.start(pool) for learner in learners]
         self._playing = 0
 
     @property
     def slots(self) -> np.ndarray:
-        slots = np.unique(np.concatenate([part.slots for part in self.parts]))
+        slots = np.unique(np.concatenate([part.slots for part in self.of_classes]))
         return slots[np.argsort(self._pool.rounds[slots], kind="stable")]
 
     @property
     def held(self) -> np.ndarray:
-        return np.unique(np.concatenate([part.held for part in self.parts]))
+        return np.unique(np.concatenate([part.held for part in self.of_classes]))
 
     @property
     def coef(self) -> np.ndarray:
         slots = self.slots
-        at, coef = np.zeros(self._pool.capacity, dtype=np.intp), np.zeros((len(self.parts), len(slots)))
+        at, coef = np.zeros(self._pool.capacity, dtype=np.intp), np.zeros((len(self.of_classes), len(slots)))
         at[slots] = np.arange(len(slots))
-        for row, part in zip(coef, self.parts, strict=True):
+        for row, part in zip(coef, self.of_classes, strict=True):
             row[at[part.slots]] = part.coef  # type: ignore[attr-defined]  # as for `weights_` of one class
         return coef
 
     @property
     def now(self) -> int:
-        return self.parts[self._playing].now
+        return self.of_classes[self._playing].now
 
     def begin_block(self) -> None:
         super().begin_block()
-        sum_ahead(self._pool, self.parts)
+        sum_ahead(self._pool, self.of_classes)
 
     def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         if options.single:
             raise InputError("one-vs-rest learners cannot be watched; feed them single rounds instead")
         acted = np.zeros(len(y), dtype=bool)
-        for c, (part, own) in enumerate(zip(self.parts, self._learners, strict=True)):
+        for c, (part, own) in enumerate(zip(self.of_classes, self._learners, strict=True)):
             self._playing, t = c, 0
             part.begin_block()
             labels = np.where(y == c, 1, -1)
@@ -115,21 +115,21 @@ class OneVsRestHypothesis(Hypothesis):
         return len(y)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return np.stack([part.score(X, averaged) for part in self.parts])
+        return np.stack([part.score(X, averaged) for part in self.of_classes])
 
     @property
     def of_all_features(self) -> bool:
-        return any(part.of_all_features for part in self.parts)
+        return any(f.of_all_features for f in self.of_classes)
 
     def widen(self, n_features: int) -> None:
-        for part in self.parts:
-            part.widen(n_features)
+        for f in self.of_classes:
+            f.widen(n_features)
 
     def memory(self, size: int, block: int) -> float:
-        return sum(part.memory(size, block) for part in self.parts) + 16 * len(self.parts) * block
+        return sum(part.memory(size, block) for part in self.of_classes) + 16 * len(self.of_classes) * block
 
     def solving(self, size: int) -> float:
-        return sum(part.solving(size) for part in self.parts)
+        return sum(part.solving(size) for part in self.of_classes)
 
 
 class OneVsRest(Learner):
@@ -147,7 +147,7 @@ class OneVsRest(Learner):
 
     def __init__(self, binary: Any) -> None:
         self.binary = binary
-        own: Any = one_vs_rest(type(binary))
+        own: Any = one_vs_rest(type(binary))  # type: ignore[arg-type]  # classes are hashable
         self.name, self.variant, self.title = own.name, own.variant, own.title  # type: ignore[misc]  # of this one
         self.budget = binary.budget
 
@@ -167,7 +167,7 @@ class OneVsRest(Learner):
 
 
 @cache
-def one_vs_rest(binary: type[BinaryLearner]) -> type[Any]:
+def one_vs_rest(binary: Any) -> type[Any]:
     """Return what makes `OneVsRest` of a binary learner, given its parameters.
 
     It has the parameters and the declarations of the binary learner, and a variant and a title of its own.

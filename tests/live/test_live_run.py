@@ -203,3 +203,22 @@ def test_a_metric_that_there_is_not():
     wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss"
     assert str(raised.value) == f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
     assert metrics_of(("f1", "auc", "f1")) == ("f1", "auc")
+
+
+def test_several_classes_with_any_learner(monkeypatch):
+    table = pd.read_csv("s.csv")
+    table["label"] = np.where(table["color"] == "red", "red", table["label"])
+    table.to_csv("three.csv", index=False)
+    algorithms = ("perceptron", "perceptron(one_vs_rest)", "forgetron", "ahpatron:epsilon=0.7", "linear_perceptron")
+    given = {"source": "three.csv", "algorithms": algorithms}
+    assert run_module.run(request(**given)) == 0
+    labels = ["perceptron", "perceptron(one_vs_rest)", "forgetron(self_tuned_one_vs_rest)", "ahpatron(one_vs_rest)"]
+    assert {row[1] for row in rows("results/three")} == {*labels, "linear_perceptron(one_vs_rest)"}
+    config = config_module.load("results/three/config.yaml")
+    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    assert rows("again/three") == rows("results/three")
+    # It continues from a file, too.
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request(**given, name="two")) == 130
+    assert run_module.run(request(**given, name="two")) == 0
+    assert counts("results/two") == counts("results/three")

@@ -1,7 +1,7 @@
 """One-vs-rest: a binary algorithm once per class, on labels that are +1 for the class and -1 for all others.
 
-The class with the largest score is predicted. A round is a mistake unless the true class is strictly ahead of all others;
-scores tie if they differ by at most 1e-9 times the largest absolute score, which only rounding explains.
+The class with the largest score is predicted. A round is a mistake unless the true class is strictly ahead of all
+others; scores tie if they differ by at most 1e-9 times the largest absolute score, which only rounding explains.
 """
 
 from dataclasses import dataclass
