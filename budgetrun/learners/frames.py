@@ -11,8 +11,8 @@ from scipy.linalg.blas import dger
 from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
 from budgetrun.kernels import Rows
+from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
 
 
 class Framed(Spanned):

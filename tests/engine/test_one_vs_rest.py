@@ -51,7 +51,7 @@ def stream(name, T=90):
 
 def made(name, variant):
     """What makes the one-vs-rest learner of a name and a binary variant."""
-    return learners.find(name, f"{variant}_one_vs_rest" if variant else "one_vs_rest", multiclass=True)
+    return learners.find(name, f"{variant}_one_vs_rest" if variant else "one_vs_rest", "multiclass")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
     held = {tuple(row) for one in wrapped.estimators_ for row in one.support_set_}
     assert len(held) == member.hypothesis.size
     assert group.pool.used <= max(before, len(held)) + 100
-    if name not in learners.registry(multiclass=True):
+    if name not in learners.registry("multiclass"):
         # The classifier of the same name is that learner, with labels of any kind.
         model = binary.fit(X, np.array(list("abcdefghij"))[y])
         assert model.mistakes_ == member.count.mistakes
@@ -179,8 +179,8 @@ def test_names():
             assert several.title.endswith(", one-vs-rest")
             assert several.multiclass
             assert learners.parameters(several) == learners.parameters(binary)
-            paper = learners.registry(multiclass=True).get(name, {}).get(variant)
-            assert learners.find(name, variant, multiclass=True) is (paper or several)
+            paper = learners.registry("multiclass").get(name, {}).get(variant)
+            assert learners.find(name, variant, "multiclass") is (paper or several)
     learner = made("rbp", None)(budget=3, seed=5)
     assert isinstance(learner, OneVsRest)
     assert (learner.name, learner.variant, learner.budget, learner.seed) == ("rbp", "one_vs_rest", 3, 5)

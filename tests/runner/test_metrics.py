@@ -139,7 +139,7 @@ def test_wrong_predictions_are_the_mistakes_of_the_engine(name, variant, paramet
 def test_wrong_predictions_of_several_classes_are_the_mistakes_of_the_engine(name, variant, parameters):
     X, y = tied_stream()
     codes = np.arange(len(y)) % 3
-    learner = find(name, variant, multiclass=True)(**parameters)
+    learner = find(name, variant, "multiclass")(**parameters)
     group = Group(kernels.Gaussian(gamma=0.5), [learner], n_classes=3)
     confusion = np.array(json.loads(tally(group.feed(X, codes[None])[0], codes, 3)["confusion"]))
     assert confusion.sum() - np.trace(confusion) == group.members[0].count.mistakes

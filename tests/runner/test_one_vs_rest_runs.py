@@ -42,9 +42,9 @@ def test_rows_count_the_rounds_on_which_the_true_class_is_not_ahead(tmp_path, pa
     own, test = np.load(tmp_path / "own.npz"), np.load(tmp_path / "test.npz")
     X, y = own["X"], own["y"].astype(np.intp)
     for label, made in {
-        "perceptron(one_vs_rest)": learners.find("perceptron", "one_vs_rest", multiclass=True)(),
-        "remove_oldest(one_vs_rest)": learners.find("remove_oldest", multiclass=True)(budget=20),
-        "forgetron(basic_one_vs_rest)": learners.find("forgetron", "basic", multiclass=True)(budget=20),
+        "perceptron(one_vs_rest)": learners.find("perceptron", "one_vs_rest", "multiclass")(),
+        "remove_oldest(one_vs_rest)": learners.find("remove_oldest", None, "multiclass")(budget=20),
+        "forgetron(basic_one_vs_rest)": learners.find("forgetron", "basic", "multiclass")(budget=20),
     }.items():
         group = Group(Gaussian(gamma=0.5), [made], n_classes=3)
         scores = group.feed(X, y[None])[0]
