@@ -24,6 +24,7 @@ from budgetrun import estimators
 from budgetrun.engine.hypotheses import ExplicitFeatures
 from budgetrun.kernels.features import RandomFeatures
 from budgetrun.kernels.kinds import held
+from budgetrun.learners.points import Points
 
 _PAGE = """
     classes : sequence of labels, or None
@@ -278,6 +279,9 @@ class BudgetClassifier(base.MiniBatchClassifier):
         if any(isinstance(member.hypothesis, ExplicitFeatures) for member in group.members):
             return list(self.columns)
         used = (group.pool.examples(_slots(group)) != 0).any(axis=0)
+        for member in group.members:
+            if isinstance(member.hypothesis, Points) and member.hypothesis.size:
+                used |= (member.hypothesis.support_set != 0).any(axis=0)
         return [key for key, j in self.columns.items() if used[j]]
 
     def _embed(self, keys: list[Any], width: int) -> None:
@@ -362,6 +366,8 @@ def _embed(group: Any, columns: list[int], width: int) -> None:
                 _fit_frequencies(features, width)
             else:
                 f._w = np.append(f.w, np.zeros(width))[:width]
+        elif isinstance(member.hypothesis, Points):
+            member.hypothesis.embed(columns, width)
 
 
 def _fit_frequencies(features: Any, width: int) -> None:
