@@ -197,7 +197,10 @@ class Points(Hypothesis):
             The number of places; by default, it stays.
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
-        points, old = self._points[np.asarray(columns, dtype=np.intp)][:, slots], (self._weights, self._of_rounds, self._norms)
+        points, old = (
+            self._points[np.asarray(columns, dtype=np.intp)][:, slots],
+            (self._weights, self._of_rounds, self._norms),
+        )
         self._store = Floats(width)
         self._store.resize(capacity)
         self._points = self._store.stored

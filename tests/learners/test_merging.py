@@ -63,7 +63,9 @@ def test_merging_one_pair_by_hand():
 
 @pytest.mark.parametrize("variant", ["merging", "lookup_h", "lookup_wd"])
 def test_only_the_gaussian_kernel(variant):
-    sentence = r"^bsgd: merging is for the gaussian kernel, got linear: use the gaussian kernel, or variant removal or p"
+    sentence = (
+        r"^bsgd: merging is for the gaussian kernel, got linear: use the gaussian kernel, or variant removal or p"
+    )
     with pytest.raises(InputError, match=sentence):
         Group(kernels.Linear(), [find("bsgd", variant)(budget=5)])
     if variant == "merging":
@@ -74,13 +76,15 @@ def test_only_the_gaussian_kernel(variant):
 def test_overflow_is_named():
     X, y = random_stream()
     learner = find("bsgd", "merging")(budget=5, regulariser=1e308, first="program")
-    with pytest.raises(OutOfRangeError, match=r"^bsgd\(merging\), round .*: scale the examples, or choose less extreme"):
+    with pytest.raises(OutOfRangeError, match=r"^bsgd\(merging\), round 1: numbers are out of range .*; scale the exa"):
         fed(X, y, learner)
 
 
 def test_points_of_very_many_features_are_refused():
     rows = sp.csr_array((np.ones(2), ([0, 1], [5, 3_000_000])), shape=(2, 3_000_001))
-    sentence = "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget, or a "
+    sentence = (
+        "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget, or a "
+    )
     with pytest.raises(InputError, match=sentence):
         fed(sp.vstack([rows] * 40, format="csr"), np.array([1, -1] * 40))
 
@@ -88,9 +92,9 @@ def test_points_of_very_many_features_are_refused():
 def test_tables_hold_what_a_search_finds():
     places, losses = merging.tables()
     rng = np.random.default_rng(0)
-    m, k = rng.uniform(0, 0.5, 500), rng.uniform(0.2, 1, 500)
+    m, k = rng.uniform(0, 0.5, 500), rng.uniform(0.4, 1, 500)
     h = merging.best_places(np.log(k), m, 1 - m, 1e-10)
-    np.testing.assert_allclose(merging.looked_up(places, m, k), h, atol=0.02)
+    np.testing.assert_allclose(merging.looked_up(places, m, k), h, atol=1e-4)
     u = merging.merged_weight(np.log(k), m, 1 - m, h)
     lost = m * m + (1 - m) ** 2 + 2 * k * m * (1 - m) - u * u
     np.testing.assert_allclose(merging.looked_up(losses, m, k), lost, atol=1e-5)
@@ -116,12 +120,3 @@ def test_two_classes_are_the_binary_learner(variant):
     one, scores = binary.feed(X, y[None])[0], both.feed(X, (y[None] > 0).astype(int))[0]
     np.testing.assert_allclose(scores[1] - scores[0], 2 * 2 * one / 2, rtol=1e-7, atol=1e-9)
     assert both.members[0].count.mistakes == binary.members[0].count.mistakes
-
-
-def test_compiled_merging_gives_the_same_bits(monkeypatch):
-    X, y = random_stream()
-    learner = {"budget": 9, "regulariser": 0.05}
-    _, scores = fed(X, y, find("bsgd", "merging")(**learner))
-    monkeypatch.undo()
-    _, compiled = fed(X, y, find("bsgd", "merging")(**learner))
-    np.testing.assert_array_equal(compiled, scores)
