@@ -55,7 +55,8 @@ def test_points_are_no_examples_and_survive_a_file(tmp_path):
 def test_merging_one_pair_by_hand():
     """Two equal weights at distance 2 (k = e^-1) merge in the middle, with weight 2 k^(1/4)."""
     learner = find("bsgd", "merging")(budget=2, regulariser=1.0)
-    f, _ = fed(np.array([[0.0], [2.0], [40.0]]), np.array([1, 1, -1]), learner, kernel=kernels.Gaussian(gamma=0.25))
+    X, y = np.array([[0.0], [2.0], [40.0]]), np.array([1, 1, -1])
+    f, _ = fed(X, y, learner, kernel=kernels.Gaussian(gamma=0.25))
     np.testing.assert_allclose(f.support_set[:, 0], [1.0, 40.0], atol=2e-4)
     np.testing.assert_allclose(f.coef, [2 * np.exp(-1 / 4), -1], rtol=1e-7)
     assert f.rounds.tolist() == [0, 2]
@@ -82,9 +83,7 @@ def test_overflow_is_named():
 
 def test_points_of_very_many_features_are_refused():
     rows = sp.csr_array((np.ones(2), ([0, 1], [5, 3_000_000])), shape=(2, 3_000_001))
-    sentence = (
-        "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget, or a "
-    )
+    sentence = "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget"
     with pytest.raises(InputError, match=sentence):
         fed(sp.vstack([rows] * 40, format="csr"), np.array([1, -1] * 40))
 
