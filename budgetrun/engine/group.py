@@ -266,9 +266,9 @@ class Group:
         return score if score == score else None
 
     def features_in_use(self) -> np.ndarray:
-        """Return which features predictions depend on, shape (d,): those of held examples that are not 0, or all."""
-        used: np.ndarray = (self.pool.examples(self._held()) != 0).any(axis=0)
-        return used | any(member.hypothesis.of_all_features for member in self.members)
+        """Return which features predictions depend on, shape (d,) of bool."""
+        used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
+        return used
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """From now on, let examples have ``n_features`` features: first these of the present ones, then new ones.
@@ -279,7 +279,7 @@ class Group:
         self._close()
         self.pool.rearrange(self._held(), features, n_features)
         for member in self._members:
-            member.hypothesis.widen(n_features)
+            member.hypothesis.rearrange(features, n_features)
 
     def _held(self) -> np.ndarray:
         """Return the slots of all held examples."""

@@ -63,6 +63,12 @@ class Pool:
         self._buffer = np.empty(0, dtype=self.dtype)
 
     @property
+    def n_features(self) -> int:
+        """The number of features of examples, after the first block."""
+        assert self.kind is not None
+        return self.kind.n_features
+
+    @property
     def block(self) -> np.ndarray:
         """`tiles` in one matrix, shape (used, b)."""
         if self._block is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -80,6 +81,12 @@ class _Absorbing(Summed):
 
     def end_block(self) -> None:
         self._Z = np.zeros((0, 0))
+
+    def features_in_use(self) -> np.ndarray:
+        return np.ones(self._pool.n_features, dtype=bool)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        self._w = self._map.widened(self._w, n_features)
 
     def memory(self, size: int, block: int) -> float:
         return super().memory(size, block) + 8 * self._w.shape[-1] * (block + size)

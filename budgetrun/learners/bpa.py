@@ -123,7 +123,7 @@ class MulticlassSimpleBPA(MulticlassLearner):
     >>> X, y = load_digits(n_class=4, return_X_y=True)
     >>> count = run(MulticlassSimpleBPA(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
     >>> count.mistakes, count.margin_updates
-    (0, 0)
+    (74, 506)
     """
 
     budget: int

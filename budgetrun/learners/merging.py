@@ -165,12 +165,12 @@ def tables() -> tuple[np.ndarray, np.ndarray]:
     from budgetrun import compiling
 
     m, k = (side.ravel() for side in np.meshgrid(*2 * [np.arange(GRID) / (GRID - 1)], indexing="ij"))
-    # At the borders, the heavier point stays as it is.
-    inside = (k > 0) & (m > 0) & (m < 1)
+    # With k = 0 the heavier point stays as it is, and with k = 1 every h does: m is the limit.
+    inside = (k > 0) & (k < 1) & (m > 0) & (m < 1)
     logs = np.where(inside, log(np.where(inside, k, 1.0)), 0.0)
     search = compiling.function(best_places) if compiling.on() else best_places
-    h = np.where(inside, search(logs, m, 1 - m, TABLE_WIDTH), np.where(m > 0.5, 1.0, 0.0))
-    z = np.where(inside, merged_weight(logs, m, 1 - m, h), np.maximum(m, 1 - m))
+    h = np.where(inside, search(logs, m, 1 - m, TABLE_WIDTH), np.where(k == 1, m, np.rint(m)))
+    z = np.where(inside, merged_weight(logs, m, 1 - m, h), np.where(k == 1, 1.0, np.maximum(m, 1 - m)))
     lost = m * m + (1 - m) * (1 - m) + 2 * k * m * (1 - m) - z * z
     return h.reshape(GRID, GRID), lost.reshape(GRID, GRID)
 

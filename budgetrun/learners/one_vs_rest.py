@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -117,13 +118,13 @@ class OneVsRestHypothesis(Hypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return np.stack([part.score(X, averaged) for part in self.of_classes])
 
-    @property
-    def of_all_features(self) -> bool:
-        return any(f.of_all_features for f in self.of_classes)
+    def features_in_use(self) -> np.ndarray:
+        used: np.ndarray = np.any([part.features_in_use() for part in self.of_classes], axis=0)
+        return used
 
-    def widen(self, n_features: int) -> None:
-        for f in self.of_classes:
-            f.widen(n_features)
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        for part in self.of_classes:
+            part.rearrange(features, n_features)
 
     def memory(self, size: int, block: int) -> float:
         return sum(part.memory(size, block) for part in self.of_classes) + 16 * len(self.of_classes) * block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -186,6 +187,13 @@ class Points(Hypothesis):
     def end_block(self) -> None:
         self._columns, self._values = self._columns[:, :0].copy(), self._values[:, :0].copy()
 
+    def features_in_use(self) -> np.ndarray:
+        used: np.ndarray = (self.support_set != 0).any(axis=0)
+        return used
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        self.embed(list(features), n_features)
+
     def embed(self, columns: np.ndarray | list[int], width: int, capacity: int | None = None) -> None:
         """Take these features of all points, add features that are 0, and make room; between blocks.
 
@@ -197,7 +205,10 @@ class Points(Hypothesis):
             The number of places; by default, it stays.
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
-        points, old = self._points[columns][:, slots], (self._weights, self._of_rounds, self._norms)
+        points, old = (
+            self._points[np.asarray(columns, dtype=np.intp)][:, slots],
+            (self._weights, self._of_rounds, self._norms),
+        )
         self._store = Floats(width)
         self._store.resize(capacity)
         self._points = self._store.stored

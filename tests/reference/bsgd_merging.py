@@ -96,7 +96,10 @@ def table_entry(i, j):
         def u(h):
             return m * k ** ((1 - h) ** 2) + (1 - m) * k ** (h**2)
 
-        if j == 0 or i in (0, GRID - 1):
+        if j == GRID - 1:
+            # the points are equal; this is the limit
+            h, lost = m, 0.0
+        elif j == 0 or i in (0, GRID - 1):
             # the heavier point stays as it is
             h = 1.0 if m > 0.5 else 0.0
             lost = m * m + (1 - m) ** 2 + 2 * k * m * (1 - m) - max(m, 1 - m) ** 2

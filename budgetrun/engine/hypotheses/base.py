@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,8 +41,6 @@ class Hypothesis(Compilable, ABC):
         Whether compiled code can play the rounds of a tile, but not begin one.
     upkeep : int
         The number of rows of kernel values that an update reads or writes, for estimates of running time.
-    of_all_features : bool
-        Whether predictions depend on all features of examples, and not only on those of held ones.
     scores : ndarray, shape (b,), or (n_classes, b)
         f(x_t) for the later rounds of the block; for earlier rounds, the scores at prediction time.
     tile_start, tile_end : int
@@ -65,7 +64,6 @@ class Hypothesis(Compilable, ABC):
     averages: ClassVar[bool] = False
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
-    of_all_features: ClassVar[bool] = False
     upkeep: int = 1
 
     def __init__(self, pool: Pool, *shape: int) -> None:
@@ -211,8 +209,13 @@ class Hypothesis(Compilable, ABC):
             The mean needs examples that are no longer held.
         """
 
-    def widen(self, n_features: int) -> None:
-        """From now on, let examples have this many features; the new ones were 0 in all examples so far."""
+    def features_in_use(self) -> np.ndarray:
+        """Return which features f depends on, shape (d,) of bool: those that are not 0 in all held examples."""
+        used: np.ndarray = (self._pool.examples(self.held) != 0).any(axis=0)
+        return used
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        """Do what `Group.rearrange` says, for what f has in addition to examples in the pool."""
 
     def memory(self, size: int, block: int) -> float:
         """Estimate the bytes that the form takes in addition to the pool, for ``size`` support examples.

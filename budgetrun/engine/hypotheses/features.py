@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from budgetrun.compiling import interpreted
@@ -95,7 +97,6 @@ class ExplicitFeatures(OfFeatures):
     """
 
     form = "features"
-    of_all_features = True
 
     def __init__(self, pool: Pool, features: FeatureMap, unit: float) -> None:
         super().__init__(pool, unit)
@@ -118,7 +119,10 @@ class ExplicitFeatures(OfFeatures):
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])
 
-    def widen(self, n_features: int) -> None:
+    def features_in_use(self) -> np.ndarray:
+        return np.ones(self._pool.n_features, dtype=bool)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._w = self._map.widened(self.w, n_features)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:

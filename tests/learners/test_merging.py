@@ -1,0 +1,121 @@
+"""BSGD with merging: what its references do not cover."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import random_stream
+
+from budgetrun import kernels
+from budgetrun.engine import Group
+from budgetrun.errors import InputError, OutOfRangeError
+from budgetrun.kernels.rows import IntegerRows
+from budgetrun.learners import find, merging
+from budgetrun.state import load_state, save_state
+
+KERNEL = kernels.Gaussian(gamma=0.05)
+
+
+def whole_stream(T=300, d=70):
+    rng = np.random.default_rng(3)
+    return rng.integers(0, 2, (T, d)).astype(float), rng.choice([-1, 1], T)
+
+
+def fed(X, y, learner=None, block=64, kernel=KERNEL):
+    group = Group(kernel, [learner or find("bsgd", "merging")(budget=15, regulariser=0.01)])
+    scores = [group.feed(X[s : s + block], y[None, s : s + block])[0] for s in range(0, len(y), block)]
+    return group.members[0].hypothesis, np.concatenate(scores)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 300])
+def test_bits_integers_floats_and_sparse_rows_give_the_same_bits(block):
+    X, y = whole_stream()
+    f, scores = fed(X, y)
+    for rows in (X, sp.csr_array(X), IntegerRows(X.astype(np.int8), np.ones(len(X)))):
+        other, same = fed(rows, y, block=block)
+        np.testing.assert_array_equal(same, scores)
+        np.testing.assert_array_equal(other.support_set, f.support_set)
+        np.testing.assert_array_equal(other.coef, f.coef)
+
+
+def test_points_are_no_examples_and_survive_a_file(tmp_path):
+    X, y = whole_stream()
+    whole, scores = fed(X, y)
+    assert ((whole.support_set % 1) != 0).any()
+    group = Group(KERNEL, [find("bsgd", "merging")(budget=15, regulariser=0.01)])
+    group.feed(X[:170], y[None, :170])
+    save_state(tmp_path / "state", group)
+    again, _ = load_state(tmp_path / "state")
+    np.testing.assert_array_equal(again.feed(X[170:], y[None, 170:])[0], scores[170:])
+    others = np.random.default_rng(0).normal(size=(9, X.shape[1]))
+    f = again.members[0].hypothesis
+    np.testing.assert_array_equal(f.score(others), whole.score(others))
+    np.testing.assert_allclose(f.score(others), f.coef @ KERNEL.between(f.support_set, others), rtol=1e-12)
+
+
+def test_merging_one_pair_by_hand():
+    """Two equal weights at distance 2 (k = e^-1) merge in the middle, with weight 2 k^(1/4)."""
+    learner = find("bsgd", "merging")(budget=2, regulariser=1.0)
+    X, y = np.array([[0.0], [2.0], [40.0]]), np.array([1, 1, -1])
+    f, _ = fed(X, y, learner, kernel=kernels.Gaussian(gamma=0.25))
+    np.testing.assert_allclose(f.support_set[:, 0], [1.0, 40.0], atol=2e-4)
+    np.testing.assert_allclose(f.coef, [2 * np.exp(-1 / 4), -1], rtol=1e-7)
+    assert f.rounds.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("variant", ["merging", "lookup_h", "lookup_wd"])
+def test_only_the_gaussian_kernel(variant):
+    sentence = (
+        r"^bsgd: merging is for the gaussian kernel, got linear: use the gaussian kernel, or variant removal or p"
+    )
+    with pytest.raises(InputError, match=sentence):
+        Group(kernels.Linear(), [find("bsgd", variant)(budget=5)])
+    if variant == "merging":
+        with pytest.raises(InputError, match=sentence):
+            Group(kernels.Linear(), [find("bsgd", variant, multiclass=True)(budget=5)], n_classes=3)
+
+
+def test_overflow_is_named():
+    X, y = random_stream()
+    learner = find("bsgd", "merging")(budget=5, regulariser=1e308, first="program")
+    with pytest.raises(OutOfRangeError, match=r"^bsgd\(merging\), round 1: numbers are out of range .*; scale the exa"):
+        fed(X, y, learner)
+
+
+def test_points_of_very_many_features_are_refused():
+    rows = sp.csr_array((np.ones(2), ([0, 1], [5, 3_000_000])), shape=(2, 3_000_001))
+    sentence = "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget"
+    with pytest.raises(InputError, match=sentence):
+        fed(sp.vstack([rows] * 40, format="csr"), np.array([1, -1] * 40))
+
+
+def test_tables_hold_what_a_search_finds():
+    places, losses = merging.tables()
+    rng = np.random.default_rng(0)
+    m, k = rng.uniform(0, 0.5, 500), rng.uniform(0.4, 1, 500)
+    h = merging.best_places(np.log(k), m, 1 - m, 1e-10)
+    np.testing.assert_allclose(merging.looked_up(places, m, k), h, atol=1e-4)
+    u = merging.merged_weight(np.log(k), m, 1 - m, h)
+    lost = m * m + (1 - m) ** 2 + 2 * k * m * (1 - m) - u * u
+    np.testing.assert_allclose(merging.looked_up(losses, m, k), lost, atol=1e-5)
+    x = rng.uniform(1e-3, 1, 1000)
+    np.testing.assert_allclose(merging.log(x), np.log(x), rtol=1e-14)
+
+
+def test_partners_of_one_sign_never_cancel():
+    X, y = random_stream()
+    for variant, given in (("merging", {"partners": "same_sign"}), ("lookup_h", {}), ("lookup_wd", {})):
+        f, _ = fed(X, y, find("bsgd", variant)(budget=9, regulariser=0.05, **given), kernel=kernels.Gaussian(gamma=0.5))
+        assert (np.sign(f.coef) == y[f.rounds]).all()
+        assert np.abs(f.coef).min() >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("variant", ["removal", "merging"])
+def test_two_classes_are_the_binary_learner(variant):
+    """With scores s = f_1 - f_0, and half the regulariser."""
+    X, y = random_stream()
+    binary = Group(KERNEL, [find("bsgd", variant)(budget=9, regulariser=0.02, first="program")])
+    several = find("bsgd", variant, multiclass=True)(budget=9, regulariser=0.04, first="program")
+    both = Group(KERNEL, [several], n_classes=2)
+    one, scores = binary.feed(X, y[None])[0], both.feed(X, (y[None] > 0).astype(int))[0]
+    np.testing.assert_allclose(scores[1] - scores[0], 2 * 2 * one / 2, rtol=1e-7, atol=1e-9)
+    assert both.members[0].count.mistakes == binary.members[0].count.mistakes
