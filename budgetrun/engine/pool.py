@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.kinds import TILE, Kind, kind_of
+from budgetrun.kernels.kinds import TILE, Kind
 
 
 class Pool:
@@ -147,7 +147,7 @@ class Pool:
         """Store examples in free slots; return them as they are stored, and the slots."""
         examples = None if self.kind is None else self.kind.encode(X)
         if self.kind is None or examples is None:
-            self.kind, examples = kind_of(X) if self.kind is None else self.kind.widened(X)
+            self.kind, examples = self.kernel.kind_of(X) if self.kind is None else self.kind.widened(X)
         slots = self._take(X.shape[0])
         self.kind.put(slots, examples)
         if self._same is not None:
