@@ -288,7 +288,7 @@ def test_bad_calls():
         budgetrun.CKS().fit(X, np.ones(len(y)))
     sentence = (
         "Only binary classification is supported. The type of the target is multiclass, with 3 classes: use a learner "
-        "of several classes (PassiveAggressive, Perceptron, Projectron, ProjectronPlusPlus, RBP), or "
+        "of several classes (MAVPOGS, PassiveAggressive, Perceptron, Projectron, ProjectronPlusPlus, RBP), or "
         "sklearn.multiclass.OneVsRestClassifier(CKS(...))"
     )
     with pytest.raises(ValueError, match=re.escape(sentence)):

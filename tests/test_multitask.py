@@ -9,7 +9,7 @@ from cases import random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group
-from budgetrun.errors import OutOfRangeError
+from budgetrun.errors import InputError
 from budgetrun.learners import find
 from budgetrun.state import load_state, save_state
 
@@ -111,7 +111,7 @@ def test_the_last_column_has_to_be_a_task(wrong):
     kernel, _ = of("gaussian", 1.0)
     X, y = random_stream(T=10)
     rows = joined(X, np.full(10, wrong))
-    with pytest.raises(OutOfRangeError, match=rf"the task in the last column.* 0 to 2, got {wrong:g}; do not scale"):
+    with pytest.raises(InputError, match=rf"the task in the last column.* 0 to 2, got {wrong:g}; do not scale"):
         Group(kernel, [find("perceptron")()]).feed(rows, y[None])
 
 

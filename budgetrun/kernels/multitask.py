@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from budgetrun.errors import InputError
 from budgetrun.kernels import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
 from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
 from budgetrun.kernels.rows import IntegerRows, Rows, floats
@@ -84,13 +85,13 @@ class Multitask(Kernel):
 
         Raises
         ------
-        FloatingPointError
+        InputError
             A value in the last column is no task.
         """
         column = _last(X)
         if X.shape[1] < _LEAST_TASKS or not np.isin(column, np.arange(self.n_tasks)).all():
             wrong = next((f"{v:g}" for v in column if v not in range(self.n_tasks)), "no other column")
-            raise FloatingPointError(
+            raise InputError(
                 f"the {self} kernel needs the task in the last column, a whole number from 0 to {self.n_tasks - 1}, "
                 f"got {wrong}; do not scale that column, and set n_tasks to the number of tasks"
             )
