@@ -179,12 +179,12 @@ def _inner(examples: Encoded) -> Encoded:
 
 
 def _last(X: Rows) -> np.ndarray:
-    matrix = floats(X)
+    matrix: Any = floats(X)
     column = matrix[:, [matrix.shape[1] - 1]]
-    return np.asarray(column if isinstance(matrix, np.ndarray) else column.toarray(), dtype=np.float64).ravel()
+    return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=np.float64).ravel()
 
 
 def _without_last(X: Rows) -> Rows:
     if isinstance(X, IntegerRows):
-        return IntegerRows(_without_last(X.integers), X.factors)  # type: ignore[arg-type]  # a matrix stays one
+        return IntegerRows(_without_last(X.integers), X.factors)
     return X[:, :-1] if isinstance(X, np.ndarray) else sp.csr_array(X)[:, : X.shape[1] - 1]
