@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun.kernels import Kernel, Rows, kinds
-from budgetrun.kernels.kinds import TILE, Kind, kind_of
+from budgetrun.kernels import Kernel, Rows
+from budgetrun.kernels.kinds import TILE, Kind, held
 
 
 class Pool:
@@ -123,7 +123,7 @@ class Pool:
         """Do what `Group.rearrange` says, for the examples in ``slots``; forget the others."""
         rows = np.zeros((self.capacity, n_features))
         rows[slots, : len(features)] = self.examples(slots)[:, features]
-        self.kind = kinds.held(rows)
+        self.kind = held(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""
@@ -134,7 +134,7 @@ class Pool:
         """Store examples in free slots; return them as they are stored, and the slots."""
         examples = None if self.kind is None else self.kind.encode(X)
         if self.kind is None or examples is None:
-            self.kind, examples = kind_of(X) if self.kind is None else self.kind.widened(X)
+            self.kind, examples = self.kernel.kind_of(X) if self.kind is None else self.kind.widened(X)
         slots = self._take(X.shape[0])
         self.kind.put(slots, examples)
         if self._same is not None:

@@ -124,7 +124,7 @@ def _seed(random_state: Any, seed: Any, default: Any) -> int:
 
 
 def _kernel(given: dict[str, Any]) -> kernels.Kernel:
-    known = kernels.registry()
+    known = {name: kernel for name, kernel in kernels.registry().items() if parameters(kernel).keys() <= given.keys()}
     if given["kernel"] not in list(known):
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]

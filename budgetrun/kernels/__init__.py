@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from budgetrun.compiling import Compilable
 from budgetrun.kernels.arithmetic import exp
-from budgetrun.kernels.kinds import held, squares
+from budgetrun.kernels.kinds import Encoded, Kind, held, kind_of, squares
 from budgetrun.kernels.rows import Rows
 from budgetrun.params import InRange, Positive
 from budgetrun.registry import defined_in
@@ -59,6 +60,10 @@ class Kernel(Compilable, ABC):
         s = np.zeros_like(norms) if self.of_distance else norms
         values: np.ndarray = self.formula(s, *self.numbers)
         return values
+
+    def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
+        """Return empty storage of the tightest kind that holds these examples, and these in its representation."""
+        return kind_of(X)
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
@@ -148,14 +153,18 @@ class Linear(Kernel):
         return s
 
 
-def _exact(value: float) -> str:
+def _exact(value: float | Kernel) -> str:
+    if isinstance(value, Kernel):
+        return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 @cache
 def registry() -> dict[str, type[Kernel]]:
     """Return the kernels by name."""
-    found = defined_in(sys.modules[__name__], Kernel)  # type: ignore[type-abstract]  # as a bound, never instantiated
+    # The others have a module of their own, which imports this one.
+    homes = (sys.modules[__name__], import_module(f"{__name__}.multitask"))
+    found = [kernel for home in homes for kernel in defined_in(home, Kernel)]  # type: ignore[type-abstract]
     return {kernel.name: kernel for kernel in found}
 
 

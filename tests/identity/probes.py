@@ -119,6 +119,15 @@ def _kernel_probes():
 
         yield f"kernel {name} {form}", [f"{kernel.name} {kernel.revision}", f"engine {engine.REVISION}"], outcome
 
+    def of_tasks():
+        X, y = stream_of("random")
+        rows, kernel = np.column_stack([X, np.arange(len(y)) % 3]), kernels.make("multitask", n_tasks=3, gamma=0.5)
+        group = Group(kernel, [find("perceptron")(), find("rbp")(budget=9)])
+        scores = group.feed(rows, y[None])
+        return {"values": _numbers(kernel.between(rows[:4], rows[4:9])), "scores": _numbers(scores[:, 5::12])}
+
+    yield "kernel multitask", [f"multitask {kernels.registry()['multitask'].revision}"], of_tasks
+
 
 def _group_probes():
     def learners():

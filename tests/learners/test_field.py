@@ -202,12 +202,83 @@ def test_the_tighter_perceptron_removes_what_it_can_spare():
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("name", ["avp_ogs", "aogd_ald"])
-def test_projecting_gradient_learners_stay_in_their_ball(stream, name):
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [("avp_ogs", None), ("aogd_ald", None), ("aomd_ogs", "hinge"), ("aomd_ogs", "square"), ("mavp_ogs", None)],
+)
+def test_projecting_gradient_learners_stay_in_their_ball(stream, name, variant):
     X, y = STREAMS[stream]()
 
     def look(f, t):
         K = KERNEL.between(X[f.rounds], X[f.rounds])
         assert math.sqrt(max(0.0, f.coef @ K @ f.coef)) <= 1.5 * (1 + 1e-7)
 
-    watched(find(name)(alpha=0.2, U=1.5), X, y, look)
+    watched(find(name, variant)(alpha=0.2, U=1.5), X, y, look)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_every_class_of_mavp_ogs_stays_in_its_ball(stream):
+    X, _ = STREAMS[stream]()
+    codes = np.random.default_rng(4).integers(4, size=len(X))
+    learner = find("mavp_ogs", multiclass=True)(alpha=0.2, U=0.5, c=0.5)
+
+    def look(i, t):
+        f = group.members[0].hypothesis
+        K = KERNEL.between(X[f.rounds], X[f.rounds])
+        norms = np.sqrt(np.einsum("ci,ij,cj->c", f.coef, K, f.coef))
+        np.testing.assert_allclose(norms, np.sqrt(f.norm_sq), atol=1e-7)
+        assert (norms <= 0.5 * (1 + 1e-7)).all()
+
+    group = Group(KERNEL, [learner], n_classes=4, watch=look)
+    group.feed(X, codes[None])
+
+
+def test_mavp_ogs_with_two_classes_is_the_same_as_a_binary_learner():
+    X, y = random_stream()
+    given = {"alpha": 0.2, "epsilon": 0.5, "U": 1.5, "c": 0.3}
+    scores = watched(find("mavp_ogs")(**given), X, y)[1]
+    group = Group(KERNEL, [find("mavp_ogs", multiclass=True)(**given)], n_classes=2)
+    np.testing.assert_allclose(group.feed(X, (y[None] > 0).astype(int))[0], [-scores, scores], atol=1e-9)
+
+
+def test_after_its_switch_aogd_ald_adds_every_example_and_is_gradient_descent():
+    X, y = random_stream()
+    group, _ = watched(find("aogd_ald")(alpha=0.3, switch=6), X, y)
+    f = group.members[0].hypothesis
+    switched = f.rounds[5]
+    assert f.rounds[5:].tolist() == list(range(switched, len(y)))
+    sparse = watched(find("aogd_ald")(alpha=0.3), X, y)[0].members[0].hypothesis
+    assert sparse.rounds[:6].tolist() == f.rounds[:6].tolist()
+    # Copies of an example, too, are added one by one.
+    twice = np.repeat(X[:40], 2, axis=0)
+    group, _ = watched(find("aogd_ald")(alpha=0.0, switch=1), twice, np.repeat(y[:40], 2))
+    assert group.members[0].hypothesis.size == 80
+
+
+@pytest.mark.parametrize("order", ["paper", "program"])
+def test_predictions_of_aons_ogs_are_cut(order):
+    X, y = random_stream()
+    group, scores = watched(find("aons_ogs")(alpha=0.1, C=0.3, order=order), X, y)
+    assert np.abs(scores).max() == 0.3
+    assert np.abs(group.members[0].hypothesis.score(X)).max() == 0.3
+
+
+def test_the_inverse_of_aons_ogs_stays_an_inverse():
+    """Of mu I plus the squares of the gradients, each in the frame of its round."""
+    X, y = random_stream()
+    learner = find("aons_ogs")(alpha=0.1, C=2.0, mu=0.7)
+    matrices = []
+
+    def look(f, t):
+        if t:
+            z, n = f.z, f.size
+            A = np.eye(n) * 0.7
+            before = matrices[-1][0] if matrices else np.zeros((0, 0))
+            A[: len(before), : len(before)] += before - 0.7 * np.eye(len(before))
+            g = 2 * (matrices_scores[t] - y[t]) * z
+            matrices.append((A + np.outer(g, g) / 20,))
+            np.testing.assert_allclose(f.inverse @ matrices[-1][0], np.eye(n), atol=1e-8)
+
+    matrices_scores = watched(find("aons_ogs")(alpha=0.1, C=2.0, mu=0.7), X, y)[1]
+    watched(learner, X, y, look)
+    assert len(matrices) == len(y) - 1

@@ -1,0 +1,190 @@
+"""The multitask kernel: examples of several tasks share one support set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun.errors import InputError
+from budgetrun.kernels import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
+from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
+from budgetrun.kernels.rows import IntegerRows, Rows, floats
+from budgetrun.params import Count, NotNegative, Positive
+from budgetrun.registry import parameters
+
+_LEAST_TASKS = 2
+
+
+class Multitask(Kernel):
+    """k((x, i), (x', j)) = w_ij k(x, x') for K tasks, with w_ij = 1 if i = j, and b / (K + b) otherwise.
+
+    The task, a whole number from 0 to K - 1, is in the last column of an example, and x in the others. With b = 0 the
+    tasks are independent; the larger b, the more they share. This is (A^-1)_ij k(x, x') of Cavallanti, Cesa-Bianchi &
+    Gentile (2010), A = (1 + b) I - (b / K) 1 1^T, times (1 + b) K / (K + b), so that the weight within a task is 1.
+    """
+
+    name = "multitask"
+
+    def __init__(
+        self,
+        *,
+        n_tasks: Count,
+        b: NotNegative = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        gamma: Positive | None = None,
+        sigma: Positive | None = None,
+        degree: Degree | None = None,
+        coef0: Offset | None = None,
+    ) -> None:
+        if n_tasks < _LEAST_TASKS:
+            raise ValueError(f"n_tasks must be at least {_LEAST_TASKS}, got {n_tasks}")
+        given = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
+        given = {key: value for key, value in given.items() if value is not None}
+        kernel = {"gaussian": Gaussian, "polynomial": Polynomial, "linear": Linear}[base]
+        for key in given.keys() - parameters(kernel).keys():
+            raise ValueError(f"{key} is no parameter of base: {base}; leave {key} out")
+        self.n_tasks = n_tasks
+        self.b = b
+        self._base: Kernel = kernel(**given)
+        self.of_distance = self._base.of_distance  # type: ignore[misc]  # that of the kernel of x
+        self._shared = b / (n_tasks + b)
+
+    @property
+    def base_kernel(self) -> Kernel:
+        """k, the kernel of x."""
+        return self._base
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return self._base.numbers
+
+    @staticmethod
+    def formula(s: Any, *numbers: Any) -> Any:
+        raise NotImplementedError("values depend on the tasks, too")
+
+    def _given(self) -> dict[str, Any]:
+        return {"n_tasks": self.n_tasks, "b": self.b, "base": self._base}
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        return self._base.diagonal(norms)
+
+    def between(self, A: Rows, B: Rows) -> np.ndarray:
+        (tasks, A), (others, B) = self.split(A), self.split(B)
+        return self._base.between(A, B) * self.weights(tasks, others)
+
+    def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
+        tasks, rest = self.split(X)
+        inner, examples = kind_of(rest)
+        return OfTasks(X.shape[1], self, inner), _joined(tasks, examples)
+
+    def split(self, X: Rows) -> tuple[np.ndarray, Rows]:
+        """Return the tasks, shape (n,), of int, and the other columns of examples.
+
+        Raises
+        ------
+        InputError
+            A value in the last column is no task.
+        """
+        column = _last(X)
+        if X.shape[1] < _LEAST_TASKS or not np.isin(column, np.arange(self.n_tasks)).all():
+            wrong = next((f"{v:g}" for v in column if v not in range(self.n_tasks)), "no other column")
+            raise InputError(
+                f"the {self} kernel needs the task in the last column, a whole number from 0 to {self.n_tasks - 1}, "
+                f"got {wrong}; do not scale that column, and set n_tasks to the number of tasks"
+            )
+        return column.astype(np.intp), _without_last(X)
+
+    def weights(self, tasks: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return w between tasks, shape (len(tasks), len(others))."""
+        return np.where(np.equal.outer(tasks, others), 1.0, self._shared)
+
+
+@dataclass
+class _TaskRows:
+    """The encoded rows of examples, with their tasks, as `Encoded` slices them."""
+
+    tasks: np.ndarray
+    rows: Any
+
+    def __getitem__(self, part: Any) -> Any:
+        return _TaskRows(self.tasks[part], self.rows[part])
+
+
+class OfTasks(Kind):
+    """Storage for examples with tasks: any kind, without the last column, and the tasks."""
+
+    name = "tasks"
+
+    def __init__(self, n_features: int, kernel: Multitask, inner: Kind) -> None:
+        super().__init__(n_features)
+        self._kernel = kernel
+        self._inner = inner
+        self._tasks = np.zeros(0, dtype=np.intp)
+
+    def encode(self, X: Rows) -> Encoded | None:
+        tasks, rest = self._kernel.split(X)
+        examples = self._inner.encode(rest)
+        return None if examples is None else _joined(tasks, examples)
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self._tasks[slots] = examples.rows.tasks
+        self._inner.put(slots, _inner(examples))
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._tasks = np.concatenate([self._tasks, np.zeros(capacity - len(self._tasks), dtype=np.intp)])
+        self._inner.resize(capacity)
+
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+        tiles, used, width = out.shape
+        self._inner.fill(self._kernel.base_kernel, _inner(examples), out)
+        weights = self._kernel.weights(self._tasks[:used], examples.rows.tasks)
+        out *= weights.reshape(used, tiles, width).transpose(1, 0, 2)
+
+    def rows(self, slots: np.ndarray) -> Any:
+        return _TaskRows(self._tasks[slots], self._inner.rows(slots))
+
+    def given(self, slots: np.ndarray) -> Rows:
+        rest = floats(self._inner.given(slots))
+        column = self._tasks[slots].astype(np.float64)[:, None]
+        if isinstance(rest, np.ndarray):
+            return np.hstack([rest, column])
+        return sp.csr_array(sp.hstack([rest, sp.csr_array(column)], format="csr"))
+
+    def taken(self, slots: np.ndarray) -> Kind:
+        inner = self._inner.taken(slots)
+        return self._with(inner, self._tasks[slots])
+
+    def widened(self, X: Rows) -> tuple[Kind, Encoded]:
+        tasks, rest = self._kernel.split(X)
+        inner, examples = self._inner.widened(rest)
+        return self._with(inner, self._tasks), _joined(tasks, examples)
+
+    def _with(self, inner: Kind, tasks: np.ndarray) -> OfTasks:
+        kind = OfTasks(self.n_features, self._kernel, inner)
+        kind.scaled, kind._tasks = inner.scaled.copy(), tasks.copy()
+        return kind
+
+
+def _joined(tasks: np.ndarray, examples: Encoded) -> Encoded:
+    return examples._replace(rows=_TaskRows(tasks, examples.rows))
+
+
+def _inner(examples: Encoded) -> Encoded:
+    return examples._replace(rows=examples.rows.rows)
+
+
+def _last(X: Rows) -> np.ndarray:
+    matrix: Any = floats(X)
+    column = matrix[:, [matrix.shape[1] - 1]]
+    return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=np.float64).ravel()
+
+
+def _without_last(X: Rows) -> Rows:
+    if isinstance(X, IntegerRows):
+        return IntegerRows(_without_last(X.integers), X.factors)
+    return X[:, :-1] if isinstance(X, np.ndarray) else sp.csr_array(X)[:, : X.shape[1] - 1]

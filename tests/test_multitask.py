@@ -1,0 +1,134 @@
+"""The multitask kernel: several tasks, one support set."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import random_stream
+
+from budgetrun import kernels
+from budgetrun.engine import Group
+from budgetrun.errors import InputError
+from budgetrun.learners import find
+from budgetrun.state import load_state, save_state
+
+K = 3
+BASES = {
+    "gaussian": ({"gamma": 0.5}, kernels.Gaussian(gamma=0.5)),
+    "polynomial": ({"degree": 2, "gamma": 0.5, "coef0": 1.0}, kernels.Polynomial(degree=2, gamma=0.5, coef0=1.0)),
+    "linear": ({}, kernels.Linear()),
+}
+
+
+def of(base, b):
+    given, alone = BASES[base]
+    return kernels.make("multitask", n_tasks=K, b=b, base=base, **given), alone
+
+
+def tasks_of(X):
+    return np.random.default_rng(7).integers(K, size=len(X))
+
+
+def joined(X, tasks):
+    return np.column_stack([X, tasks])
+
+
+def streams():
+    X, y = random_stream()
+    return {"floats": (X, y), "integers": (np.rint(4 * X), y), "bits": ((X > 0).astype(float), y)}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("b", [0.0, 1.0, K, 50.0])
+def test_values_are_those_of_the_inverse_matrix(base, b):
+    kernel, alone = of(base, b)
+    X, _ = random_stream(T=40)
+    tasks = tasks_of(X)
+    A = (1 + b) * np.eye(K) - b / K
+    inverse = np.linalg.inv(A)
+    expected = inverse[np.ix_(tasks, tasks)] * alone.between(X, X) / inverse[0, 0]
+    np.testing.assert_allclose(kernel.between(joined(X, tasks), joined(X, tasks)), expected, atol=1e-12)
+    if b == K:
+        # Weights of 2 / (K + 1) and 1 / (K + 1), before they are rescaled.
+        assert inverse[0, :2] == pytest.approx([2 / (K + 1), 1 / (K + 1)])
+
+
+@pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
+@pytest.mark.parametrize("base", BASES)
+def test_with_b_of_0_the_tasks_are_independent(base, kind):
+    kernel, alone = of(base, 0.0)
+    X, y = streams()[kind]
+    tasks = tasks_of(X)
+    group = Group(kernel, [find("perceptron")()])
+    scores = group.feed(joined(X, tasks), y[None])[0]
+    mistakes = 0
+    for i in range(K):
+        one = Group(alone, [find("perceptron")()])
+        np.testing.assert_allclose(scores[tasks == i], one.feed(X[tasks == i], y[None, tasks == i])[0], atol=1e-12)
+        mistakes += one.members[0].count.mistakes
+    assert group.members[0].count.mistakes == mistakes
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
+@pytest.mark.parametrize(("name", "variant"), [("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")])
+def test_learners_are_unchanged_on_it(name, variant, kind, sparse, tmp_path):
+    """The same as on explicit values: a Gaussian kernel of x and of points per task with the right distances."""
+    b, gamma = 2.0, 0.5
+    kernel, alone = of("gaussian", b)
+    X, y = streams()[kind]
+    tasks = tasks_of(X)
+    apart = -np.log(b / (K + b)) / gamma
+    explicit = np.column_stack([X, np.sqrt(apart / 2) * np.eye(K)[tasks]])
+    given = {} if name == "perceptron" else {"budget": 12}
+    one, other = Group(kernel, [find(name, variant)(**given)]), Group(alone, [find(name, variant)(**given)])
+    rows = sp.csr_array(joined(X, tasks)) if sparse else joined(X, tasks)
+    for start in range(0, len(y), 50):
+        part = slice(start, start + 50)
+        ours, theirs = one.feed(rows[part], y[None, part]), other.feed(explicit[part], y[None, part])
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        save_state(tmp_path / "state", one)
+        one = load_state(tmp_path / "state")[0]
+    f, g = one.members[0].hypothesis, other.members[0].hypothesis
+    assert f.rounds.tolist() == g.rounds.tolist()
+    np.testing.assert_allclose(f.score(rows[:40]), g.score(explicit[:40]), atol=1e-9)
+    np.testing.assert_array_equal(f.support_set, joined(X, tasks)[f.rounds])
+
+
+def test_rows_that_come_later_may_be_of_another_kind():
+    kernel, _ = of("gaussian", 1.0)
+    X, y = random_stream()
+    X[:100] = np.rint(X[:100])
+    rows = joined(X, tasks_of(X))
+    group, whole = Group(kernel, [find("perceptron")()]), Group(kernel, [find("perceptron")()])
+    scores = np.concatenate([group.feed(rows[s : s + 50], y[None, s : s + 50])[0] for s in range(0, len(y), 50)])
+    np.testing.assert_array_equal(scores, whole.feed(rows, y[None])[0])
+
+
+@pytest.mark.parametrize("wrong", [3.0, -1.0, 0.5])
+def test_the_last_column_has_to_be_a_task(wrong):
+    kernel, _ = of("gaussian", 1.0)
+    X, y = random_stream(T=10)
+    rows = joined(X, np.full(10, wrong))
+    with pytest.raises(InputError, match=rf"the task in the last column.* 0 to 2, got {wrong:g}; do not scale"):
+        Group(kernel, [find("perceptron")()]).feed(rows, y[None])
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"n_tasks": 1, "gamma": 1.0}, "n_tasks must be at least 2, got 1"),
+        ({"n_tasks": 2, "base": "linear", "sigma": 1.0}, "sigma is no parameter of base: linear; leave sigma out"),
+        ({"n_tasks": 2, "gamma": 1.0, "degree": 2}, "degree is no parameter of base: gaussian; leave degree out"),
+        ({"n_tasks": 2}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
+    ],
+)
+def test_parameters_that_do_not_go_together(given, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        kernels.make("multitask", **given)
+
+
+def test_its_name_says_all():
+    assert str(of("gaussian", 0.5)[0]) == "multitask(n_tasks=3, b=0.5, base=gaussian(gamma=0.5))"
+    assert of("linear", 0.5)[0] == of("linear", 0.5)[0] != of("linear", 0.6)[0]
