@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class _Absorbing(Summed):
         self._beside = np.zeros((*shape, 0))
 
     @interpreted
-    def absorb(self, chosen: np.ndarray) -> None:
+    def absorb(self: Any, chosen: np.ndarray) -> None:
         """Remove support examples, and add their weights times their random features to w.
 
         Parameters

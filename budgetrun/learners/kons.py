@@ -109,9 +109,9 @@ class Embedded(Hypothesis):
         Read `residual` before. Returns whether the basis has grown, by one coordinate at the end.
         """
         square, phi, solved = self.square, self.phi, S * self._solved
-        self._ridge_factor = _extended(self._ridge_factor, solved, S * S * square + self.g - solved @ solved)
+        self._ridge_factor = _extended(self._ridge_factor, solved, float(S * S * square + self.g - solved @ solved))
         self._S = np.append(self._S, S)
-        apart = square - phi @ phi
+        apart = float(square - phi @ phi)
         grows = bool(apart > _LEAST * square)
         if grows:
             self._factor = _extended(self._factor, phi, apart)
@@ -346,7 +346,7 @@ def _extended(factor: np.ndarray, row: np.ndarray, square: float) -> np.ndarray:
 def _with(matrix: np.ndarray, last: float) -> np.ndarray:
     """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
     n = len(matrix)
-    larger = np.zeros((n + 1, n + 1))
+    larger: np.ndarray = np.zeros((n + 1, n + 1))
     larger[:n, :n], larger[n, n] = matrix, last
     return larger
 
