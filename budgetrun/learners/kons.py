@@ -234,7 +234,7 @@ class ProsNKons(BinaryLearner):
         self.curvature = 1 / (8 * C**2) if curvature is None else curvature
         self.reading = reading
         # The inverse of the matrix of the Newton steps.
-        self._inverse = np.zeros((0, 0))
+        self._inverse: np.ndarray = np.zeros((0, 0))
         self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool) -> Embedded:
@@ -324,8 +324,8 @@ class ConKons(ProsNKons):
     def go_on(self, f: Embedded, grown: bool) -> None:
         """Continue with the new dictionary: what is new in the span has no weight yet."""
         if self.reading == "program":
-            matrix = np.linalg.inv(self._inverse)
-            self._inverse = np.linalg.inv((_with(matrix, 0.0) if grown else matrix) + self.alpha * np.eye(len(f.w)))
+            old: np.ndarray = np.linalg.inv(self._inverse)
+            self._inverse = np.linalg.inv((_with(old, 0.0) if grown else old) + self.alpha * np.eye(len(f.w)))
         elif grown:
             self._inverse = _with(self._inverse, 1 / self.alpha)
 
