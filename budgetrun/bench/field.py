@@ -25,7 +25,7 @@ from budgetrun.learners.bsgd import RemovingBSGD
 from budgetrun.learners.dualsgd import DualSGD
 from budgetrun.learners.norma import Norma
 
-DESCENT = {"budget": BUDGET, "step": 0.05, "regulariser": 1e-3}
+DESCENT = {"budget": BUDGET, "step": 1.0, "regulariser": 1e-3}
 
 
 def a9a_bsgd(sizes: Sizes, data_dir: Path | None) -> Comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class _Absorbing(Summed):
         self._beside = np.zeros((*shape, 0))
 
     @interpreted
-    def absorb(self, chosen: np.ndarray) -> None:
+    def absorb(self: Any, chosen: np.ndarray) -> None:
         """Remove support examples, and add their weights times their random features to w.
 
         Parameters

@@ -109,9 +109,9 @@ class Embedded(Hypothesis):
         Read `residual` before. Returns whether the basis has grown, by one coordinate at the end.
         """
         square, phi, solved = self.square, self.phi, S * self._solved
-        self._ridge_factor = _extended(self._ridge_factor, solved, S * S * square + self.g - solved @ solved)
+        self._ridge_factor = _extended(self._ridge_factor, solved, float(S * S * square + self.g - solved @ solved))
         self._S = np.append(self._S, S)
-        apart = square - phi @ phi
+        apart = float(square - phi @ phi)
         grows = bool(apart > _LEAST * square)
         if grows:
             self._factor = _extended(self._factor, phi, apart)
@@ -234,7 +234,7 @@ class ProsNKons(BinaryLearner):
         self.curvature = 1 / (8 * C**2) if curvature is None else curvature
         self.reading = reading
         # The inverse of the matrix of the Newton steps.
-        self._inverse = np.zeros((0, 0))
+        self._inverse: np.ndarray = np.zeros((0, 0))
         self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool) -> Embedded:
@@ -324,8 +324,8 @@ class ConKons(ProsNKons):
     def go_on(self, f: Embedded, grown: bool) -> None:
         """Continue with the new dictionary: what is new in the span has no weight yet."""
         if self.reading == "program":
-            matrix = np.linalg.inv(self._inverse)
-            self._inverse = np.linalg.inv((_with(matrix, 0.0) if grown else matrix) + self.alpha * np.eye(len(f.w)))
+            old: np.ndarray = np.linalg.inv(self._inverse)
+            self._inverse = np.linalg.inv((_with(old, 0.0) if grown else old) + self.alpha * np.eye(len(f.w)))
         elif grown:
             self._inverse = _with(self._inverse, 1 / self.alpha)
 
@@ -346,7 +346,7 @@ def _extended(factor: np.ndarray, row: np.ndarray, square: float) -> np.ndarray:
 def _with(matrix: np.ndarray, last: float) -> np.ndarray:
     """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
     n = len(matrix)
-    larger = np.zeros((n + 1, n + 1))
+    larger: np.ndarray = np.zeros((n + 1, n + 1))
     larger[:n, :n], larger[n, n] = matrix, last
     return larger
 
