@@ -37,6 +37,7 @@ def write(results: Results, tables: list[Table], costs: list[Listing], figures: 
         manifest=results.manifest,
         contents=contents,
         figures_first=figures_first,
+        own=_is_own(results),
         tables=tables,
         costs=costs,
         figures=figures,
@@ -61,6 +62,7 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
             "name": results.folder.name,
             "title": _title(results),
             "description": results.manifest.get("description"),
+            "own": _is_own(results),
             "verdicts": [table for table in tables if table.verdict],
             "n_runs": len(results.runs),
             "end": results.manifest.get("end"),
@@ -85,6 +87,11 @@ def template(name: str) -> Template:
 
 def _title(results: Results) -> str:
     return results.manifest.get("source") or results.name
+
+
+def _is_own(results: Results) -> bool:
+    """Whether all streams are the user's own, of which nothing was published."""
+    return all(dataset.path is not None for dataset in results.config.datasets)
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
