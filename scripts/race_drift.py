@@ -202,6 +202,11 @@ def main() -> None:
             draw(spec.label, config.report.titles[spec.label], parts, shown, changes_of(spec))
             write_csv(FOLDER / "race.csv", rows)
             write_csv(FOLDER / "windows.csv", windows)
+    (FOLDER / "race.md").write_text(page(rows))
+
+
+def page(rows: list[Row]) -> str:
+    """Return what was measured, as Markdown."""
     head = ["stream", "library", "model", "error, %", "rounds/s", "time ratio", "memory, kB"]
     table = [
         [
@@ -211,8 +216,7 @@ def main() -> None:
         for row in rows
     ]
     text = (__doc__ or "").split("\n\n")
-    page = [f"# {text[0]}", *text[1:3], markdown_table(head, table), versions()]
-    (FOLDER / "race.md").write_text("\n\n".join(page) + "\n")
+    return "\n\n".join([f"# {text[0]}", *text[1:3], markdown_table(head, table), versions()]) + "\n"
 
 
 if __name__ == "__main__":

@@ -188,6 +188,20 @@ def _river() -> str:
     return markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
 
 
+def _river_drift() -> str:
+    """Return the errors on all streams; speed and memory are those on the last."""
+    race = pd.read_csv(RESULTS / "river_drift" / "race.csv", keep_default_na=False)
+    titles = _evidence.results("sutskever_bounds").title
+    streams = list(race["dataset"].unique())
+    rows = []
+    for (library, model), group in race.groupby(["library", "model"], sort=False):
+        last = group.iloc[-1]
+        errors = [f"{error:.1f}" for error in group["error_percent"]]
+        speed = [f"{last['rounds_per_second']:,.0f}", f"{last['time_ratio']:.1f}", f"{last['memory_kb']:,.0f}"]
+        rows.append([f"{library}: {model}", *errors, *speed])
+    return markdown(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
+
+
 def _configs() -> str:
     rows = []
     for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path)):
@@ -304,6 +318,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ahpatron_calibrated": _ahpatron_calibrated,
     "mpu": _mpu,
     "river": _river,
+    "river_drift": _river_drift,
     "configs": _configs,
     "guide_budget": _guide_budget,
     "guide_held": _guide_held,

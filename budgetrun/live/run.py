@@ -185,7 +185,10 @@ class _Rows:
             return chunks
         if not table.again:
             raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
-        n_rows = sum(len(chunk.y) for chunk in table.chunks())
+        # What has found the classes has counted the rows; those to be left out are known only to `chunks`.
+        n_rows = table.n_rows if table.classes and request.missing != "skip" else None
+        if n_rows is None:
+            n_rows = sum(len(chunk.y) for chunk in table.chunks())
         return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
 
     def peek(self) -> tuple[Matrix, np.ndarray]:

@@ -40,6 +40,7 @@ def write(
         manifest=results.manifest,
         contents=contents,
         figures_first=figures_first,
+        own=_is_own(results),
         tables=tables,
         selections=selections,
         costs=costs,
@@ -65,6 +66,7 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
             "name": results.folder.name,
             "title": _title(results),
             "description": results.manifest.get("description"),
+            "own": _is_own(results),
             "verdicts": [table for table in tables if table.verdict],
             "n_runs": len(results.runs),
             "end": results.manifest.get("end"),
@@ -89,6 +91,11 @@ def template(name: str) -> Template:
 
 def _title(results: Results) -> str:
     return results.manifest.get("source") or results.name
+
+
+def _is_own(results: Results) -> bool:
+    """Whether all streams are the user's own, of which nothing was published."""
+    return all(dataset.path is not None for dataset in results.config.datasets)
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ digits,fading(slow),0.25,12
 
 
 KEYS = "name, source, description, seed, datasets, kernel, tie, dtype, repetitions, alone, timeout_seconds, "
-KEYS += "algorithms, select, report, profiles"
+KEYS += "algorithms, select, metrics, report, profiles"
 
 
 DATASET_KEYS = (

@@ -79,6 +79,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "a config's algorithms are all learners or all solvers: make two configs",
     ),
     ({"tie": "positive"}, "tie: must be 'mistake' with solvers, which have no rounds to predict, got 'positive'"),
+    ({"metrics": ["f1"]}, "metrics: goes with learners, and the algorithms are solvers; remove it"),
     ({"dtype": "float32"}, "dtype: must be 'float64' with solvers, got 'float32'"),
     (
         {"datasets": [{"name": "noisy_gaussians", "label": "clouds", "task": "multiclass"}]},
@@ -126,7 +127,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         LEARNING | table(quantity="gap"),
         "report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
-        "last_test_error, seconds, seconds_ratio, as the algorithms are learners, got 'gap'",
+        "last_test_error, seconds, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, as the "
+        "algorithms are learners, got 'gap'",
     ),
     (
         MPU | figure(x="budget"),

@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 
 from budgetrun import config as config_module
+from budgetrun.engine import Group
 from budgetrun.errors import InputError
 from budgetrun.live import run as run_module
 from budgetrun.live.request import Request, metrics_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
+from budgetrun.state import load_state
 
 ALGORITHMS = (
     "linear_perceptron",
@@ -189,10 +191,15 @@ def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeyp
     found = []
     for folder in ("results/whole", "results/parts", "swept/whole"):
         runs = pd.read_csv(f"{folder}/runs.csv")
-        found.append(runs.sort_values(["label", "budget", "seed"])[[*names, "confusion"]].reset_index(drop=True))
+        found.append(
+            runs.sort_values(["label", "budget", "seed"])[["label", *names, "confusion"]].reset_index(drop=True)
+        )
         assert found[-1].notna().all(axis=None)
-    pd.testing.assert_frame_equal(found[0], found[1], check_exact=True)
-    pd.testing.assert_frame_equal(found[0], found[2], check_exact=True)
+    # Scores of explicit features are sums over blocks, whose last digits depend on how a stream is divided.
+    exact = ~found[0]["label"].isin(["fogd", "linear_perceptron"])
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(found[0][exact], other[exact], check_exact=True)
+        pd.testing.assert_frame_equal(found[0], other, rtol=1e-9)
     run_module.run(request(name="other"))
     assert pd.read_csv("results/other/runs.csv")["f1"].isna().all()
 
@@ -222,3 +229,29 @@ def test_several_classes_with_any_learner(monkeypatch):
     assert run_module.run(request(**given, name="two")) == 130
     assert run_module.run(request(**given, name="two")) == 0
     assert counts("results/two") == counts("results/three")
+
+
+def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypatch):
+    """Of two groups of learners, one has played the piece and the other has not."""
+    given = {"gamma": ("0.1", "1"), "algorithms": ("rbp",)}
+    run_module.run(request(name="whole", **given))
+    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    monkeypatch.setattr(run_module, "_RARELY", 0.0)
+    real, fed = Group.feed, []
+
+    def feed(group, X, Y):
+        fed.append(group)
+        # In the twelfth piece.
+        if len(fed) == 24:
+            raise RuntimeError("the machine has failed")
+        return real(group, X, Y)
+
+    monkeypatch.setattr(Group, "feed", feed)
+    with pytest.raises(RuntimeError, match="the machine has failed"):
+        run_module.run(request(name="parts", **given))
+    monkeypatch.setattr(Group, "feed", real)
+    state, _ = load_state("results/parts/stream.state")
+    assert 0 < state.player.counts.rounds < 700
+    assert {group.rounds for group in state.player._groups} == {state.player.counts.rounds}
+    run_module.run(request(name="parts", **given))
+    assert counts("results/parts") == counts("results/whole")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from budgetrun import config as config_module
 from budgetrun import kernels
 from budgetrun.config.quantities import FADING, METRICS, WINDOW
 from budgetrun.engine import Group
+from budgetrun.errors import InputError
 from budgetrun.learners import find
 from budgetrun.learners.calibration import Calibration
 from budgetrun.runner.metrics import Tally
@@ -118,7 +120,9 @@ def test_the_probabilities_are_those_of_the_classifiers_for_river():
 @pytest.mark.parametrize("n_classes", [None, 4])
 def test_no_bit_depends_on_how_rounds_are_divided(n_classes):
     scores, y = random_scores(2300, n_classes)
-    assert tally(scores, y, n_classes) == tally(scores, y, n_classes, pieces=7) == tally(scores, y, n_classes, pieces=500)
+    assert (
+        tally(scores, y, n_classes) == tally(scores, y, n_classes, pieces=7) == tally(scores, y, n_classes, pieces=500)
+    )
 
 
 @pytest.mark.parametrize("tie", ["mistake", "positive"])
@@ -209,3 +213,18 @@ def test_a_sweep_measures_what_its_config_asks_for(tmp_path):
     page = (with_metrics.folder / "report.html").read_text()
     assert "Dotted vertical lines: here the clouds have changed places." in page
     assert page.count("F1 of the positive class") >= 1
+
+
+def test_the_auc_is_for_two_classes(tmp_path):
+    text = "name: m\ndatasets: [{name: usps, task: multiclass}]\nkernel: {name: linear}\nmetrics: [f1, auc]\n"
+    (tmp_path / "c.yaml").write_text(text + "algorithms: [{name: perceptron}]\n")
+    with pytest.raises(InputError, match=r"c.yaml:4: metrics: auc is for two classes, and the tasks are multiclass"):
+        config_module.load(tmp_path / "c.yaml")
+
+
+def test_the_documentation_says_the_constants():
+    text = (Path(__file__).parents[2] / "docs" / "configs.md").read_text(encoding="utf-8")
+    assert f"windows of {WINDOW:,} rounds" in text
+    assert f"in the last {WINDOW:,} rounds" in text
+    assert f"counts {FADING} times as much as the next" in text
+    assert f"at least {np.finfo(float).eps:.1e}" in text
