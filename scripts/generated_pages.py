@@ -83,7 +83,8 @@ def _kind(learner: type[Any]) -> str:
 
 def _learner_row(learner: type[Any]) -> list[str]:
     several = learners.registry("multiclass").get(learner.name, {}).get(learner.variant)
-    made = next(name for name, kind in estimators.CLASSIFIERS.items() if learner in kind._learners.values())
+    known = estimators.CLASSIFIERS | estimators.REGRESSORS
+    made = next(name for name, kind in known.items() if learner in kind._learners.values())
     bounds = [bound.name for bound in theory.registry() if bound.is_about(learner)]
     name = f"{learner.name}({learner.variant})" if learner.variant else learner.name
     python = f'{made}(variant="{learner.variant}")' if learner.variant else made
@@ -92,7 +93,7 @@ def _learner_row(learner: type[Any]) -> list[str]:
         _rule(learner),
         _cost(learner),
         "<br>".join(bounds) or "none",
-        "two or more" if several else "two",
+        "numbers" if learner.task == "regression" else "two or more" if several else "two",
         _measured(learner.name, learner.variant),
     ]
 
