@@ -60,7 +60,7 @@ _ERRORS = ("online_error", "test_error", "last_test_error")
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
     "budget": (*_ERRORS, "rmse"),
     "budget_fraction": (*_ERRORS, "rmse"),
-    "rounds": ("online_error", "windowed_error", "support_size", "rmse"),
+    "rounds": ("online_error", "windowed_error", "rmse", "support_size"),
     "support_size": (*_ERRORS, "rmse"),
     "seconds": ("gap",),
 }
