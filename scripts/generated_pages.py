@@ -60,6 +60,9 @@ def all_learners() -> str:
             kinds[_kind(learner)].append(_learner_row(learner))
     head = ["learner", "rule", "cost per round", "mistake bound", "classes", "measured in"]
     parts = [f"## {title}\n\n{text}\n\n{markdown(head, kinds[title])}" for title, text in reversed(KINDS.values())]
+    numbers = [learner for variants in learners.registry("regression").values() for learner in variants.values()]
+    text = "The labels are numbers, and the score is the prediction: `task: regression` in a config."
+    parts.append(f"## Regression\n\n{text}\n\n{markdown(head, map(_learner_row, numbers))}")
     return "\n\n".join(parts)
 
 
@@ -84,7 +87,8 @@ def _kind(learner: type[Any]) -> str:
 
 def _learner_row(learner: type[Any]) -> list[str]:
     several = learners.registry("multiclass").get(learner.name, {}).get(learner.variant)
-    made = next(name for name, kind in estimators.CLASSIFIERS.items() if learner in kind._learners.values())
+    known = estimators.CLASSIFIERS | estimators.REGRESSORS
+    made = next(name for name, kind in known.items() if learner in kind._learners.values())
     bounds = [bound.name for bound in theory.registry() if bound.is_about(learner)]
     name = f"{learner.name}({learner.variant})" if learner.variant else learner.name
     python = f'{made}(variant="{learner.variant}")' if learner.variant else made
@@ -93,8 +97,8 @@ def _learner_row(learner: type[Any]) -> list[str]:
         _rule(learner),
         _cost(learner),
         "<br>".join(bounds) or "none",
-        "two or more" if several else "two",
-        _measured(learner.name, learner.variant),
+        "numbers" if learner.task == "regression" else "two or more" if several else "two",
+        _measured(learner.name, learner.variant, learner.task),
     ]
 
 
@@ -103,7 +107,7 @@ def _solver_row(solver: type[Any]) -> list[str]:
     made = [solver(), *([solver(hard_margin=True)] if "hard_margin" in inspect.signature(solver).parameters else [])]
     bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
     name = f"**{solver.title}**<br>`{solver.name}`<br>{_paper(solver)}"
-    return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None)]
+    return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None, "binary")]
 
 
 def _rule(thing: type[Any]) -> str:
@@ -143,11 +147,12 @@ def _committed() -> dict[str, Config]:
     }
 
 
-def _measured(name: str, variant: str | None) -> str:
+def _measured(name: str, variant: str | None, task: str) -> str:
     links = [
         f"[{folder}](../results/{folder}/report.html)"
         for folder, config in _committed().items()
-        if any((entry.name, entry.variant) == (name, variant) for entry in config.algorithms)
+        if (config.task == "regression") == (task == "regression")
+        and any((entry.name, entry.variant) == (name, variant) for entry in config.algorithms)
     ]
     more = [f"and {len(links) - 3} more"] if len(links) > 3 else []
     return "<br>".join([*links[:3], *more]) or "nothing committed"

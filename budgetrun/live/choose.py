@@ -69,7 +69,7 @@ def _task(request: Request, table: Table) -> str:
     if n > MOST_CLASSES:
         raise InputError(
             f"{table.where}: the labels have {n:,} different values ({shown}): a measured number is no class; name "
-            "another column with --label"
+            "another column with --label, or write a config with task: regression (docs/configs.md)"
         )
     if request.task == "binary" and n != 2:
         raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")

@@ -123,13 +123,14 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
         minimum=("shown", "min"),
         maximum=("shown", "max"),
         n_runs=("shown", "size"),
-        n_seeds=("seed", "nunique"),
         budget=("budget", "mean"),
         support_size=("support_size", "mean"),
     )
     # Numpy's mean: that of pandas differs in the last bit, on which the rounding of 25.335 depends.
     table["mean"] = of_place.agg(lambda means: means.to_numpy().mean())
     table = table.assign(sd=of_place.std(), n_streams=of_place.size())
+    # With a seed per repetition, a stream has one.
+    table["n_seeds"] = runs.groupby([place, stream])["seed"].nunique().groupby(level=0).max()
     table = table.assign(seed_low=by_seed.min(), seed_high=by_seed.max())
     # Deviations from the stream's mean, pooled: the spread between streams does not count.
     squares = ((runs["shown"] - by_stream[stream].to_numpy()) ** 2).groupby(place).sum()

@@ -69,7 +69,8 @@ def measure(job: Job, settings: Settings) -> Measured:
 def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
     """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
     n_curve = len(checkpoints(stream.n_examples))
-    played = [_Played(*np.zeros((2, n_curve), dtype=np.int32)) for _ in runs]
+    counts = np.zeros((len(runs), 2, n_curve), dtype=np.int32)
+    played = [_Played(mistakes, sizes) for mistakes, sizes in counts]
     more = [name for name in METRICS_IN_CURVES if name in settings.metrics]
     more += ["squared_error"] * (job.dataset.task == "regression")
     for one in played:
