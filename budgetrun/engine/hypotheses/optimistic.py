@@ -159,7 +159,6 @@ class Optimistic(Hinted, Expansion):
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
         # f lies in the span, so <f, P k(x, .)> = f(x).
