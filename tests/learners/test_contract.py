@@ -174,7 +174,7 @@ REMOVAL_BASED = [i for i in BINARY if find(*CASES[i][1:3]).alike_until_full and 
 REMOVAL_BASED += [
     i
     for i, (several, *kind, given) in CASES.items()
-    if several and "budget" in given and find(*kind, True).form is MulticlassExpansion
+    if several and "budget" in given and find(*kind, "multiclass").form is MulticlassExpansion
 ]
 
 

@@ -220,7 +220,7 @@ def test_projecting_gradient_learners_stay_in_their_ball(stream, name, variant):
 def test_every_class_of_mavp_ogs_stays_in_its_ball(stream):
     X, _ = STREAMS[stream]()
     codes = np.random.default_rng(4).integers(4, size=len(X))
-    learner = find("mavp_ogs", multiclass=True)(alpha=0.2, U=0.5, c=0.5)
+    learner = find("mavp_ogs", None, "multiclass")(alpha=0.2, U=0.5, c=0.5)
 
     def look(i, t):
         f = group.members[0].hypothesis
@@ -237,7 +237,7 @@ def test_mavp_ogs_with_two_classes_is_the_same_as_a_binary_learner():
     X, y = random_stream()
     given = {"alpha": 0.2, "epsilon": 0.5, "U": 1.5, "c": 0.3}
     scores = watched(find("mavp_ogs")(**given), X, y)[1]
-    group = Group(KERNEL, [find("mavp_ogs", multiclass=True)(**given)], n_classes=2)
+    group = Group(KERNEL, [find("mavp_ogs", None, "multiclass")(**given)], n_classes=2)
     np.testing.assert_allclose(group.feed(X, (y[None] > 0).astype(int))[0], [-scores, scores], atol=1e-9)
 
 

@@ -71,7 +71,7 @@ def test_only_the_gaussian_kernel(variant):
         Group(kernels.Linear(), [find("bsgd", variant)(budget=5)])
     if variant == "merging":
         with pytest.raises(InputError, match=sentence):
-            Group(kernels.Linear(), [find("bsgd", variant, multiclass=True)(budget=5)], n_classes=3)
+            Group(kernels.Linear(), [find("bsgd", variant, "multiclass")(budget=5)], n_classes=3)
 
 
 def test_overflow_is_named():
@@ -114,7 +114,7 @@ def test_two_classes_are_the_binary_learner(variant):
     """With scores s = f_1 - f_0, and half the regulariser."""
     X, y = random_stream()
     binary = Group(KERNEL, [find("bsgd", variant)(budget=9, regulariser=0.02, first="program")])
-    several = find("bsgd", variant, multiclass=True)(budget=9, regulariser=0.04, first="program")
+    several = find("bsgd", variant, "multiclass")(budget=9, regulariser=0.04, first="program")
     both = Group(KERNEL, [several], n_classes=2)
     one, scores = binary.feed(X, y[None])[0], both.feed(X, (y[None] > 0).astype(int))[0]
     np.testing.assert_allclose(scores[1] - scores[0], 2 * 2 * one / 2, rtol=1e-7, atol=1e-9)
