@@ -202,7 +202,7 @@ class SelfTunedForgetron(BinaryLearner):
     variant = "self_tuned"
     title = "Forgetron, self-tuned"
     default_variant = True
-    revision = 2
+    revision = 3
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
