@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class SquaredDistance(Kernel):
     """||a - b||^2, computed as kernel values are: exactly for whole numbers, else coordinate by coordinate."""
 
-    name = "squared_distance"
+    name: ClassVar[str] = "squared_distance"
     of_distance = True
 
     @property

@@ -28,7 +28,7 @@ def datasets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 def listed(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of an algorithm or a kernel, whichever is listed."""
     what = context.params.get("what")
-    files = {"algorithms": _ALGORITHMS, "kernels": ("kernels/__init__.py",)}.get(str(what), ())
+    files = {"algorithms": _ALGORITHMS, "kernels": ("kernels/__init__.py", "kernels/multitask.py")}.get(str(what), ())
     return _beginning(typed, _named(*files))
 
 
