@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -116,7 +116,7 @@ class _TaskRows:
 class OfTasks(Kind):
     """Storage for examples with tasks: any kind, without the last column, and the tasks."""
 
-    name = "tasks"
+    name: ClassVar[str] = "tasks"
 
     def __init__(self, n_features: int, kernel: Multitask, inner: Kind) -> None:
         super().__init__(n_features)
