@@ -46,20 +46,19 @@ def begins() -> bool:
 
 def takes(learner: Any) -> bool:
     """Return whether a learner's rule is compiled: it says so, and none of its methods was replaced from elsewhere."""
-    if not (learner.compiled and on()):
+    cls = type(learner)
+    rule = (getattr(cls, name, None) for name in _RULE)
+    if not (learner.compiled and on() and _is_as_written(cls, *rule)):
         return False
     # The type in compiled code is callable, too.
-    own = (value for name, value in vars(learner).items() if name != "_numba_type_")
-    cls: Any = type(learner)
-    rule = {name: getattr(cls, name) for name in _RULE if hasattr(cls, name)}
-    return _is_as_written(cls, *rule.items()) and not any(map(callable, own))
+    return not any(callable(value) for name, value in vars(learner).items() if name != "_numba_type_")
 
 
 @cache
 def _is_as_written(cls: Any, *rule: Any) -> bool:
     """Return whether the methods of a rule come from the files of the classes that have them."""
-    homes = (next(home for home in cls.__mro__ if name in vars(home)) for name, _ in rule)
-    return all(method.__module__ == home.__module__ for (_, method), home in zip(rule, homes, strict=True))
+    homes = (next((home for home in cls.__mro__ if name in vars(home)), None) for name in _RULE)
+    return all(home is None or home.__module__ == f.__module__ for home, f in zip(homes, rule, strict=True))
 
 
 @cache

@@ -96,12 +96,8 @@ def keep(thing: Any) -> Kept:
     return Kept(thing)
 
 
-def write_back(kept: Kept) -> None:
-    """Write the numbers of a structure back into the objects that it was made from, which must still exist."""
-    function(_write)(kept)
-
-
-def _write(kept: Any) -> None:
+def write_back(kept: Any) -> None:
+    """Write its numbers back into the objects that it was made from, which must still exist; only compiled."""
     _reflect(kept.inside)
 
 

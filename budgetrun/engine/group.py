@@ -425,7 +425,11 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     ------
     OutOfRangeError
         They are not finite.
+    NotImplementedError
+        The mean of the learner's hypotheses needs what is no longer held.
     """
+    if averaged and not member.learner.averages():
+        raise NotImplementedError(f"{_name(member.learner)} does not keep what the mean of all hypotheses needs")
     with np.errstate(all="ignore"):
         scores: np.ndarray = member.hypothesis.score(X, averaged)
     if not np.isfinite(scores).all():

@@ -165,7 +165,6 @@ class Pool:
     def grow(self, capacity: int) -> None:
         """Make room for examples in slots below ``capacity``."""
         assert self.kind is not None
-        self.rounds = np.resize(self.rounds, capacity) if self.capacity else np.zeros(capacity, dtype=np.int64)
-        self.squares = np.resize(self.squares, capacity) if self.capacity else np.zeros(capacity)
+        self.rounds, self.squares = np.resize(self.rounds, capacity), np.resize(self.squares, capacity)
         self.kind.resize(capacity)
         self.capacity = capacity

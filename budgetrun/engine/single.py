@@ -42,7 +42,7 @@ class Single(Compilable):
         self.values = np.zeros((1, pool.capacity, 1))
         self.squares, self.rounds = pool.squares, pool.rounds
         self.used, self.seen, self.n_free = pool.used, pool.seen, len(pool.free)
-        self.free = np.resize(pool.free, pool.capacity) if self.n_free else np.zeros(pool.capacity, dtype=np.intp)
+        self.free = np.resize(pool.free, pool.capacity)
         self._pool = pool
         self._kept = _keep(prepared(self))
 
@@ -59,7 +59,7 @@ class Single(Compilable):
 
     def write_back(self) -> None:
         """Let the pool, the hypothesis and the learner have their present numbers."""
-        structures.write_back(self._kept)
+        _write_back(self._kept)
         pool = self._pool
         pool.used, pool.seen, pool.free = self.used, self.seen, self.free[: self.n_free].copy()
 
@@ -153,6 +153,6 @@ def _score_one(kept: Any, x: np.ndarray) -> float:
 
 
 _play, _play_targets = function(play), function(play_targets)
-_keep = function(structures.keep)
+_keep, _write_back = function(structures.keep), function(structures.write_back)
 _learn, _learn_target = function(_learn_one), function(_learn_one_target)
 _score = function(_score_one)

@@ -92,8 +92,6 @@ class _Absorbing(Summed):
         return super().memory(size, block) + 8 * self._w.shape[-1] * (block + size)
 
     def _scores_of(self, X: Rows, averaged: bool) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses is not kept")
         scores: np.ndarray = self._w @ self._map.of(X).T
         return scores
 

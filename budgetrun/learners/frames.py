@@ -136,8 +136,6 @@ class Framed(Spanned):
         return score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses is not kept")
         if not self.size:
             return np.zeros((*self.w.shape[:-1], X.shape[0]))
         scores: np.ndarray = self.coef @ self._values_with(X)

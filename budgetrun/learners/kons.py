@@ -130,8 +130,6 @@ class Embedded(Hypothesis):
         return self.scores.item(t)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses is not kept")
         if not self.size:
             return np.zeros(X.shape[0])
         scores: np.ndarray = np.clip(self.coef @ self._values_with(X), -self.C, self.C)

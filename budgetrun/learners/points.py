@@ -219,8 +219,6 @@ class Points(Hypothesis):
         self._places = np.arange(capacity)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses needs points that are no longer held")
         scores = np.zeros((self.n_classes, X.shape[0]))
         if self._size:
             values = self._kernel.between(self.support_set, X)

@@ -197,16 +197,12 @@ class Hypothesis(Compilable, ABC):
         ----------
         X : ndarray or csr_array, shape (n, d)
         averaged : bool
-            Use the mean of the hypotheses of all rounds instead of the last hypothesis.
+            Use the mean of the hypotheses of all rounds instead of the last hypothesis; only for a learner that
+            `averages`.
 
         Returns
         -------
         ndarray of float64, shape (n,), or (n_classes, n)
-
-        Raises
-        ------
-        NotImplementedError
-            The mean needs examples that are no longer held.
         """
 
     def features_in_use(self) -> np.ndarray:

@@ -7,7 +7,6 @@ import numpy as np
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Rows
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
 
@@ -93,11 +92,6 @@ class Decaying(Expansion):
 
     def end_block(self) -> None:
         self._now = self._pool.seen
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
-        return super().score(X)
 
     def _pass(self, n_rounds: int) -> float:
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""

@@ -126,8 +126,6 @@ class ExplicitFeatures(OfFeatures):
         self._w = self._map.widened(self.w, n_features)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses is not kept")
         Z = self._map.of(X)
         scores: np.ndarray = Z @ self.w if len(self.w) else np.zeros(len(Z))
         return scores

@@ -71,8 +71,6 @@ class Hinted(Hypothesis):
         self._last_slots, self._last_labels = self._last_slots[kept], self._last_labels[kept]
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if averaged:
-            raise NotImplementedError("the mean of all hypotheses needs examples that are no longer held")
         scores = super().score(X)  # type: ignore[safe-super]  # of the form that this is mixed into
         if len(self._last_slots):
             weights = self._hint_weight / len(self._last_slots) * self._last_labels
@@ -100,9 +98,8 @@ class Hinted(Hypothesis):
         totals, counts = np.zeros(b), np.minimum(np.arange(n, n + b), self._window)
         for lag in range(1, self._window + 1):
             rounds = np.arange(max(0, lag - n), b)
-            totals[rounds] += (
-                self._last_labels[rounds + n - lag] * pool.block[self._last_slots[rounds + n - lag], rounds]
-            )
+            last = rounds + n - lag
+            totals[rounds] += self._last_labels[last] * pool.block[self._last_slots[last], rounds]
         return totals / np.maximum(counts, 1)
 
 
