@@ -118,6 +118,17 @@ class Selection:
         self.seconds += time.perf_counter() - began
         return predicted
 
+    def features_in_use(self) -> np.ndarray:
+        """Return which features the predictions of live candidates depend on, shape (d,) of bool."""
+        used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
+        return used
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        """See `Group.rearrange`."""
+        for group in self._groups:
+            if any(member.hypothesis is not None for member in group.members):
+                group.rearrange(features, n_features)
+
     def _feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
         """Play rounds up to the next moment at which candidates may be dropped."""
         n, b = len(self.rule.live), X.shape[0]
