@@ -157,6 +157,12 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     help="A learner, see 'budgetrun list algorithms'; repeatable.  [default: a few that differ in kind]",
 )
 @click.option(
+    "--select",
+    multiple=True,
+    metavar="RULE[:KEY=VALUE,...]",
+    help="A rule that chooses among the learners on the stream, for example hedge; repeatable.",
+)
+@click.option(
     "--gamma", default="auto", show_default=True, metavar="G,...", help="Of the gaussian kernel exp(-G ||a - b||^2)."
 )
 @click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto", show_default=True)

@@ -21,6 +21,7 @@ except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
 from budgetrun import estimators
+from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.learners.calibration import Calibration
 
 _PAGE = """
@@ -325,5 +326,6 @@ def _make(made: type[estimators.BudgetClassifier]) -> type[BudgetClassifier]:
 
 
 CLASSIFIERS = {name: _make(made) for name, made in estimators.CLASSIFIERS.items()}
+SelectingClassifier = _make(SelectingEstimator)
 globals().update(CLASSIFIERS)
-__all__ = ["BudgetClassifier", *CLASSIFIERS]
+__all__ = ["BudgetClassifier", "SelectingClassifier", *CLASSIFIERS]

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from budgetrun import config as configs
-from budgetrun import estimators, learners, solvers, theory
+from budgetrun import estimators, learners, selection, solvers, theory
 from budgetrun.config.schema import Config
 from budgetrun.engine.hypotheses import Expansion
 
@@ -72,6 +72,12 @@ def all_solvers() -> str:
     return markdown(head, map(_solver_row, solvers.registry().values()))
 
 
+def all_rules() -> str:
+    """Return a table of the rules of selection."""
+    head = ["rule", "what it does", "bound on its expected mistakes", "measured in"]
+    return markdown(head, map(_rule_row, selection.registry().values()))
+
+
 def _kind(learner: type[Any]) -> str:
     own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
     rules = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
@@ -108,6 +114,16 @@ def _solver_row(solver: type[Any]) -> list[str]:
     bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
     name = f"**{solver.title}**<br>`{solver.name}`<br>{_paper(solver)}"
     return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None, "binary")]
+
+
+def _rule_row(rule: type[Any]) -> list[str]:
+    links = [
+        f"[{folder}](../results/{folder}/report.html)"
+        for folder, config in _committed().items()
+        if any(spec.rule == rule.name for spec in config.select)
+    ]
+    name = f"**{rule.title}**<br>`{rule.name}`<br>{_paper(rule)}"
+    return [name, _rule(rule), _escaped(rule.theorem.partition(": ")[2]), "<br>".join(links) or "nothing committed"]
 
 
 def _rule(thing: type[Any]) -> str:
@@ -205,4 +221,4 @@ def _figures(folder: str, config: Config) -> dict[str, str]:
     return {file: title for file, title in titles.items() if (RESULTS / folder / "figures" / file).is_file()}
 
 
-PARTS = {"learners": all_learners, "solvers": all_solvers, "gallery": gallery}
+PARTS = {"learners": all_learners, "solvers": all_solvers, "rules": all_rules, "gallery": gallery}

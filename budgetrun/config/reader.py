@@ -154,7 +154,10 @@ def _config(checker: Checker, data: Values) -> Values:
         if spec is not None:
             of_algorithms.build_each(spec, ("algorithms", i))
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
+    before = len(checker.problems)
     select = selections(checker, given.get("select", []), specs, datasets)
+    # A selection that is wrong has no label; that is one problem.
+    every = labels and [*labels, *(spec.label for spec in select)] if len(checker.problems) == before else None
     if solvers:
         check_kernels(checker, algorithms, datasets)
 
@@ -167,7 +170,7 @@ def _config(checker: Checker, data: Values) -> Values:
         kind="solvers" if solvers else "regression learners" if task == "regression" else "learners",
         metrics=metrics,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
-        labels=Labels("algorithm", labels and [*labels, *(spec.label for spec in select)]),
+        labels=Labels("algorithm", every),
         datasets=Labels("dataset", checker.unique(names, "datasets", "label")),
         algorithms={spec.label: spec for spec in specs if spec is not None},
         titles={s.label: title for s in specs if s is not None and (title := title_of(s, task)) != s.label},

@@ -278,12 +278,16 @@ class Group:
         """
         self._close()
         self.pool.rearrange(self._held(), features, n_features)
-        for member in self._members:
+        for member in self._kept():
             member.hypothesis.rearrange(features, n_features)
+
+    def _kept(self) -> list[Member]:
+        """Return the members that were not dropped."""
+        return [member for member in self._members if member.hypothesis is not None]
 
     def _held(self) -> np.ndarray:
         """Return the slots of all held examples."""
-        return np.unique(np.concatenate([member.hypothesis.held for member in self.members]))
+        return np.unique(np.concatenate([member.hypothesis.held for member in self._kept()]))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave compiled code out of pickles and copies."""

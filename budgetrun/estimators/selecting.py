@@ -32,10 +32,11 @@ class SelectingClassifier(BudgetClassifier):
     grid : dict, or list of dict, or None
         For each parameter, the values to try, in all combinations; a list has one dict per learner. None: the learners
         as they are.
-    rule : {"hedge", "fixed_share", "racing"}
+    rule : {"hedge", "fixed_share", "racing", "omkc"}
         How to weigh them; see `budgetrun.selection`.
     rule_parameters : dict or None
-        The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing.
+        The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing,
+        ``{"beta": 0.99}`` of OMKC.
 
     Attributes
     ----------
@@ -71,12 +72,6 @@ class SelectingClassifier(BudgetClassifier):
         self.grid = grid
         self.rule = rule
         self.rule_parameters = rule_parameters
-
-    @property
-    def _several(self) -> Any:  # type: ignore[override]  # it depends on the estimators
-        """The learners of several classes, if every estimator has one."""
-        every = [estimator._several for estimator in self._listed()]
-        return every[0] if all(every) else {}
 
     @property
     def candidate_weights_(self) -> np.ndarray:

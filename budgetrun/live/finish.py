@@ -15,6 +15,7 @@ from budgetrun.runner.job import Outcome, row_of
 from budgetrun.runner.online import counts_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import make_jobs, make_plan
+from budgetrun.runner.selecting import columns_of
 from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
@@ -60,17 +61,20 @@ def write_results(
     store.open(manifest)
     store.prune(lambda row: False)
     T, zeros = counts.rounds, counts.zeros.tolist()
-    members, curves = state.player.members, state.player.curve.arrays()
-    metrics = [tally.columns() for tally in state.player.tallies] or [{} for _ in members]
+    player, members = state.player, state.player.members
+    curves, selected = player.curve.arrays(), player.selected.arrays()
+    metrics = [tally.columns() for tally in player.tallies] or [{} for _ in members]
+    values = [counts_of(member, T, zeros[i]) | metrics[i] for i, member in enumerate(members)]
+    values += map(columns_of, player.selections)
     at = {run.run_id: i for i, run in enumerate(plan.runs)}
     for job in make_jobs(config, plan.runs, lambda *_: True):
         ids = [run.run_id for run in job.runs]
         lines = [at[run_id] for run_id in ids]
-        rows = [
-            row_of(run, job, n_examples=T, **counts_of(members[i], T, zeros[i]), **metrics[i])
-            for run, i in zip(job.runs, lines, strict=True)
-        ]
-        own = {name: array if name == "rounds" else array[lines] for name, array in curves.items()}
+        rows = [row_of(run, job, n_examples=T, **values[i]) for run, i in zip(job.runs, lines, strict=True)]
+        # Selections come after the learners.
+        of, first = (selected, len(members)) if job.runs[0].candidates else (curves, 0)
+        places = [i - first for i in lines]
+        own = {name: array if name == "rounds" else array[places] for name, array in of.items()}
         store.save_curves(job.job_id, {"run_id": np.array(ids), **own})
         store.save(job.job_id, rows)
         share = state.seconds * len(ids) / len(at)

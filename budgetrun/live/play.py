@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ from budgetrun.engine import Group
 from budgetrun.live.curve import Curve
 from budgetrun.runner.metrics import Tally
 from budgetrun.runner.online import compile_first, zero_scores
+from budgetrun.selection import Selection
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
     from budgetrun.kernels import Kernel
     from budgetrun.kernels.rows import Matrix
+    from budgetrun.selection import Rule
 
 # Rounds between two moments at which the stream may stop and be saved.
 PIECE = 8192
@@ -79,6 +82,8 @@ class Player:
         As in `Group`.
     metrics : sequence of str
         As in `Tally`.
+    rules : sequence of Rule
+        Each selects among copies of the learners, which play beside them.
     """
 
     def __init__(
@@ -89,7 +94,11 @@ class Player:
         tie: str,
         dtype: str,
         metrics: Sequence[str] = (),
+        rules: Sequence[Rule] = (),
     ) -> None:
+        given: dict[str, Any] = {"n_classes": n_classes, "multiclass": multiclass, "tie": tie, "dtype": dtype}
+        self.selections = [Selection(rule, copy.deepcopy(list(learners)), **given) for rule in rules]
+        self.selected = Curve(len(rules))
         kernels = {str(kernel): kernel for kernel, _ in learners}
         self._multiclass = multiclass
         self._options: dict[str, Any] = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
@@ -139,6 +148,8 @@ class Player:
         """
         labels = self._labels(codes)
         scores = [group.feed(X, labels) for group in self._groups]
+        for selection in self.selections:
+            selection.feed(X, labels)
         zeros = [zero_scores(of_group) for of_group in scores]
         for (group, at), tally in zip(self._places, self.tallies, strict=bool(self.tallies)):
             tally.add(scores[group][at], labels[0])
@@ -166,6 +177,8 @@ class Player:
         now = [tally.now() for tally in self.tallies]
         metrics = {name: [values[name] for values in now] for name in (now[0] if now else ())}
         self.curve.add(self.counts.rounds, mistakes, [member.hypothesis.size for member in members], **metrics)
+        sizes = [selection.support_size for selection in self.selections]
+        self.selected.add(self.counts.rounds, [selection.mistakes for selection in self.selections], sizes)
 
     def record_end(self) -> None:
         """Add the point of the last round, if the curves do not have it."""

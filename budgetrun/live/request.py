@@ -19,6 +19,10 @@ from budgetrun.plotting import slug
 
 BUDGETS = (100, 300, 1000)
 _SEEDS = 3
+_FORMS = {
+    "--algorithm": ("NAME or NAME(VARIANT)", "  (budgetrun list algorithms)"),
+    "--select": ("the name of a rule", ""),
+}
 _ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 
 
@@ -30,6 +34,7 @@ class Request:
     label: str | None = None
     budgets: tuple[int, ...] = BUDGETS
     algorithms: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
     gamma: tuple[str, ...] = ("auto",)
     scale: str = "auto"
     task: str = "auto"
@@ -115,6 +120,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
     algorithms = [_completed(entry, request, task) for entry in algorithms]
     labels = [_label(entry, task) for entry in algorithms]
+    rules = [_rule(text) for text in request.select]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -130,8 +136,9 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "datasets": [dataset],
         "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},
         "algorithms": algorithms,
+        **({"select": rules} if rules else {}),
         **({"metrics": list(request.metrics)} if request.metrics else {}),
-        "report": _report(request, labels, algorithms),
+        "report": _report(request, labels, algorithms, [entry["rule"] for entry in rules]),
     }
     comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
     return comments + yaml.dump(
@@ -155,21 +162,29 @@ def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[
     return kept, [entry["name"] for entry, good in zip(every, fits, strict=True) if not good]
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """Return the entry of a config for ``NAME(VARIANT):KEY=VALUE,...``."""
+def _rule(text: str) -> dict[str, Any]:
+    """Return the entry of a config for a rule of selection, which follows all learners."""
+    entry = _parsed(text, "--select", "rule")
+    if entry.keys() & {"of", "label"}:
+        raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
+    return entry
+
+
+def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dict[str, Any]:
+    """Return the entry of a config for ``NAME(VARIANT):KEY=VALUE,...``; ``called`` is the key of the name."""
     found = _ALGORITHM.fullmatch(text.strip())
     if found is None:
+        form, where = _FORMS[option]
         raise InputError(
-            f"--algorithm {text}: must be NAME or NAME(VARIANT), with parameters after a colon as KEY=VALUE,KEY=VALUE  "
-            "(budgetrun list algorithms)"
+            f"{option} {text}: must be {form}, with parameters after a colon as KEY=VALUE,KEY=VALUE{where}"
         )
-    entry: dict[str, Any] = {"name": found["name"]}
+    entry: dict[str, Any] = {called: found["name"]}
     if found["variant"]:
         entry["variant"] = found["variant"]
     for pair in filter(None, (found["values"] or "").split(",")):
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"--algorithm {text}: {pair!r} must be KEY=VALUE")
+            raise InputError(f"{option} {text}: {pair!r} must be KEY=VALUE")
         entry[key.strip()] = yaml.safe_load(value)
     return entry
 
@@ -199,7 +214,7 @@ def _label(entry: dict[str, Any], task: Task) -> str:
     return f"{entry['name']}({variant})" if variant else str(entry["name"])
 
 
-def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]]) -> dict[str, Any]:
+def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]) -> dict[str, Any]:
     name = request.title
     with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
     budgets = {budget for entry in algorithms for budget in _listed(entry.get("budget"))}
@@ -208,8 +223,14 @@ def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]
     shown = f" (B = {middle:,})" if middle else ""
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
     figures: list[dict[str, Any]] = [
-        {"name": f"{name}_error", "title": f"Online error so far{shown}", **over},
-        {"name": f"{name}_windows", "title": f"Error in each part of the stream{shown}", **over, "y": "windowed_error"},
+        {"name": f"{name}_error", "title": f"Online error so far{shown}", **over, "lines": [*labels, *rules]},
+        {
+            "name": f"{name}_windows",
+            "title": f"Error in each part of the stream{shown}",
+            **over,
+            "lines": [*labels, *rules],
+            "y": "windowed_error",
+        },
     ]
     if with_budget and len(budgets) > 1:
         points = [label for label in labels if label not in with_budget]

@@ -30,6 +30,7 @@ from budgetrun.live.shuffle import shuffled
 from budgetrun.live.warn import warnings
 from budgetrun.runner import identity, interrupts
 from budgetrun.runner.plan import specs_of
+from budgetrun.runner.selecting import rule_of
 from budgetrun.state import load_state, save_state
 from budgetrun.store.write import move_aside
 
@@ -144,7 +145,8 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     multiclass = chosen.task == "multiclass"
-    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype, config.metrics)
+    rules = [rule_of(spec.rule, spec.parameters) for spec in config.select]
+    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype, config.metrics, rules)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
         asked,
@@ -313,6 +315,8 @@ class _Run:
         mistakes = [member.count.mistakes for member in player.members]
         best = int(np.argmin(mistakes))
         text = f"online error {mistakes[best] / rounds:.2%} ({self.names[best]})"
+        for spec, selection in zip(self.config.select, player.selections, strict=True):
+            text += f", {selection.mistakes / rounds:.2%} ({spec.label})"
         window = player.curve.last_window()
         return text if window is None else f"{text}, {window[1][best] / window[0]:.2%} in the last {window[0]:,} rounds"
 

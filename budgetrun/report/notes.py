@@ -110,7 +110,8 @@ def _of_sharing(results: Results) -> str:
 
 def _one_vs_rest(results: Results, table: Table) -> list[str]:
     """Return what budgets and support sizes are where each class has a learner of its own."""
-    labels = [label for label in table.columns if is_one_vs_rest(results.algorithms[label].variant)]
+    known = results.algorithms
+    labels = [label for label in table.columns if label in known and is_one_vs_rest(known[label].variant)]
     untold = [label for label in labels if "one-vs-rest" not in results.title(label)]
     which = f" ({results.titles(untold)})" if untold else ""
     text = "one learner per class, each with the budget B; support sizes count the different examples of all classes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from budgetrun.config.schema import SelectSpec
@@ -27,7 +28,7 @@ def listings(results: Results) -> list[Listing]:
             found = [_numbers(own, spec) for _, own in here.groupby(STREAM) if spec.label in set(own["label"])]
             if found := [numbers for numbers in found if numbers]:
                 means = pd.DataFrame(found, columns=_NUMBERS).mean()
-                rows.append([dataset, spec.label, *means.tolist()])
+                rows.append([dataset, spec.label, *(None if np.isnan(mean) else mean for mean in means.tolist())])
     if not rows:
         return []
     remark = (
@@ -48,7 +49,9 @@ def _numbers(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
     facts = json.loads(rule["facts"])
     if len(candidates) != facts["candidates"]:
         return []
-    best, early = (candidates.iloc[int(candidates[name].argmin())] for name in ("mistakes", "prefix_mistakes"))
+    best, early = (
+        candidates.iloc[int(candidates[name].fillna(np.inf).argmin())] for name in ("mistakes", "prefix_mistakes")
+    )
 
     def rest(run: Any) -> float:
         n = run["n_examples"] - run["prefix_examples"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.online import BLOCK_SIZE, checkpoints, compile_first, prefix_of
 from budgetrun.runner.plan import Job, Run
-from budgetrun.selection import Selection
+from budgetrun.selection import Rule, Selection
 
 
 def measure(job: Job, settings: Settings) -> Measured:
@@ -39,12 +39,13 @@ def _play(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[dict[
     for kernel in {str(kernel): kernel for kernel, _ in candidates}.values():
         of_group = {**given, "n_classes": n_classes if multiclass else None}
         compile_first(kernel, [learner for _, learner in candidates], of_group, stream.X, y[None])
-    rule = selection.registry()[run.spec.name](**run.spec.parameters)
-    played = Selection(rule, candidates, n_classes=n_classes, multiclass=multiclass, **given)
+    played = Selection(
+        rule_of(run.spec.name, run.spec.parameters), candidates, n_classes=n_classes, multiclass=multiclass, **given
+    )
     rounds, prefix = checkpoints(T), prefix_of(T)
     curves = {name: np.zeros((1, len(rounds)), dtype=np.int32) for name in ("mistakes", "support_size")}
     values: dict[str, Any] = {}
-    start, share, began = 0, Share(), time.perf_counter()
+    start, share = 0, Share()
     for end in np.unique(np.concatenate([np.arange(BLOCK_SIZE, T, BLOCK_SIZE), rounds, [prefix]])).tolist():
         share.done(start / T)
         played.feed(stream.X[start:end], y[None, start:end])
@@ -54,15 +55,24 @@ def _play(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[dict[
         at = int(np.searchsorted(rounds, end))
         if rounds[at] == end:
             curves["mistakes"][0, at], curves["support_size"][0, at] = played.mistakes, played.support_size
-    values |= {
+    return values | columns_of(played), {"rounds": rounds, **curves}
+
+
+def rule_of(name: str, parameters: Mapping[str, Any]) -> Rule:
+    """Return a rule at its start."""
+    return selection.registry()[name](**parameters)
+
+
+def columns_of(played: Selection) -> dict[str, Any]:
+    """Return the columns of a row for a selection after some rounds."""
+    return {
         "mistakes": played.mistakes,
-        "online_error": played.mistakes / T,
+        "online_error": played.mistakes / played.rounds,
         "updates": played.total("updates"),
         "margin_updates": played.total("margin_updates"),
         "support_size": played.support_size,
         "max_support_size": max(played.max_support, played.support_size),
-        "seconds": round(time.perf_counter() - began, 6),
-        "facts": json.dumps(rule.facts()),
+        "seconds": round(played.seconds, 6),
+        "facts": json.dumps(played.rule.facts()),
         "zero_scores": played.ties,
     }
-    return values, {"rounds": rounds, **curves}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,6 +42,8 @@ class Selection:
         Of the rule's predictions.
     max_support : int
         The largest number of examples that all live candidates held together, after every 64th round.
+    seconds : float
+        Spent in `feed`.
     """
 
     def __init__(
@@ -63,8 +66,9 @@ class Selection:
             for kernel, places in zip(kernels.values(), self._places, strict=True)
         ]
         self.mistakes = self.ties = self.max_support = 0
+        self.seconds = 0.0
         # Of the candidates that were dropped.
-        self._before = dict.fromkeys(("updates", "margin_updates", "seconds"), 0)
+        self._before = dict.fromkeys(("updates", "margin_updates"), 0)
 
     @property
     def rounds(self) -> int:
@@ -88,7 +92,7 @@ class Selection:
         return sum(member.hypothesis.size for member in self.members)
 
     def total(self, name: str) -> Any:
-        """Return the sum over all candidates of a count, ``updates``, ``margin_updates`` or ``seconds``."""
+        """Return the sum over all candidates of a count, ``updates`` or ``margin_updates``."""
         return self._before[name] + sum(getattr(member.count, name) for member in self.members)
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
@@ -106,12 +110,24 @@ class Selection:
             The classes that are predicted, from 0; of two, 0 is -1. -1 for a tie that counts as a mistake.
         """
         predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
-        start = 0
+        start, began = 0, time.perf_counter()
         while start < X.shape[0]:
             end = min(start + APART - self.rounds % APART, X.shape[0])
             predicted[start:end] = self._feed(X[start:end], labels[start:end])
             start = end
+        self.seconds += time.perf_counter() - began
         return predicted
+
+    def features_in_use(self) -> np.ndarray:
+        """Return which features the predictions of live candidates depend on, shape (d,) of bool."""
+        used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
+        return used
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        """See `Group.rearrange`."""
+        for group in self._groups:
+            if any(member.hypothesis is not None for member in group.members):
+                group.rearrange(features, n_features)
 
     def _feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
         """Play rounds up to the next moment at which candidates may be dropped."""

@@ -100,5 +100,7 @@ def test_several_classes():
     model = SelectingClassifier([RBP(budget=30), Perceptron()], grid=GRID).fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert (model.predict(X) == y).mean() > 0.8
-    with pytest.raises(ValueError, match="Only binary classification is supported"):
-        SelectingClassifier([RBP(), Norma()]).fit(X, y)
+    # NORMA has one learner per class.
+    mixed = SelectingClassifier([RBP(), Norma()]).fit(X, y)
+    assert mixed.candidate_mistakes_.shape == (2,)
+    assert mixed.mistakes_ <= 2 * mixed.candidate_mistakes_.max()

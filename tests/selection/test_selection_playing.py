@@ -17,14 +17,14 @@ from budgetrun.selection import Selection, registry
 KERNELS = [Gaussian(gamma=gamma) for gamma in (0.01, 0.5, 20.0)]
 
 
-def candidates(multiclass=False):
+def candidates(task="binary"):
     make = learners.find
     found = [
-        lambda: make("perceptron", multiclass=multiclass)(),
-        lambda: make("rbp", multiclass=multiclass)(budget=8, seed=1),
-        lambda: make("rbp", multiclass=multiclass)(budget=20, seed=2),
+        lambda: make("perceptron", task=task)(),
+        lambda: make("rbp", task=task)(budget=8, seed=1),
+        lambda: make("rbp", task=task)(budget=20, seed=2),
     ]
-    if not multiclass:
+    if task == "binary":
         found += [
             lambda: make("ahpatron")(budget=10, epsilon=0.6),
             lambda: make("norma")(budget=15, step=0.3, regulariser=0.01),
@@ -65,11 +65,11 @@ def test_several_classes_and_sparse_rows():
     y = rng.integers(3, size=200)
     X = rng.normal(size=(200, 3)) + 2 * np.eye(3)[y]
     dense, sparse = (
-        Selection(registry()["racing"](), candidates(multiclass=True), n_classes=3, multiclass=True) for _ in range(2)
+        Selection(registry()["racing"](), candidates("multiclass"), n_classes=3, multiclass=True) for _ in range(2)
     )
     predicted = dense.feed(X, y[None])
     np.testing.assert_array_equal(sparse.feed(sp.csr_array(X), y[None]), predicted)
-    alone = [engine_group.run(learner, k, X, y, n_classes=3) for k, learner in candidates(multiclass=True)]
+    alone = [engine_group.run(learner, k, X, y, n_classes=3) for k, learner in candidates("multiclass")]
     losses = np.array([count.mistakes for count in alone])
     np.testing.assert_array_equal(dense.rule.losses[dense.rule.live], losses[dense.rule.live])
     assert dense.mistakes == (predicted != y).sum() < losses.mean()
