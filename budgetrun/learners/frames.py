@@ -231,6 +231,11 @@ class Curved(Framed):
     C : float, > 0
         The largest prediction.
 
+    Attributes
+    ----------
+    inverse : ndarray of float64, shape (size, size)
+        A^-1; computed.
+
     Notes
     -----
     Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products with the
@@ -246,6 +251,16 @@ class Curved(Framed):
         # A^-1 at the start of the block; its products with the coordinates of the block's examples; the vectors u.
         self._inverse = self._products = self._changes = np.zeros((0, 0))
         self._n_changes = 0
+
+    @property
+    def inverse(self) -> np.ndarray:
+        n, inverse = len(self._inverse), np.zeros((self.size, self.size))
+        inverse[:n, :n] = self._inverse
+        np.fill_diagonal(inverse[n:, n:], 1 / self._mu)
+        changes = self._changes[: self._n_changes, : self.size]
+        # In place; A^-1 is symmetric, so that it does not matter that Fortran reads its transpose.
+        dgemm(-1.0, changes, changes, beta=1.0, c=inverse.T, trans_a=True, overwrite_c=True)
+        return inverse
 
     def cut(self) -> None:
         """Move w, by the metric of A, to the nearest w with |w . z(x)| <= C, for the example x of the current round."""
@@ -266,16 +281,12 @@ class Curved(Framed):
     def begin_block(self) -> None:
         super().begin_block()
         self._products = self._coordinates @ self._inverse
-        self._changes, self._n_changes = np.zeros(self._room.shape), 0
+        self._changes = np.zeros(self._room.shape)
 
     def end_block(self) -> None:
-        n, inverse = len(self._inverse), np.zeros((self.size, self.size))
-        inverse[:n, :n] = self._inverse
-        np.fill_diagonal(inverse[n:, n:], 1 / self._mu)
-        changes = self._changes[: self._n_changes, : self.size]
-        # In place; A^-1 is symmetric, so that it does not matter that Fortran reads its transpose.
-        self._inverse = dgemm(-1.0, changes, changes, beta=1.0, c=inverse.T, trans_a=True, overwrite_c=True).T
+        self._inverse = self.inverse
         self._products = self._changes = np.zeros((0, 0))
+        self._n_changes = 0
         super().end_block()
 
     def score_at(self, t: int) -> float:
