@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm
 
 from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_of
@@ -55,12 +55,16 @@ class Framed(Spanned):
         super().__init__(pool, *shape)
         self.w = np.zeros((*shape, 0))
         self._rows = TriangularRows()
-        # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows;
-        # how many rounds before it; their slots; and the residuals of the block.
-        self._coordinates = np.zeros((0, 0))
+        # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows, with
+        # room for those that the block can add; how many rounds before it; their slots; and the residuals of the block.
+        self._room = np.zeros((0, 0))
         self._n_kept = 0
         self._row_slots = np.empty(0, dtype=np.intp)
         self._residuals = np.empty(0)
+
+    @property
+    def _coordinates(self) -> np.ndarray:
+        return self._room[:, : self.size]
 
     @property
     def z(self) -> np.ndarray:
@@ -93,10 +97,10 @@ class Framed(Spanned):
         values = np.concatenate([self._pool.block[self._row_slots, self._round], self._pool.block[slot]])
         row = (values - self._coordinates @ self.z) / distance
         row[n + self._round] = distance
-        self._coordinates = np.column_stack([self._coordinates, row])
-        self._rows.append(self.z.copy())
+        self._room[:, self.size] = row
         self._slots = np.append(self._slots, slot)
-        self._residuals = self._residuals - np.square(row[n:])
+        self._rows.append(self.z)
+        self._residuals -= np.square(row[n:])
         self._residuals[self._round] = 0.0
         self._settle(self._round + 1)
         self.w = np.concatenate([self.w, np.zeros((*self.w.shape[:-1], 1))], axis=-1)
@@ -116,7 +120,10 @@ class Framed(Spanned):
         super().begin_block()
         values = np.ascontiguousarray(self._pool.block[self._slots], dtype=np.float64)
         found = self._rows.solve(values).T
-        self._coordinates = np.concatenate([self._coordinates, found])
+        kept, n, b = self._coordinates, self.size, len(found)
+        self._room = np.zeros((self._n_kept + b, n + b))
+        self._room[: self._n_kept, :n] = kept
+        self._room[self._n_kept :, :n] = found
         self._residuals = self.squares_from(0) - np.square(found).sum(axis=1)
         refuse_impossible(self._pool)
         self._settle(0)
@@ -124,7 +131,7 @@ class Framed(Spanned):
     def end_block(self) -> None:
         super().end_block()
         kept = slice(max(0, len(self._coordinates) - self._window), None)
-        self._coordinates = self._coordinates[kept]
+        self._room = self._coordinates[kept].copy()
         self._row_slots = np.concatenate([self._row_slots, self._pool.block_slots])[kept]
         self._n_kept = len(self._row_slots)
 
@@ -225,7 +232,12 @@ class Curved(Framed):
     Attributes
     ----------
     inverse : ndarray of float64, shape (size, size)
-        A^-1.
+        A^-1; computed.
+
+    Notes
+    -----
+    Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products with the
+    coordinates of all the block's examples, and the sum at the end, are products of matrices.
     """
 
     form = "curved"
@@ -234,31 +246,46 @@ class Curved(Framed):
         super().__init__(pool)
         self._mu = mu
         self._C = C
-        self.inverse = np.zeros((0, 0))
+        # A^-1 at the start of the block; its products with the coordinates of the block's examples; the vectors u.
+        self._inverse = self._products = self._changes = np.zeros((0, 0))
+        self._n_changes = 0
 
-    def add(self, weight: float | np.ndarray) -> None:
-        super().add(weight)
-        n = self.size
-        inverse = np.zeros((n, n))
-        inverse[: n - 1, : n - 1] = self.inverse
-        inverse[-1, -1] = 1 / self._mu
-        self.inverse = inverse
+    @property
+    def inverse(self) -> np.ndarray:
+        n, inverse = len(self._inverse), np.zeros((self.size, self.size))
+        inverse[:n, :n] = self._inverse
+        np.fill_diagonal(inverse[n:, n:], 1 / self._mu)
+        changes = self._changes[: self._n_changes, : self.size]
+        # In place; A^-1 is symmetric, so that it does not matter that Fortran reads its transpose.
+        dgemm(-1.0, changes, changes, beta=1.0, c=inverse.T, trans_a=True, overwrite_c=True)
+        return inverse
 
     def cut(self) -> None:
         """Move w, by the metric of A, to the nearest w with |w . z(x)| <= C, for the example x of the current round."""
         value = float(self.w @ self.z)
         if abs(value) > self._C:
-            direction = self.inverse @ self.z
+            direction = self._direction()
             excess = math.copysign(abs(value) - self._C, value)
             self.w = self.w - excess / float(self.z @ direction) * direction
 
-    def descend(self, g: np.ndarray, eta: float, *, before: bool) -> None:
-        """A += eta g g^T, and w -= A^-1 g, with the new A, or with the one ``before``."""
-        direction = self.inverse @ g
-        growth = 1 + eta * float(g @ direction)
-        # In place; A^-1 is symmetric, so that it does not matter that Fortran reads its transpose.
-        dger(-eta / growth, direction, direction, a=self.inverse.T, overwrite_a=1)
+    def descend(self, slope: float, eta: float, *, before: bool) -> None:
+        """A += eta g g^T for g = slope z(x), and w -= A^-1 g, with the new A, or with the one ``before``."""
+        direction = slope * self._direction()
+        growth = 1 + eta * slope * float(self.z @ direction)
+        self._changes[self._n_changes, : self.size] = math.sqrt(eta / growth) * direction
+        self._n_changes += 1
         self.w = self.w - (direction if before else direction / growth)
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        self._products = self._coordinates @ self._inverse
+        self._changes = np.zeros(self._room.shape)
+
+    def end_block(self) -> None:
+        self._inverse = self.inverse
+        self._products = self._changes = np.zeros((0, 0))
+        self._n_changes = 0
+        super().end_block()
 
     def score_at(self, t: int) -> float:
         score = max(-self._C, min(super().score_at(t), self._C))
@@ -269,5 +296,12 @@ class Curved(Framed):
         return np.clip(super().score(X, averaged), -self._C, self._C)
 
     def memory(self, size: int, block: int) -> float:
-        # A^-1, and its change in a round.
-        return super().memory(size, block) + 16 * size**2
+        # A^-1, twice while a block ends, its products and its changes.
+        return super().memory(size, block) + 16 * size**2 + 16 * size * block
+
+    def _direction(self) -> np.ndarray:
+        """Return A^-1 z(x) for the example x of the current round."""
+        added = self.z[len(self._inverse) :] / self._mu
+        changes = self._changes[: self._n_changes, : self.size]
+        direction: np.ndarray = np.concatenate([self._products[self._round], added]) - (changes @ self.z) @ changes
+        return direction

@@ -463,7 +463,7 @@ class AONSOGS(BinaryLearner):
         f.cut()
         if not projects:
             f.add(0.0)
-        f.descend(2 * (score - y) * f.z, 1 / (4 * self.C**2 + 4), before=projects and self.order == "program")
+        f.descend(2 * (score - y), 1 / (4 * self.C**2 + 4), before=projects and self.order == "program")
 
 
 def depends(f: Any, alpha: float, least: float = 0.0) -> bool:

@@ -62,6 +62,13 @@ def zip_digits(files):
     return [[(value + 1.0) / 2.0 for value in row] for row in rows], labels
 
 
+def zip_digit_pairs(files):
+    rows, labels = zip_digits(files)
+    if any(label not in range(10) for label in labels):
+        raise ValueError("labels")
+    return [[*row, label // 2] for row, label in zip(rows, labels, strict=True)], [label % 2 for label in labels]
+
+
 def libsvm(files):
     sparse, labels = [], []
     for line in (line for content in files for line in lines_of(content)):
@@ -194,6 +201,7 @@ _CSR = {
 # Of each format: valid contents of files that are read together.
 VALID = {
     "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
+    "zip_digit_pairs": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "zip_digits": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
     "idx": [(_idx(_IMAGES), _idx(np.array([0, 1, 2, 1], np.uint8)))],
@@ -214,6 +222,7 @@ VALID = {
 }
 READERS = {
     "csv": csv,
+    "zip_digit_pairs": zip_digit_pairs,
     "zip_digits": zip_digits,
     "libsvm": libsvm,
     "idx": idx,

@@ -219,6 +219,7 @@ def _reader_probes():
     census = importlib.import_module("budgetrun.data.formats.census_income")
     idx = importlib.import_module("budgetrun.data.formats.idx")
     digits = b"".join(b"%d %s\n" % (i % 10, b" ".join(b"%.2f" % math.sin(i * j) for j in range(16))) for i in range(20))
+    pairs = importlib.import_module("budgetrun.data.formats.zip_digit_pairs")
     table = importlib.import_module("budgetrun.data.formats.csv")
     images = b"\0\0\x08\x03" + (3).to_bytes(4, "big") + (2).to_bytes(4, "big") * 2 + bytes(range(0, 120, 10))
     lines = []
@@ -229,6 +230,9 @@ def _reader_probes():
     found = {
         "census_income": lambda: [_array(a) for a in census.parse_census(text)],
         "idx": lambda: [_array(idx.parse_idx(images, "probe"))],
+        "zip_digit_pairs": lambda: [
+            _array(a) for a in pairs.read([formats.Content(digits, "probe")], formats.Layout())[:2]
+        ],
         "zip_digits": lambda: [_array(a) for a in table.parse_table(digits, "probe")],
     }
     for kind, outcome in found.items():

@@ -12,6 +12,7 @@ from budgetrun.learners import BASES, find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
 
+SKETCH = {"step": 0.2, "columns": None, "sampled": None, "rank": None, "cycle": 100, "seed": 0}
 KONS = {
     "g": 5.0,
     "alpha": 1.0,
@@ -60,6 +61,7 @@ DEFAULTS = {
     ("forgetron", "greedy"): {"test": "per_round"},
     ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
     ("mavp_ogs", None): {"alpha": 0.01, "epsilon": 0.9, "U": 10.0, "c": 0.1},
+    ("forks", None): SKETCH | {"curvature": 0.2, "alpha": 0.01, "C": 1.0},
     ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
     ("nogd", None): {"rank": None, "reading": "algorithm"},
     ("norma", None): {"budget": None, "regulariser": 0.0, "rho": 1.0},
@@ -70,6 +72,7 @@ DEFAULTS = {
     ("projectron++", None): {"threshold": "distance"},
     ("pros_n_kons", None): KONS,
     ("rbp", None): {"seed": 0},
+    ("skegd", None): SKETCH,
     ("tighter", None): {"beta": 0.0},
 }
 

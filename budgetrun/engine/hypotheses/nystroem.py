@@ -50,8 +50,14 @@ class Nystroem(OfFeatures, Expansion):
         features : ndarray, shape (size, rank)
         w : ndarray, shape (rank,)
         """
-        self._map, self._w, self.compiled = features, w, True
+        self._map, self.compiled = features, True
         self._find_features()
+        self._replace(w)
+
+    @interpreted
+    def _replace(self, w: np.ndarray) -> None:
+        """Go on with other weights of the features."""
+        self._w = w
         before = self.scores.item(self._round)
         self._score_from(self._round)
         self._moved, self.scores[self._round] = self.scores.item(self._round) - before, before

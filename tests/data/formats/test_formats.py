@@ -67,15 +67,22 @@ def test_a_card_in_an_unknown_format(made):
     made.add("new", {"train": {"a": b"7=2\n"}}, {"train": {2: 1}}, format="pairs", n_features=1)
     assert message(card, "new") == (
         f"{made.cards / 'new.yaml'}: not a dataset card: format: unknown 'pairs'; "
-        "known: census_income csv idx libsvm npz zip_digits generated"
+        "known: census_income csv idx libsvm npz zip_digit_pairs zip_digits generated"
     )
 
 
 def test_every_format_has_its_revision():
-    names = ["census_income", "csv", "idx", "libsvm", "npz", "zip_digits"]
+    names = ["census_income", "csv", "idx", "libsvm", "npz", "zip_digit_pairs", "zip_digits"]
     assert [formats.revision(name) for name in formats.all_formats()] == [f"{name} 1" for name in names]
 
 
 def test_no_two_formats_claim_one_suffix():
     claimed = [suffix for module in formats.all_formats().values() for suffix in module.SUFFIXES]
     assert sorted(claimed) == [".csv", ".libsvm", ".npz", ".svm", ".tsv"]
+
+
+def test_pairs_of_digits_are_tasks():
+    files = [formats.Content(b"6 -1 0.5\n5 0.25 1\n0 1 1\n", "digits")]
+    read = formats.all_formats()["zip_digit_pairs"].read(files, formats.Layout(n_features=3))
+    assert read.X.tolist() == [[0, 0.75, 3], [0.625, 1, 2], [1, 1, 0]]
+    assert read.y.tolist() == [0, 1, 0]
