@@ -183,12 +183,14 @@ numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=40), st.integers(1, 39))
 def test_errors_are_those_of_scikit_learn(pairs, cut):
     scores, y = np.array(pairs).T
-    errors = Errors(2)
+    errors, at_once = Errors(2), Errors(2)
+    at_once.add(np.stack([scores, 0 * y]), y)
     for part in (slice(0, cut), slice(cut, None)):
         if len(y[part]):
-            errors.add(np.stack([scores[part], 0 * y[part]]), np.stack([y[part], y[part]]))
+            errors.add(np.stack([scores[part], 0 * y[part]]), y[part])
     for i, predicted in enumerate((scores, 0 * y)):
-        found = errors.columns(i, y)
+        found = errors.columns(i)
+        assert found == at_once.columns(i)
         assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted), rel=1e-9, abs=1e-12)
         assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, predicted), rel=1e-9, abs=1e-12)
         if np.ptp(y) > 1e-3:
