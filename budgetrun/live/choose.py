@@ -62,14 +62,21 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
 
 
 def _task(request: Request, table: Table) -> str:
+    # This counts the rows, too.
     n = len(table.classes)
+    if request.task == "regression":
+        for option, values in (("--metrics", request.metrics), ("--classes", request.classes)):
+            if values:
+                given = ",".join(values)
+                raise InputError(f"{option} {given}: goes with classes, not with --task regression; remove it")
+        return request.task
     shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
     if n < 2:
         raise InputError(f"{table.where}: every row has the label {shown}; nothing can be learned from a single class")
     if n > MOST_CLASSES:
         raise InputError(
             f"{table.where}: the labels have {n:,} different values ({shown}): a measured number is no class; name "
-            "another column with --label, or write a config with task: regression (docs/configs.md)"
+            "another column with --label, or learn the number with --task regression"
         )
     if request.task == "binary" and n != 2:
         raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")

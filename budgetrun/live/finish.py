@@ -62,6 +62,8 @@ def write_results(
     T, zeros = counts.rounds, counts.zeros.tolist()
     members, curves = state.player.members, state.player.curve.arrays()
     metrics = [tally.columns() for tally in state.player.tallies] or [{} for _ in members]
+    if (errors := state.player.errors) is not None:
+        metrics = [errors.columns(i) for i in range(len(members))]
     at = {run.run_id: i for i, run in enumerate(plan.runs)}
     for job in make_jobs(config, plan.runs, lambda *_: True):
         ids = [run.run_id for run in job.runs]
