@@ -161,7 +161,11 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 )
 @click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto", show_default=True)
 @click.option(
-    "--task", type=click.Choice(["auto", "binary", "multiclass", "regression"]), default="auto", show_default=True
+    "--task",
+    type=click.Choice(["auto", "binary", "multiclass", "regression"]),
+    default="auto",
+    show_default=True,
+    help="Whether labels are two classes, several, or numbers; auto never takes regression.",
 )
 @click.option(
     "--missing",

@@ -211,10 +211,10 @@ def _report(request: Request, task: Task, labels: list[str], algorithms: list[di
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
     numbers = task == "regression"
     error, windowed = ("Root mean squared error", "windowed_rmse") if numbers else ("Online error", "windowed_error")
-    part = error if numbers else "Error"
+    part = f"{error} in each part" if numbers else "Error in each part of the stream"
     figures: list[dict[str, Any]] = [
         {"name": f"{name}_error", "title": f"{error} so far{shown}", **over},
-        {"name": f"{name}_windows", "title": f"{part} in each part of the stream{shown}", **over, "y": windowed},
+        {"name": f"{name}_windows", "title": f"{part}{shown}", **over, "y": windowed},
     ]
     if with_budget and len(budgets) > 1:
         points = [label for label in labels if label not in with_budget]

@@ -174,7 +174,7 @@ def _specs(config: Config, table: Table, median_gamma: float | None) -> list[Run
 
 
 class _Rows:
-    """Examples and classes, or labels, in the order of the rounds; the first chunk can be looked at before they are used."""
+    """Examples and classes, or numbers, in the order of the rounds; the first chunk can be looked at before."""
 
     def __init__(self, table: Table, request: Request) -> None:
         self._chunks = self._ordered(table, request)

@@ -158,7 +158,7 @@ class Table(ABC):
         if len(found) > MOST_CATEGORIES:
             raise InputError(
                 f"{self.where}: {self.label_column}: more than {MOST_CATEGORIES:,} different labels; is it a measured "
-                "number? Name the column of the labels (--label NAME or NUMBER), or learn the number (--task regression)"
+                "number? Name the column of the labels (--label NAME or NUMBER), or learn numbers (--task regression)"
             )
 
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
