@@ -121,9 +121,8 @@ class _Model:
 
     # -- the estimator -------------------------------------------------------------------------------------------------
 
-    def _make_estimator(self) -> None:
-        given = {name: getattr(self, name) for name in inspect.signature(self._made).parameters}
-        self.estimator = self._made(**given)
+    def _new_estimator(self) -> Any:
+        return self._made(**{name: getattr(self, name) for name in inspect.signature(self._made).parameters})
 
     def _teach(self, learn: Any, *given: Any) -> None:
         try:
@@ -266,7 +265,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
 
     def _learn(self, row: np.ndarray, code: int) -> None:
         if self.estimator is None:
-            self._make_estimator()
+            self.estimator = self._new_estimator()
             self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
             score = self._before()
         else:
@@ -328,7 +327,7 @@ class BudgetRegressor(_Model, base.MiniBatchRegressor):
 
     def _learn(self, row: np.ndarray, code: float) -> None:
         if self.estimator is None:
-            self._make_estimator()
+            self.estimator = self._new_estimator()
         self._teach(self.estimator.learn_one, row, code)
 
     def _code(self, y: Any) -> float:

@@ -178,8 +178,6 @@ class MulticlassMAVPOGS(MulticlassLearner):
 class GradientSteps(Learner):
     """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss."""
 
-    form = Projected
-
     def __init__(
         self,
         *,
@@ -253,6 +251,7 @@ class AOGDALD(GradientSteps, BinaryLearner):
 
     name = "aogd_ald"
     title = "AOGD-ALD"
+    form = Projected
     added: ClassVar = {"switch": None}
 
     def margins(self, f: Projected, t: int) -> float:
@@ -301,6 +300,7 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
 
     name = "aogd_ald"
     title = "AOGD-ALD"
+    form = Projected
     added: ClassVar = {"switch": None}
 
 
@@ -493,8 +493,6 @@ class AOMDOGSHinge(BinaryLearner):
 class NewtonSteps(Learner):
     """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss."""
 
-    form = Curved
-
     def __init__(
         self,
         *,
@@ -565,6 +563,7 @@ class AONSOGS(NewtonSteps, BinaryLearner):
 
     name = "aons_ogs"
     title = "AONS-OGS"
+    form = Curved
 
     def margins(self, f: Curved, t: int) -> float:
         return math.inf
@@ -610,6 +609,7 @@ class AONSOGSRegressor(NewtonSteps, RegressionLearner):
 
     name = "aons_ogs"
     title = "AONS-OGS"
+    form = Curved
 
 
 def depends(f: Any, alpha: float, least: float = 0.0) -> bool:

@@ -110,6 +110,26 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
         ("name: own", "name: own\ntie: positive", "must be 'mistake' with task: regression, where no score of 0"),
         ("label_column: target", "test_path: stream.csv", "goes with classes, not with task: regression; remove it"),
         ("step: [0.1, 0.5]", "step: 0", "step: must be a number > 0, got 0"),
+        (
+            "label_column: target",
+            "positive: 1",
+            "positive: goes with two classes, not with task: regression; remove it",
+        ),
+        (
+            "friedman, task",
+            "friedman, test: [x], task",
+            "test: goes with classes, not with task: regression; remove it",
+        ),
+        (
+            "name: own",
+            "name: own\nmetrics: [f1, auc]",
+            "metrics: f1, auc cannot be measured with task: regression; rem",
+        ),
+        (
+            "{name: krls, budget: 20}",
+            "{name: dcd}",
+            "'dcd' is a batch solver",
+        ),
     ],
 )
 def test_mistakes_of_configs(own_file, tmp_path, old, new, message):
