@@ -105,7 +105,11 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
             "must be one of rmse, mae, r2, support_size, seconds, seconds_ratio, a",
         ),
         ("by: rmse", "by: online_error", "by: must be one of rmse, prefix, as the algorithms are regression learners"),
-        ("x: rounds", "y: online_error, x: rounds", "with x: rounds must be one of rmse, support_size, got 'online_"),
+        (
+            "x: rounds",
+            "y: online_error, x: rounds",
+            "with x: rounds must be one of rmse, windowed_rmse, support_size, got 'online_",
+        ),
         ("label_column: target", "noise: 0.1", "noise: goes with two classes, not with task: regression; remove it"),
         ("name: own", "name: own\ntie: positive", "must be 'mistake' with task: regression, where no score of 0"),
         ("label_column: target", "test_path: stream.csv", "goes with classes, not with task: regression; remove it"),
@@ -128,7 +132,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
         (
             "{name: krls, budget: 20}",
             "{name: dcd}",
-            "'dcd' is a batch solver",
+            "algorithms[2].name: 'dcd' is a solver, and ",
         ),
     ],
 )
