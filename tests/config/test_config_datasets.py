@@ -20,7 +20,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (5, "#", ["3: datasets[0].kernel: missing; give this dataset a kernel, or the whole config one",
               "4: datasets[1].kernel: missing; give this dataset a kernel, or the whole config one"]),
     (5, "kernel: gaussian", ["5: kernel: must be a mapping (key: value), got 'gaussian'"]),
-    (5, "kernel: {gamma: 1}", ["5: kernel.name: missing; must be one of gaussian, linear, polynomial"]),
+    (5, "kernel: {gamma: 1}", ["5: kernel.name: missing; must be one of gaussian, linear, polynomial, multitask"]),
     (5, "kernel: {name: gausian}", ["5: kernel.name: unknown 'gausian'; did you mean 'gaussian'?  (budgetrun list kernels)"]),
     (5, "kernel: {name: [gaussian]}", ["5: kernel.name: must be a name, got a list  (budgetrun list kernels)"]),
     (5, "kernel: {name: gaussian, gama: 1}",

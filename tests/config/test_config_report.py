@@ -23,7 +23,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["16: report.choices[0]: no number 'ours' in report.numbers; did you mean 'our'?",
       "17: report.numbers.other.formula: '2 * third' may use only numbers, + - * / **, sqrt log exp min max round and our"]),
     (13, "    - {name: t1, choose: {quantity: seconds}}",
-     ["13: report.tables[0].choose.by: missing; must be one of online_error, prefix, printed",
+     ["13: report.tables[0].choose.by: missing; must be one of online_error, prefix, printed, rmse",
       "13: report.tables[0].choose.quantity: must be one of margin_updates, support_size, got 'seconds'"]),
     (13, "    - {name: t1, choose: {by: printed, quantity:, expected: printed.csv}}",
      ["13: report.tables[0].choose.quantity: missing; with by: printed must be one of margin_updates, support_size"]),
@@ -68,7 +68,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases)"]),
     (13, "    - {name: t1, quantity: test_errors}",
      ["13: report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
-      "last_test_error, seconds, objective, gap, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, got 'test_errors'"]),
+      "last_test_error, seconds, objective, gap, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, mae, r2, got 'test_errors'"]),
     (13, "    - {name: t1, quantity: f1}",
      ["13: report.tables[0].quantity: f1 is measured only if asked for; add metrics: [f1] to the config"]),
     (13, "    - {name: t1, quantity: test_error}",
@@ -97,7 +97,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
-     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, windowed_error, got 'error'"]),
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, windowed_error, windowed_rmse, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  titles: {mine: One, digits: One, nobody: Two}",
      ["16: report.titles.digits: 'One' is already the title of 'mine'; choose another",
