@@ -166,7 +166,13 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     "--gamma", default="auto", show_default=True, metavar="G,...", help="Of the gaussian kernel exp(-G ||a - b||^2)."
 )
 @click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto", show_default=True)
-@click.option("--task", type=click.Choice(["auto", "binary", "multiclass"]), default="auto", show_default=True)
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "binary", "multiclass", "regression"]),
+    default="auto",
+    show_default=True,
+    help="Whether labels are two classes, several, or numbers; auto never takes regression.",
+)
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "skip", "zero"]),

@@ -1,4 +1,4 @@
-"""The learners as classifiers of river, generated from those of `budgetrun.estimators`.
+"""The learners as classifiers and regressors of river, generated from those of `budgetrun.estimators`.
 
 Examples are dicts of numbers. Each key has a column, and a missing key is 0. Kernel values do not depend on columns
 that are 0 in both examples, so columns can come and go without a change of what was learned.
@@ -10,7 +10,7 @@ import inspect
 import math
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -43,12 +43,22 @@ _PAGE = """
 """
 
 
-class BudgetClassifier(base.MiniBatchClassifier):
-    """An online learner as a classifier of river; each learner has its own subclass."""
+_REGRESSOR_PAGE = """
+    Attributes
+    ----------
+    estimator : regressor of `budgetrun.estimators`, or None
+        What was learned, with ``weights_`` and so on; its features are columns. None before the first example.
+    columns : dict
+        The column of each key.
+"""
 
-    _made: type[estimators.BudgetClassifier]
-    classes: Sequence[Any] | None
-    probabilities: bool
+
+class _Model:
+    """What classifiers and regressors have in common: columns for keys, and an estimator that is made when needed."""
+
+    _made: type[estimators.BudgetEstimator]
+    # The estimator's methods for the scores of one row and of many.
+    _scored: tuple[str, str]
 
     def _begin(self) -> None:
         """Forget everything."""
@@ -57,16 +67,18 @@ class BudgetClassifier(base.MiniBatchClassifier):
         # How many keys have room, and a row of zeros.
         self._room = 0
         self._zeros = b""
-        self.labels: dict[int, Any] = dict(enumerate(self.classes or ()))
-        self._codes = {label: code for code, label in self.labels.items()}
-        self._n_classes = len(self._codes) or 2
-        if self.classes is not None and (len(self._codes) < 2 or len(self._codes) < len(self.classes)):
-            raise ValueError(f"classes must be at least two different labels, got {self.classes!r}")
-        self._calibration = Calibration()
 
-    @property
-    def _multiclass(self) -> bool:
-        return self._n_classes > 2
+    def _code(self, y: Any) -> Any:
+        """Return a label as the estimator takes it."""
+        raise NotImplementedError
+
+    def _learn(self, row: np.ndarray, code: Any) -> None:
+        """Learn from one row and such a label."""
+        raise NotImplementedError
+
+    def _before(self) -> Any:
+        """Return the scores before the first example."""
+        return 0.0
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -77,7 +89,7 @@ class BudgetClassifier(base.MiniBatchClassifier):
         ----------
         x : dict
             Finite numbers, by key.
-        y : bool, int, str or another hashable
+        y : bool, int, str or another hashable; for a regressor, a finite number
             The label.
         """
         code = self._code(y)
@@ -92,24 +104,6 @@ class BudgetClassifier(base.MiniBatchClassifier):
         except ValueError:
             _check(x)
             raise
-
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Return the label that the learner predicts, or None before the first label.
-
-        It is the sign of f(x), or the class of the largest score; its probability is not always the largest.
-        """
-        score = self._score_of(x)
-        return self._label(score.argmax() if self._multiclass else score >= 0)
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return the probability of each label, by what the scores of earlier rounds were worth.
-
-        See `budgetrun.learners.calibration`.
-        """
-        self._need_probabilities()
-        return self._named(self._calibration.of(self._score_of(x)))
-
-    # -- many examples -------------------------------------------------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a table, one after the other.
@@ -126,52 +120,29 @@ class BudgetClassifier(base.MiniBatchClassifier):
         for row, code in zip(rows, codes, strict=True):
             self._learn(row, code)
 
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the label that is predicted for each row."""
-        scores = self._scores_of(X)
-        codes = scores.argmax(axis=1) if self._multiclass else scores >= 0
-        return pd.Series([self._label(code) for code in codes], index=X.index)
+    # -- the estimator -------------------------------------------------------------------------------------------------
 
-    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the probability of each label, one row per example; see `predict_proba_one`."""
-        self._need_probabilities()
-        return pd.DataFrame([self._named(self._calibration.of(score)) for score in self._scores_of(X)], index=X.index)
-
-    # -- learning ------------------------------------------------------------------------------------------------------
-
-    def _learn(self, row: np.ndarray, code: int) -> None:
-        if self.estimator is None:
-            given = {name: getattr(self, name) for name in inspect.signature(self._made).parameters}
-            self.estimator = self._made(**given)
-            self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
-            score: Any = np.zeros(self._n_classes) if self._multiclass else 0.0
-        else:
-            # The score is that before the round.
-            score = self.estimator.decision_one(row) if self.probabilities else 0.0
-            self._teach(self.estimator.learn_one, row, code)
-        if self.probabilities:
-            self._calibration.learn(score, code)
+    def _new_estimator(self) -> Any:
+        return self._made(**{name: getattr(self, name) for name in inspect.signature(self._made).parameters})
 
     def _teach(self, learn: Any, *given: Any) -> None:
         try:
             learn(*given)
         except Exception:
             # Either nothing has changed, or the estimator has forgotten everything.
-            if not hasattr(self.estimator, "classes_"):
+            if not hasattr(self.estimator, "_group"):
                 self._begin()
             raise
-
-    # -- predicting ----------------------------------------------------------------------------------------------------
 
     def _score_of(self, x: dict[Any, Any]) -> Any:
         """Return f(x), or the scores of all classes."""
         if self.estimator is None:
-            return np.zeros(self._n_classes) if self._multiclass else 0.0
+            return self._before()
         row = self._row(x)
         if row is None:
             row = self._row(x, self._places(x))
         try:
-            return self.estimator.decision_one(row)
+            return getattr(self.estimator, self._scored[0])(row)
         except ValueError:
             _check(x)
             raise
@@ -179,40 +150,9 @@ class BudgetClassifier(base.MiniBatchClassifier):
     def _scores_of(self, X: pd.DataFrame) -> np.ndarray:
         table = _numbers(X)
         if self.estimator is None or not len(table):
-            return np.zeros((len(table), self._n_classes) if self._multiclass else len(table))
-        scores: np.ndarray = self.estimator.decision_function(self._rows(X.columns, table))
+            return np.zeros((len(table), *np.shape(self._before())))
+        scores: np.ndarray = getattr(self.estimator, self._scored[1])(self._rows(X.columns, table))
         return scores
-
-    def _named(self, probabilities: Sequence[float]) -> dict[Any, float]:
-        if self._codes:
-            # Before the second label, the first is certain.
-            return {label: probabilities[code] if len(self._codes) > 1 else 1.0 for label, code in self._codes.items()}
-        return {False: 0.5, True: 0.5}
-
-    def _need_probabilities(self) -> None:
-        if not self.probabilities:
-            raise NotImplementedError(f"{type(self).__name__} has no probabilities: create it with probabilities=True")
-
-    # -- labels --------------------------------------------------------------------------------------------------------
-
-    def _code(self, label: Any) -> int:
-        """Return the class of a label, which may be new."""
-        code = self._codes.get(label)
-        if code is not None:
-            return code
-        label = label.item() if isinstance(label, np.generic) else label
-        if len(self._codes) == self._n_classes:
-            known = ", ".join(map(repr, self._codes))
-            raise ValueError(f"the label {label!r} is not among the classes {known}: give all of them in classes")
-        free = [code for code in (0, 1) if code not in self.labels]
-        new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
-        self.labels |= new
-        self._codes |= {label: code for code, label in new.items()}
-        return self._codes[label]
-
-    def _label(self, code: Any) -> Any:
-        known = next(iter(self.labels.values()), None)
-        return self.labels.get(int(code), known)
 
     # -- columns -------------------------------------------------------------------------------------------------------
 
@@ -273,6 +213,134 @@ class BudgetClassifier(base.MiniBatchClassifier):
         self.columns = {key: j for j, key in enumerate(keys)}
 
 
+class BudgetClassifier(_Model, base.MiniBatchClassifier):
+    """An online learner as a classifier of river; each learner has its own subclass."""
+
+    _scored = "decision_one", "decision_function"
+    classes: Sequence[Any] | None
+    probabilities: bool
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.labels: dict[int, Any] = dict(enumerate(self.classes or ()))
+        self._codes = {label: code for code, label in self.labels.items()}
+        self._n_classes = len(self._codes) or 2
+        if self.classes is not None and (len(self._codes) < 2 or len(self._codes) < len(self.classes)):
+            raise ValueError(f"classes must be at least two different labels, got {self.classes!r}")
+        self._calibration = Calibration()
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._n_classes > 2
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the label that the learner predicts, or None before the first label.
+
+        It is the sign of f(x), or the class of the largest score; its probability is not always the largest.
+        """
+        score = self._score_of(x)
+        return self._label(score.argmax() if self._multiclass else score >= 0)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label, by what the scores of earlier rounds were worth.
+
+        See `budgetrun.learners.calibration`.
+        """
+        self._need_probabilities()
+        return self._named(self._calibration.of(self._score_of(x)))
+
+    # -- many examples -------------------------------------------------------------------------------------------------
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the label that is predicted for each row."""
+        scores = self._scores_of(X)
+        codes = scores.argmax(axis=1) if self._multiclass else scores >= 0
+        return pd.Series([self._label(code) for code in codes], index=X.index)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the probability of each label, one row per example; see `predict_proba_one`."""
+        self._need_probabilities()
+        return pd.DataFrame([self._named(self._calibration.of(score)) for score in self._scores_of(X)], index=X.index)
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def _learn(self, row: np.ndarray, code: int) -> None:
+        if self.estimator is None:
+            self.estimator = self._new_estimator()
+            self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
+            score = self._before()
+        else:
+            # The score is that before the round.
+            score = self.estimator.decision_one(row) if self.probabilities else 0.0
+            self._teach(self.estimator.learn_one, row, code)
+        if self.probabilities:
+            self._calibration.learn(score, code)
+
+    # -- predicting ----------------------------------------------------------------------------------------------------
+
+    def _before(self) -> Any:
+        return np.zeros(self._n_classes) if self._multiclass else 0.0
+
+    def _named(self, probabilities: Sequence[float]) -> dict[Any, float]:
+        if self._codes:
+            # Before the second label, the first is certain.
+            return {label: probabilities[code] if len(self._codes) > 1 else 1.0 for label, code in self._codes.items()}
+        return {False: 0.5, True: 0.5}
+
+    def _need_probabilities(self) -> None:
+        if not self.probabilities:
+            raise NotImplementedError(f"{type(self).__name__} has no probabilities: create it with probabilities=True")
+
+    # -- labels --------------------------------------------------------------------------------------------------------
+
+    def _code(self, label: Any) -> int:
+        """Return the class of a label, which may be new."""
+        code = self._codes.get(label)
+        if code is not None:
+            return code
+        label = label.item() if isinstance(label, np.generic) else label
+        if len(self._codes) == self._n_classes:
+            known = ", ".join(map(repr, self._codes))
+            raise ValueError(f"the label {label!r} is not among the classes {known}: give all of them in classes")
+        free = [code for code in (0, 1) if code not in self.labels]
+        new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
+        self.labels |= new
+        self._codes |= {label: code for code, label in new.items()}
+        return self._codes[label]
+
+    def _label(self, code: Any) -> Any:
+        known = next(iter(self.labels.values()), None)
+        return self.labels.get(int(code), known)
+
+
+class BudgetRegressor(_Model, base.MiniBatchRegressor):
+    """An online learner as a regressor of river; each learner has its own subclass."""
+
+    _scored = "predict_one", "predict"
+
+    def predict_one(self, x: dict[Any, Any]) -> float:
+        """Return f(x); 0 before the first example."""
+        return float(self._score_of(x))
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return f(x) for each row."""
+        return pd.Series(self._scores_of(X), index=X.index)
+
+    def _learn(self, row: np.ndarray, code: float) -> None:
+        if self.estimator is None:
+            self.estimator = self._new_estimator()
+        self._teach(self.estimator.learn_one, row, code)
+
+    def _code(self, y: Any) -> float:
+        try:
+            number = float(y) if not isinstance(y, str) else math.nan
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError(f"the label must be a finite number, got {y!r}")
+        return number
+
+
 def _check(x: dict[Any, Any]) -> None:
     """Raise a `ValueError` for the first entry that is not a finite number, if there is one."""
     for key, value in x.items():
@@ -301,14 +369,13 @@ def _numbers(X: pd.DataFrame) -> np.ndarray:
     return table
 
 
-def _make(made: type[estimators.BudgetClassifier]) -> type[BudgetClassifier]:
-    """Return the river classifier of a classifier, with the same arguments and two more."""
-    more = {"classes": None, "probabilities": True}
-    kind = inspect.Parameter.KEYWORD_ONLY
+def _make(made: type[estimators.BudgetEstimator], kind: type[T], page: str, more: dict[str, Any]) -> type[T]:
+    """Return the river model of an estimator, with the same arguments and more."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
     known = [*inspect.signature(made).parameters.values()]
-    known += [inspect.Parameter(name, kind, default=default) for name, default in more.items()]
+    known += [inspect.Parameter(name, keyword, default=default) for name, default in more.items()]
 
-    def __init__(self: BudgetClassifier, **given: Any) -> None:
+    def __init__(self: _Model, **given: Any) -> None:
         chosen = more | given
         for name, value in made(**{k: v for k, v in given.items() if k not in more}).get_params().items():
             setattr(self, name, value)
@@ -321,11 +388,14 @@ def _make(made: type[estimators.BudgetClassifier]) -> type[BudgetClassifier]:
     )
     parameters = (inspect.getdoc(made) or "").partition("\nAttributes\n")[0].rstrip()
     namespace = {"__init__": __init__, "_made": made, "__module__": __name__}
-    namespace["__doc__"] = "\n".join([parameters, *inspect.cleandoc(_PAGE).splitlines()])
-    return type(made.__name__, (BudgetClassifier,), namespace)
+    namespace["__doc__"] = "\n".join([parameters, *inspect.cleandoc(page).splitlines()])
+    return type(made.__name__, (kind,), namespace)
 
 
-CLASSIFIERS = {name: _make(made) for name, made in estimators.CLASSIFIERS.items()}
-SelectingClassifier = _make(SelectingEstimator)
-globals().update(CLASSIFIERS)
-__all__ = ["BudgetClassifier", "SelectingClassifier", *CLASSIFIERS]
+T = TypeVar("T", bound=_Model)
+OF_CLASSES = {"classes": None, "probabilities": True}
+CLASSIFIERS = {name: _make(made, BudgetClassifier, _PAGE, OF_CLASSES) for name, made in estimators.CLASSIFIERS.items()}
+REGRESSORS = {name: _make(made, BudgetRegressor, _REGRESSOR_PAGE, {}) for name, made in estimators.REGRESSORS.items()}
+SelectingClassifier = _make(SelectingEstimator, BudgetClassifier, _PAGE, OF_CLASSES)
+globals().update(CLASSIFIERS | REGRESSORS)
+__all__ = ["BudgetClassifier", "BudgetRegressor", "SelectingClassifier", *CLASSIFIERS, *REGRESSORS]

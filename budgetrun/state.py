@@ -38,6 +38,7 @@ _PACKAGES = (
     "live",
     "errors",
     "runner.metrics",
+    "runner.targets",
 )
 _FORMAT = "budgetrun state 1"
 _JSON = "state.json"

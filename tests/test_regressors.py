@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import budgetrun
 from budgetrun import engine, learners
 from budgetrun.errors import InputError
-from budgetrun.estimators import REGRESSORS
+from budgetrun.estimators import CLASSIFIERS, REGRESSORS
 from budgetrun.kernels import Gaussian
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in REGRESSORS.values()}
@@ -34,6 +34,7 @@ def test_every_regression_learner_has_a_regressor():
     assert sorted(BY_NAME) == sorted(learners.registry("regression"))
     assert {"KLMS", "KRLS", "NOGDRegressor"} <= set(REGRESSORS)
     assert budgetrun.KRLS is REGRESSORS["KRLS"]
+    assert not REGRESSORS.keys() & CLASSIFIERS.keys()
     assert all(is_regressor(made()) for made in REGRESSORS.values())
 
 

@@ -110,6 +110,9 @@ METRICS = {
 METRICS_IN_CURVES = ("sliding_error", "fading_error")
 # Of regression learners.
 RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
+WINDOWED_RMSE = Quantity(
+    "windowed_rmse", f"{_RMSE} in each part of the stream", f"{_RMSE} of each part", _four_figures, column="rmse"
+)
 
 # What a table or figure of a config may show.
 QUANTITIES = {
@@ -132,7 +135,7 @@ QUANTITIES = {
 }
 
 # What figures may show in addition.
-IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR}
+IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR, WINDOWED_RMSE.name: WINDOWED_RMSE}
 
 # The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:

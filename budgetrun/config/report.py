@@ -135,7 +135,8 @@ class ReportReader:
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
         x = values.setdefault("x", "seconds" if self.solvers else "budget")
-        known = (*_QUANTITIES[self.kind], *(["windowed_error"] if self.kind == "learners" else []))
+        windowed = {"learners": ["windowed_error"], "regression learners": ["windowed_rmse"], "solvers": []}
+        known = (*_QUANTITIES[self.kind], *windowed[self.kind])
         shown = [y for y in FIGURE_AXES[x] if y in known]
         y = values.setdefault("y", (shown or FIGURE_AXES[x])[0])
         if (x == "seconds") != self.solvers:

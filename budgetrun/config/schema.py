@@ -60,7 +60,7 @@ _AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS, "rmse"
 FIGURE_AXES: dict[str, tuple[str, ...]] = {
     "budget": _AT_THE_END,
     "budget_fraction": _AT_THE_END,
-    "rounds": ("online_error", "windowed_error", "rmse", "support_size", *METRICS_IN_CURVES),
+    "rounds": ("online_error", "windowed_error", "rmse", "windowed_rmse", "support_size", *METRICS_IN_CURVES),
     "support_size": _AT_THE_END,
     "seconds": ("gap",),
 }

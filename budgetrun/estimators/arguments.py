@@ -28,7 +28,9 @@ _CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "av
 
 def class_name(name: str, variants: Variants) -> str:
     """Return the name of the class for the learners of a name."""
-    return next(iter(variants.values())).__name__ if None in variants else name.title().replace("_", "")
+    one = next(iter(variants.values()))
+    made = name.title().replace("_", "") + ("Regressor" if one.task == "regression" else "")
+    return one.__name__ if None in variants else made
 
 
 def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:

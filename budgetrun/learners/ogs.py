@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.ball import into_ball
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.frames import LEAST, Curved, HintedFramed, MulticlassFramed
 from budgetrun.params import Count, NotNegative, Positive, ProperShare
 
@@ -175,7 +175,38 @@ class MulticlassMAVPOGS(MulticlassLearner):
         f.scale(np.where(norms > self.U, self.U / np.maximum(norms, self.U), 1.0))
 
 
-class AOGDALD(BinaryLearner):
+class GradientSteps(Learner):
+    """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss."""
+
+    def __init__(
+        self,
+        *,
+        alpha: NotNegative = 0.01,
+        U: Positive = 2.0,
+        c: Positive = 1.0,
+        offset: Positive = 1.0,
+        switch: Count | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.U = U
+        self.c = c
+        self.S = offset
+        self.switch = switch
+
+    def update(self, f: Projected, y: float, score: float) -> None:
+        sparse = self.switch is None or f.size < self.switch
+        projects = sparse and depends(f, self.alpha)
+        error = score - y
+        self.S += 4 * error**2 * (f.projected_square if projects else f.square)
+        weight = -2 * error * self.c * self.U / math.sqrt(self.S)
+        if sparse:
+            move(f, weight, projects)
+        else:
+            f.add(weight, beside=True)
+        into_ball(f, self.U)
+
+
+class AOGDALD(GradientSteps, BinaryLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
 
     Parameters
@@ -223,38 +254,72 @@ class AOGDALD(BinaryLearner):
     form = Projected
     added: ClassVar = {"switch": None}
 
+    def margins(self, f: Projected, t: int) -> float:
+        return math.inf
+
+
+class AOGDALDRegressor(GradientSteps, RegressionLearner):
+    """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
+
+    Parameters
+    ----------
+    alpha : float, >= 0
+        The largest squared distance from the span of an example that is projected; others are added. The authors used
+        25 / T, for T rounds.
+    U : float, > 0
+        The bound on ||f||.
+    c : float, > 0
+        A factor of the step.
+    offset : float, > 0
+        The step is 2 c U / sqrt(S), where S is the offset plus the sum of 4 e^2 ||v||^2 so far, with e = f(x) - y; v is
+        the example, or its projection.
+    switch : int, >= 1, or None
+        From the first round on that begins with so many support examples, every example is added. The authors used
+        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no budget: n
+    depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors' program: no
+    switch by default; S has k(x, x) instead of 1 for examples that are added.
+
+    References
+    ----------
+    Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel regression",
+    ICML: AOGD-ALD, as in its authors' program.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(AOGDALDRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    23
+    """
+
+    name = "aogd_ald"
+    title = "AOGD-ALD"
+    form = Projected
+    added: ClassVar = {"switch": None}
+
+
+class MirrorSteps(GradientSteps):
+    """The rule of AOMD-OGS with the squared loss, whatever the labels are."""
+
     def __init__(
         self,
         *,
         alpha: NotNegative = 0.01,
-        U: Positive = 2.0,
-        c: Positive = 1.0,
-        offset: Positive = 1.0,
+        U: Positive = 4.0,
+        c: Positive = 0.5,
+        offset: Positive | None = None,
         switch: Count | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.U = U
-        self.c = c
-        self.S = offset
-        self.switch = switch
-
-    def margins(self, f: Projected, t: int) -> float:
-        return math.inf
-
-    def update(self, f: Projected, y: int, score: float) -> None:
-        sparse = self.switch is None or f.size < self.switch
-        projects = sparse and depends(f, self.alpha)
-        error = score - y
-        self.S += 4 * error**2 * (f.projected_square if projects else f.square)
-        weight = -2 * error * self.c * self.U / math.sqrt(self.S)
-        if sparse:
-            move(f, weight, projects)
-        else:
-            f.add(weight, beside=True)
-        into_ball(f, self.U)
+        super().__init__(alpha=alpha, U=U, c=c, offset=0.04 * (U + 1) ** 2 if offset is None else offset, switch=switch)
 
 
-class AOMDOGSSquare(AOGDALD):
+class AOMDOGSSquare(MirrorSteps, AOGDALD):
     """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
 
     Parameters
@@ -299,16 +364,50 @@ class AOMDOGSSquare(AOGDALD):
     title = "AOMD-OGS, squared loss"
     added: ClassVar = {}
 
-    def __init__(
-        self,
-        *,
-        alpha: NotNegative = 0.01,
-        U: Positive = 4.0,
-        c: Positive = 0.5,
-        offset: Positive | None = None,
-        switch: Count | None = None,
-    ) -> None:
-        super().__init__(alpha=alpha, U=U, c=c, offset=0.04 * (U + 1) ** 2 if offset is None else offset, switch=switch)
+
+class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
+    """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
+
+    Parameters
+    ----------
+    alpha : float, >= 0
+        The largest squared distance from the span of an example that is projected; others are added. The authors used
+        25 / T, for T rounds.
+    U : float, > 0
+        The bound on ||f||.
+    c : float, > 0
+        A factor of the step.
+    offset : float, > 0, or None
+        The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
+    switch : int, >= 1, or None
+        From the first round on that begins with so many support examples, every example is added. The authors used
+        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
+    Departures from the authors' program: those of AOGD-ALD.
+
+    References
+    ----------
+    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'
+    program.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(AOMDOGSSquareRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    23
+    """
+
+    name = "aomd_ogs"
+    variant = "square"
+    default_variant = True
+    title = "AOMD-OGS, squared loss"
+    added: ClassVar = {}
 
 
 class AOMDOGSHinge(BinaryLearner):
@@ -391,7 +490,37 @@ class AOMDOGSHinge(BinaryLearner):
         f.set_hint_weight(self.step)
 
 
-class AONSOGS(BinaryLearner):
+class NewtonSteps(Learner):
+    """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss."""
+
+    def __init__(
+        self,
+        *,
+        alpha: NotNegative = 0.01,
+        C: Positive = 1.0,
+        mu: Positive = 1.0,
+        order: Literal["paper", "program"] = "paper",
+    ) -> None:
+        self.alpha = alpha
+        self.C = C
+        self.mu = mu
+        self.order = order
+
+    def start(self, pool: Pool) -> Curved:
+        return Curved(pool, self.mu, self.C)
+
+    def update(self, f: Curved, y: float, score: float) -> None:
+        projects = depends(f, self.alpha, LEAST)
+        if not f.size:
+            move(f, 0.0, projects)
+            return
+        f.cut()
+        if not projects:
+            f.add(0.0)
+        f.descend(2 * (score - y), 1 / (4 * self.C**2 + 4), before=projects and self.order == "program")
+
+
+class AONSOGS(NewtonSteps, BinaryLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
 
     Parameters
@@ -436,34 +565,51 @@ class AONSOGS(BinaryLearner):
     title = "AONS-OGS"
     form = Curved
 
-    def __init__(
-        self,
-        *,
-        alpha: NotNegative = 0.01,
-        C: Positive = 1.0,
-        mu: Positive = 1.0,
-        order: Literal["paper", "program"] = "paper",
-    ) -> None:
-        self.alpha = alpha
-        self.C = C
-        self.mu = mu
-        self.order = order
-
-    def start(self, pool: Pool) -> Curved:
-        return Curved(pool, self.mu, self.C)
-
     def margins(self, f: Curved, t: int) -> float:
         return math.inf
 
-    def update(self, f: Curved, y: int, score: float) -> None:
-        projects = depends(f, self.alpha, LEAST)
-        if not f.size:
-            move(f, 0.0, projects)
-            return
-        f.cut()
-        if not projects:
-            f.add(0.0)
-        f.descend(2 * (score - y), 1 / (4 * self.C**2 + 4), before=projects and self.order == "program")
+
+class AONSOGSRegressor(NewtonSteps, RegressionLearner):
+    """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
+
+    Parameters
+    ----------
+    alpha : float, >= 0
+        The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
+        rounds.
+    C : float, > 0
+        The largest prediction: before each one, f moves to the nearest function, by the metric of A, with |f(x)| <= C.
+    mu : float, > 0
+        A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
+    order : {"paper", "program"}
+        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
+        one before unless the example of the round was added.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the first
+    example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are those
+    of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in any
+    orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span are
+    never added. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
+
+    References
+    ----------
+    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors' program.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(AONSOGSRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    23
+    """
+
+    name = "aons_ogs"
+    title = "AONS-OGS"
+    form = Curved
 
 
 def depends(f: Any, alpha: float, least: float = 0.0) -> bool:

@@ -55,21 +55,28 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         said.append(f"gamma: {median:g}, the median heuristic on the first {first.shape[0]:,} rounds.")
     left_out = [] if request.algorithms else defaults(task, table.n_rows)[1]
     said += [
-        f"{name} is left out: on a long stream it keeps too many examples; to include it: --algorithm {name}."
+        f"{name} is left out: it is too slow or too large on a long stream; to include it: --algorithm {name}."
         for name in left_out
     ]
     return Choices(task, scale, gammas, median, _label(table), table.n_rows), said
 
 
 def _task(request: Request, table: Table) -> str:
+    # This counts the rows, too.
     n = len(table.classes)
+    if request.task == "regression":
+        for option, values in (("--metrics", request.metrics), ("--classes", request.classes)):
+            if values:
+                given = ",".join(values)
+                raise InputError(f"{option} {given}: goes with classes, not with --task regression; remove it")
+        return request.task
     shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
     if n < 2:
         raise InputError(f"{table.where}: every row has the label {shown}; nothing can be learned from a single class")
     if n > MOST_CLASSES:
         raise InputError(
             f"{table.where}: the labels have {n:,} different values ({shown}): a measured number is no class; name "
-            "another column with --label, or write a config with task: regression (docs/configs.md)"
+            "another column with --label, or learn numbers with --task regression"
         )
     if request.task == "binary" and n != 2:
         raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")

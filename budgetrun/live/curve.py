@@ -60,13 +60,17 @@ class Curve:
     def _is_of_decades(self, rounds: int) -> bool:
         return rounds == round(10 ** (round(_PER_DECADE * math.log10(rounds)) / _PER_DECADE))
 
-    def last_window(self) -> tuple[int, np.ndarray] | None:
-        """Return the length of the last recorded stretch of at least a tenth of the rounds, and the mistakes in it."""
+    def last_window(self, metric: str | None = None) -> tuple[int, np.ndarray] | None:
+        """Return the length of the last recorded stretch of at least a tenth of the rounds, and the mistakes in it.
+
+        With the name of a metric that is a sum, what it has grown by instead.
+        """
         if len(self._rounds) < 2:
             return None
         end = self._rounds[-1]
         start = max((i for i, t in enumerate(self._rounds) if t <= 0.9 * end), default=0)
-        return end - self._rounds[start], self._counts[-1][0] - self._counts[start][0]
+        values = [counts[0] for counts in self._counts] if metric is None else self._metrics[metric]
+        return end - self._rounds[start], np.subtract(values[-1], values[start])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the curves as `budgetrun.store.curves` keeps them.

@@ -64,6 +64,8 @@ def write_results(
     player, members = state.player, state.player.members
     curves, selected = player.curve.arrays(), player.selected.arrays()
     metrics = [tally.columns() for tally in player.tallies] or [{} for _ in members]
+    if player.errors is not None:
+        metrics = [player.errors.columns(i) for i in range(len(members))]
     values = [counts_of(member, T, zeros[i]) | metrics[i] for i, member in enumerate(members)]
     values += map(columns_of, player.selections)
     at = {run.run_id: i for i, run in enumerate(plan.runs)}

@@ -14,12 +14,15 @@ from budgetrun.engine import Group
 from budgetrun.live.curve import Curve
 from budgetrun.runner.metrics import Tally
 from budgetrun.runner.online import compile_first, zero_scores
+from budgetrun.runner.targets import Errors
 from budgetrun.selection import Selection
+from budgetrun.store.curves import SQUARED_ERROR
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
     from budgetrun.kernels import Kernel
     from budgetrun.kernels.rows import Matrix
+    from budgetrun.params import Task
     from budgetrun.selection import Rule
 
 # Rounds between two moments at which the stream may stop and be saved.
@@ -75,9 +78,10 @@ class Player:
     ----------
     learners : sequence of (Kernel, Learner)
         Learners with equal kernels share kernel values.
-    n_classes : int, >= 2
-    multiclass : bool
-        Whether the learners are those of several classes.
+    n_classes : int
+        At least 2; 0 for regression.
+    task : {"binary", "multiclass", "regression"}
+        What the learners learn.
     tie, dtype : str
         As in `Group`.
     metrics : sequence of str
@@ -90,18 +94,20 @@ class Player:
         self,
         learners: Sequence[tuple[Kernel, Any]],
         n_classes: int,
-        multiclass: bool,
+        task: Task,
         tie: str,
         dtype: str,
         metrics: Sequence[str] = (),
         rules: Sequence[Rule] = (),
     ) -> None:
-        given: dict[str, Any] = {"n_classes": n_classes, "multiclass": multiclass, "tie": tie, "dtype": dtype}
+        given: dict[str, Any] = {"n_classes": n_classes, "multiclass": task == "multiclass"}
+        given |= {"tie": tie, "dtype": dtype}
         self.selections = [Selection(rule, copy.deepcopy(list(learners)), **given) for rule in rules]
         self.selected = Curve(len(rules))
         kernels = {str(kernel): kernel for kernel, _ in learners}
-        self._multiclass = multiclass
-        self._options: dict[str, Any] = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
+        self._task = task
+        n_codes = n_classes if task == "multiclass" else None
+        self._options: dict[str, Any] = {"n_classes": n_codes, "tie": tie, "dtype": dtype}
         # Which group a learner is in, and at which place.
         self._places: list[tuple[int, int]] = []
         members: dict[str, list[Any]] = {name: [] for name in kernels}
@@ -112,8 +118,10 @@ class Player:
         self._groups = [Group(kernels[name], own, **self._options) for name, own in members.items()]
         self.counts = Counts(labels=np.zeros(n_classes, dtype=np.int64), zeros=np.zeros(len(learners), dtype=np.int64))
         # Of each learner, if there are metrics.
-        self.tallies = [Tally(metrics, self._options["n_classes"], tie) for _ in learners] if metrics else []
-        self.curve = Curve(len(learners), [name for name in METRICS_IN_CURVES if name in metrics])
+        self.tallies = [Tally(metrics, n_codes, tie) for _ in learners] if metrics else []
+        self.errors = Errors(len(learners)) if task == "regression" else None
+        more = [SQUARED_ERROR] if self.errors else [name for name in METRICS_IN_CURVES if name in metrics]
+        self.curve = Curve(len(learners), more)
 
     @property
     def members(self) -> list[Member]:
@@ -138,8 +146,8 @@ class Player:
         Parameters
         ----------
         X : ndarray or csr_array, shape (b, d), b >= 1
-        codes : ndarray of int, shape (b,)
-            The classes, from 0; of two, 0 is -1.
+        codes : ndarray, shape (b,)
+            The classes, from 0; of two, 0 is -1. For regression, the labels.
 
         Raises
         ------
@@ -155,8 +163,11 @@ class Player:
             tally.add(scores[group][at], labels[0])
         counts = self.counts
         counts.zeros = counts.zeros + np.array([zeros[group][at] for group, at in self._places])
-        counts.labels = counts.labels + np.bincount(codes, minlength=len(counts.labels))
-        counts.stretch.extend(codes)
+        if self.errors is not None:
+            self.errors.add(np.stack([scores[group][at] for group, at in self._places]), codes)
+        else:
+            counts.labels = counts.labels + np.bincount(codes, minlength=len(counts.labels))
+            counts.stretch.extend(codes)
         if isinstance(X, np.ndarray):
             counts.compare(X)
         else:
@@ -168,7 +179,7 @@ class Player:
 
     def _labels(self, codes: np.ndarray) -> np.ndarray:
         """Return classes as `Group.feed` takes them, shape (1, b)."""
-        return (codes if self._multiclass else 2 * codes - 1)[None]
+        return (2 * codes - 1 if self._task == "binary" else codes)[None]
 
     def record(self) -> None:
         """Add a point to the curves."""
@@ -176,9 +187,23 @@ class Player:
         mistakes = [member.count.mistakes for member in members]
         now = [tally.now() for tally in self.tallies]
         metrics = {name: [values[name] for values in now] for name in (now[0] if now else ())}
+        if self.errors is not None:
+            metrics[SQUARED_ERROR] = self.errors.squared.tolist()
         self.curve.add(self.counts.rounds, mistakes, [member.hypothesis.size for member in members], **metrics)
         sizes = [selection.support_size for selection in self.selections]
         self.selected.add(self.counts.rounds, [selection.mistakes for selection in self.selections], sizes)
+
+    def errors_so_far(self) -> tuple[str, np.ndarray, tuple[int, np.ndarray] | None]:
+        """Return what the error is called, that of each learner, and that in the last stretch of so many rounds.
+
+        The stretch is the one of `Curve.last_window`; None before there is one.
+        """
+        rounds, window = max(1, self.counts.rounds), self.curve.last_window(SQUARED_ERROR if self.errors else None)
+        if self.errors is not None:
+            lately = None if window is None else (window[0], np.sqrt(window[1] / window[0]))
+            return "RMSE", np.sqrt(self.errors.squared / rounds), lately
+        lately = None if window is None else (window[0], window[1] / window[0])
+        return "online error", np.array([m.count.mistakes for m in self.members]) / rounds, lately
 
     def record_end(self) -> None:
         """Add the point of the last round, if the curves do not have it."""

@@ -23,6 +23,8 @@ _FORMS = {
     "--algorithm": ("NAME or NAME(VARIANT)", "  (budgetrun list algorithms)"),
     "--select": ("the name of a rule", ""),
 }
+# What tables show of regression besides its RMSE.
+_MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
 _ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 
 
@@ -138,7 +140,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "algorithms": algorithms,
         **({"select": rules} if rules else {}),
         **({"metrics": list(request.metrics)} if request.metrics else {}),
-        "report": _report(request, labels, algorithms, [entry["rule"] for entry in rules]),
+        "report": _report(request, task, labels, algorithms, [entry["rule"] for entry in rules]),
     }
     comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
     return comments + yaml.dump(
@@ -214,7 +216,9 @@ def _label(entry: dict[str, Any], task: Task) -> str:
     return f"{entry['name']}({variant})" if variant else str(entry["name"])
 
 
-def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]) -> dict[str, Any]:
+def _report(
+    request: Request, task: Task, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]
+) -> dict[str, Any]:
     name = request.title
     with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
     budgets = {budget for entry in algorithms for budget in _listed(entry.get("budget"))}
@@ -222,28 +226,27 @@ def _report(request: Request, labels: list[str], algorithms: list[dict[str, Any]
     middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
     shown = f" (B = {middle:,})" if middle else ""
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
+    numbers = task == "regression"
+    error, windowed = ("Root mean squared error", "windowed_rmse") if numbers else ("Online error", "windowed_error")
+    part = f"{error} in each part" if numbers else "Error in each part of the stream"
     figures: list[dict[str, Any]] = [
-        {"name": f"{name}_error", "title": f"Online error so far{shown}", **over, "lines": [*labels, *rules]},
-        {
-            "name": f"{name}_windows",
-            "title": f"Error in each part of the stream{shown}",
-            **over,
-            "lines": [*labels, *rules],
-            "y": "windowed_error",
-        },
+        {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
+        {"name": f"{name}_windows", "title": f"{part}{shown}", **over, "lines": [*labels, *rules], "y": windowed},
     ]
     if with_budget and len(budgets) > 1:
         points = [label for label in labels if label not in with_budget]
         lines = {"dataset": name, "lines": [*with_budget, *points]}
-        figures.append({"name": f"{name}_budget", "title": "Online error against the budget", **lines})
+        figures.append({"name": f"{name}_budget", "title": f"{error} against the budget", **lines})
     for metric in request.metrics:
         if metric in METRICS_IN_CURVES:
             title = METRICS[metric].noun
             figures.append(
                 {"name": f"{name}_{metric}", "title": title[0].upper() + title[1:] + shown, **over, "y": metric}
             )
+    unit = "" if numbers else " (%)"
     tables: list[dict[str, Any]] = [
-        {"name": name, "caption": "Online error (%): each example is predicted before its label is learned."},
+        {"name": name, "caption": f"{error}{unit}: each example is predicted before its label is learned."},
+        *({"name": f"{name}_{key}", "caption": noun, "quantity": key} for key, noun in _MORE.items() if numbers),
         {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
     ]
     for metric in request.metrics:

@@ -14,9 +14,11 @@ import numpy as np
 
 from budgetrun import compiling
 from budgetrun.config.reader import read as read_config
+from budgetrun.config.schema import learned
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
+from budgetrun.data.text import clipped
 from budgetrun.errors import InputError, printable
 from budgetrun.files import make_folder, write
 from budgetrun.live import finish
@@ -71,7 +73,7 @@ def run(request: Request) -> int:
         request.source,
         label=request.label,
         missing=request.missing,
-        classes=_labels(request.classes) or None,
+        classes=() if request.task == "regression" else _labels(request.classes) or None,
         encoding=None if before is None else before.encoding,
     )
     rows = _Rows(table, request)
@@ -144,9 +146,9 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     config = read_config(text, request.folder / CONFIG)
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
-    multiclass = chosen.task == "multiclass"
     rules = [rule_of(spec.rule, spec.parameters) for spec in config.select]
-    player = Player(learners, len(table.classes), multiclass, config.tie, config.dtype, config.metrics, rules)
+    task = learned(chosen.task)
+    player = Player(learners, len(table.classes), task, config.tie, config.dtype, config.metrics, rules)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
         asked,
@@ -174,21 +176,20 @@ def _specs(config: Config, table: Table, median_gamma: float | None) -> list[Run
 
 
 class _Rows:
-    """Examples and classes in the order of the rounds; the first chunk can be looked at before they are used."""
+    """Examples and classes, or numbers, in the order of the rounds; the first chunk can be looked at before."""
 
     def __init__(self, table: Table, request: Request) -> None:
         self._chunks = self._ordered(table, request)
         self._first: tuple[Matrix, np.ndarray] | None = None
 
     def _ordered(self, table: Table, request: Request) -> Iterator[tuple[Matrix, np.ndarray]]:
-        # Labels are sorted as text or as numbers, as they are in the chunks.
-        chunks = ((chunk.X, np.searchsorted(np.array(table.classes), chunk.y)) for chunk in table.chunks())
+        chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks())
         if request.shuffle is None:
             return chunks
         if not table.again:
             raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
         # What has found the classes has counted the rows; those to be left out are known only to `chunks`.
-        n_rows = table.n_rows if table.classes and request.missing != "skip" else None
+        n_rows = table.n_rows if (table.classes or table.numbers) and request.missing != "skip" else None
         if n_rows is None:
             n_rows = sum(len(chunk.y) for chunk in table.chunks())
         return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
@@ -202,6 +203,19 @@ class _Rows:
         if self._first is not None:
             yield self._first
         yield from self._chunks
+
+
+def _codes(y: np.ndarray, table: Table) -> np.ndarray:
+    """Return labels as classes from 0, or as they are if they are measured numbers."""
+    if not table.numbers:
+        # Labels are sorted as text or as numbers, as they are in the chunks.
+        return np.searchsorted(np.array(table.classes), y)
+    if y.dtype.kind != "f":
+        raise InputError(
+            f"{table.where}: --task regression needs numbers as labels, and {table.label_column} is text, such as "
+            f"{clipped(str(y[0]), 20)}; name the column of the numbers with --label, or use --task multiclass"
+        )
+    return y
 
 
 class _Run:
@@ -311,14 +325,12 @@ class _Run:
     def _errors(self) -> str:
         """Return the smallest error so far, and that of the same learner lately."""
         player = self.state.player
-        rounds = max(1, player.counts.rounds)
-        mistakes = [member.count.mistakes for member in player.members]
-        best = int(np.argmin(mistakes))
-        text = f"online error {mistakes[best] / rounds:.2%} ({self.names[best]})"
+        name, errors, lately = player.errors_so_far()
+        best, form = int(np.argmin(errors)), ".4g" if self.config.task == "regression" else ".2%"
+        text = f"{name} {errors[best]:{form}} ({self.names[best]})"
         for spec, selection in zip(self.config.select, player.selections, strict=True):
-            text += f", {selection.mistakes / rounds:.2%} ({spec.label})"
-        window = player.curve.last_window()
-        return text if window is None else f"{text}, {window[1][best] / window[0]:.2%} in the last {window[0]:,} rounds"
+            text += f", {selection.mistakes / max(1, player.counts.rounds):.2%} ({spec.label})"
+        return text if lately is None else f"{text}, {lately[1][best]:{form}} in the last {lately[0]:,} rounds"
 
 
 def _say(text: str) -> None:

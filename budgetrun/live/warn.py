@@ -35,7 +35,7 @@ def warnings(player: Player, names: Sequence[str], features: Sequence[str], at_e
     return {
         **_zeros(counts, names),
         **_constant(counts, features),
-        **_one_class(counts),
+        **(_one_class(counts) if len(counts.labels) else {}),
         **(_unused_budgets(player, names) if at_end else {}),
     }
 

@@ -129,7 +129,7 @@ def _play_built(
         zeros += zero_scores(scores)
         add_to(tallies, group.members, scores, Y[:, start:end])
         if errors is not None:
-            errors.add(scores, Y[[member.task for member, _ in measured], start:end])
+            errors.add(scores, Y[0, start:end])
         start = end
         if end == prefix:
             for member, one in measured:
@@ -155,7 +155,7 @@ def _play_built(
                 one.values |= counts_of(member, T, int(zeros[member.index]))
                 one.values |= tallies[member.index].columns() if tallies else {}
                 if errors is not None:
-                    one.values |= errors.columns(member.index, stream.tasks[run.task])
+                    one.values |= errors.columns(member.index)
                 if stream.test is not None:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except errors_of_runs(settings) as error:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from budgetrun.config.quantities import METRICS_IN_CURVES
 
 Floats = NDArray[np.float64]
+# Of regression learners: the sum of the squared errors so far.
+SQUARED_ERROR = "squared_error"
 # What reading an unfinished or damaged file raises, or one with other arrays.
 _TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
@@ -61,7 +63,7 @@ class Curves:
     @cached_property
     def _places(self) -> dict[str, tuple[Path, int]]:
         places: dict[str, tuple[Path, int]] = {}
-        optional = (*METRICS_IN_CURVES, "squared_error")
+        optional = (*METRICS_IN_CURVES, SQUARED_ERROR)
         for path, arrays in self._files("run_id", "rounds", "mistakes", "support_size", optional=optional):
             places |= {str(run_id): (path, row) for row, run_id in enumerate(arrays["run_id"])}
             self._read |= {(path, name): array for name, array in arrays.items()}

@@ -97,7 +97,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
-     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, windowed_error, got 'error'"]),
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, windowed_error, windowed_rmse, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  titles: {mine: One, digits: One, nobody: Two}",
      ["16: report.titles.digits: 'One' is already the title of 'mine'; choose another",

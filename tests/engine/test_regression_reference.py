@@ -11,6 +11,7 @@ from reference import kernel_expansion
 from budgetrun import engine, kernels
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.errors import InputError
 from budgetrun.learners import find, parameters, registry
 
@@ -54,7 +55,7 @@ class Watched:
     def check(self, trace):
         member = self.group.members[0]
         learner = member.learner
-        solved = learner.form is Nystroem or not learner.compiled
+        solved = issubclass(learner.form, Nystroem | Spanned) or not learner.compiled
         weights = {"rtol": 1e-6, "atol": 1e-7} if solved else {"rtol": 1e-8, "atol": 1e-11}
         np.testing.assert_allclose(self.scores, trace.scores, rtol=1e-8, atol=1e-8 if solved else 1e-10)
         active, alpha = [], np.empty(0)
@@ -167,6 +168,9 @@ def test_nu_belongs_to_the_insensitive_loss():
 
 
 DEFAULTS = {
+    "aogd_ald": {"alpha": 0.01, "U": 2.0, "c": 1.0, "offset": 1.0, "switch": None},
+    "aomd_ogs": {"alpha": 0.01, "U": 4.0, "c": 0.5, "offset": None, "switch": None},
+    "aons_ogs": {"alpha": 0.01, "C": 1.0, "mu": 1.0, "order": "paper"},
     "fb_krls": {"regulariser": 0.01},
     "fogd": {"seed": 0, "counting": "frequencies"},
     "klms": {"budget": None},
@@ -180,8 +184,9 @@ DEFAULTS = {
 
 def test_defaults():
     found = {
-        name: {p.name: p.default for p in parameters(variants[None]).values() if p.default is not p.empty}
+        name: {p.name: p.default for p in parameters(learner).values() if p.default is not p.empty}
         for name, variants in registry("regression").items()
+        for learner in variants.values()
     }
     assert found == DEFAULTS
 

@@ -13,7 +13,7 @@ from cases import STREAMS, TASKS, all_cases
 
 from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.kernels.rows import floats
 from budgetrun.learners import find, registry
 from budgetrun.learners import parameters as parameters_of
@@ -32,6 +32,7 @@ KERNELS = {
     "polynomial": kernels.Polynomial(degree=3, gamma=0.5, coef0=1.0),
     "linear": kernels.Linear(),
 }
+CASES_OF = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
 FILES = {
     "table.csv": b"label,a,b,c\n" + b"".join(b"%d,%d,%.3f,%d\n" % (i % 2, i, math.sin(i), i**2 % 7) for i in range(40)),
     "table.tsv": b"".join(b"%d\t%d\t%.3f\n" % (i % 2 * 2 - 1, i % 5, math.cos(i)) for i in range(30)),
@@ -42,16 +43,15 @@ FILES = {
 
 def probes(folder):
     """Yield (name, revisions, function) of every probe; the function returns a JSON-like outcome."""
-    for kind in ("CASES", "MULTICLASS_CASES"):
+    for task, kind in CASES_OF.items():
         for case_id, name, variant, parameters, _ in all_cases(kind):
-            multiclass = kind != "CASES"
-            learner = find(name, variant, TASKS[multiclass])
+            learner = find(name, variant, task)
             shown = f"{name}({variant})" if variant else name
             parts = [f"{shown} {learner.revision}", f"{learner.form.form} {learner.form.revision}"]
             parts += [f"engine {engine.REVISION}", f"gaussian {kernels.Gaussian.revision}"]
             for stream in ("random", "tied"):
-                key = f"{'multiclass ' if multiclass else ''}{case_id} on {stream}"
-                yield key, parts, lambda args=(learner, parameters, stream, multiclass): play(*args)
+                key = f"{_of_task(task)}{case_id} on {stream}"
+                yield key, parts, lambda args=(learner, parameters, stream, task): play(*args)
     yield from _kernel_probes()
     yield from _group_probes()
     yield from _solver_probes()
@@ -60,19 +60,26 @@ def probes(folder):
     yield from _hard_probes()
     yield from _more_solver_probes()
     yield from _more_data_probes(folder)
-    yield "job", [f"job {identity.JOB_REVISION}"], lambda: _job(folder)
+    yield "job", [f"job {identity.JOB_REVISION}"], lambda: _job(folder, **_BINARY_JOB)
+    yield "job of regression", [f"job {identity.JOB_REVISION}"], lambda: _job(folder, **_REGRESSION_JOB)
 
 
-def stream_of(name, multiclass=False):
+def _of_task(task):
+    return "" if task == "binary" else f"{task} "
+
+
+def stream_of(name, task="binary"):
     X, y = STREAMS[name]()
     X, y = X[:ROUNDS], y[:ROUNDS]
-    return X, (np.where(y > 0, (np.arange(len(y)) % 3 > 0) + 1, 0) if multiclass else y)
+    if task == "regression":
+        return X, np.round(np.sin(2 * X[:, 0]) + 0.5 * y, 1)
+    return X, (np.where(y > 0, (np.arange(len(y)) % 3 > 0) + 1, 0) if task == "multiclass" else y)
 
 
-def play(learner, parameters, stream, multiclass=False, kernel=GAUSSIAN, **options):
-    X, y = stream_of(stream, multiclass)
+def play(learner, parameters, stream, task="binary", kernel=GAUSSIAN, **options):
+    X, y = stream_of(stream, task)
     one = learner(**parameters)
-    return _played([one], X, y[None], kernel, n_classes=3 if multiclass else None, **options)[0]
+    return _played([one], X, y[None], kernel, n_classes=3 if task == "multiclass" else None, **options)[0]
 
 
 def _played(learners, X, Y, kernel, block=BLOCK, **options):
@@ -99,6 +106,8 @@ def _played(learners, X, Y, kernel, block=BLOCK, **options):
 
 
 def _errors(member, X, Y):
+    if member.learner.task == "regression":
+        return _numbers(score(member, X[::-1][:30] * 1.1))
     return evaluate(member, X[::-1][:30] * 1.1, Y[member.task][::-1][:30], "mistake")
 
 
@@ -200,6 +209,9 @@ def _data_probes(folder):
         "noisy_gaussians": {"options": {"n_per_class": 30}, "noise": 0.1},
         "rotating_gaussians": {"options": {"n_examples": 60}},
         "unit_vectors": {"options": {"n_examples": 50}},
+        "diabetes": {"task": "regression", "scale": "running"},
+        "friedman": {"task": "regression", "options": {"n_examples": 50}},
+        "mackey_glass": {"task": "regression", "options": {"n_examples": 50, "noise": 0.1}},
     }
     for name, keys in generated.items():
         spec = config.DatasetSpec(name=name, **keys)
@@ -207,7 +219,7 @@ def _data_probes(folder):
     splits = config.DatasetSpec(name="probe", path=folder / "four.csv", order="permuted", task="equal_splits")
     several = splits.model_copy(update={"task": "multiclass"})
     (folder / "four.csv").write_bytes(b"".join(b"%d,%d,%d\n" % (i % 4, i, i * i % 11) for i in range(40)))
-    for spec in (splits, several):
+    for spec in (splits, several, splits.model_copy(update={"task": "regression"})):
         parts = [f"stream {STREAM_REVISION}", *stream_info(spec).readers]
         yield f"data, {spec.task}", parts, lambda spec=spec: _stream(spec)
     yield from _reader_probes()
@@ -270,17 +282,17 @@ def _parts(learners, *others):
 
 def _default_probes():
     gaussian = f"gaussian {kernels.Gaussian.revision}"
-    for multiclass in (False, True):
-        for name, variants in registry(TASKS[multiclass]).items():
+    for task in CASES_OF:
+        for name, variants in registry(task).items():
             for variant, learner in variants.items():
                 takes = parameters_of(learner)
                 given = {key: REQUIRED[key] for key, taken in takes.items() if taken.default is taken.empty}
                 given |= {"seed": 4} if learner.draws else {}
-                key = f"defaults of {'multiclass ' if multiclass else ''}{name}{f'({variant})' if variant else ''}"
+                key = f"defaults of {_of_task(task)}{name}{f'({variant})' if variant else ''}"
                 yield (
                     key,
                     _parts([learner], gaussian),
-                    lambda args=(learner, given, "random", multiclass): play(*args),
+                    lambda args=(learner, given, "random", task): play(*args),
                 )
     learner = find("nogd")
     parts = _parts([learner], gaussian, f"nogd reading=program {learner.revised['reading', 'program']}")
@@ -289,7 +301,7 @@ def _default_probes():
         yield f"nogd, program, {stream}", parts, lambda stream=stream: play(learner, given, stream)
     learner = find("projectron++", task="multiclass")
     given = {"eta": 0.3, "hierarchy": "(2 (1)) 0"}
-    yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", multiclass=True)
+    yield "hierarchy", _parts([learner], gaussian), lambda: play(learner, given, "random", "multiclass")
     X, _ = stream_of("random")
     polynomial = kernels.Polynomial()
     parts = [f"polynomial {polynomial.revision}"]
@@ -391,7 +403,7 @@ def _rough(played):
 def _evaluated(tie):
     found = []
     for multiclass in (False, True):
-        X, y = stream_of("tied", multiclass)
+        X, y = stream_of("tied", TASKS[multiclass])
         learner = find("perceptron", task=TASKS[multiclass])()
         group = Group(kernels.Linear(), [learner], n_classes=3 if multiclass else None, tie=tie)
         group.feed(X, y[None])
@@ -465,31 +477,39 @@ def _stream_and_test(spec):
     return _stream(spec) | {"test X": _array(stream.test.X), "test tasks": tests}
 
 
-def _job(folder):
+_BINARY_JOB = {
+    "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}, "repetitions": 1}],
+    "algorithms": [
+        {"name": "perceptron"},
+        {"name": "avp", "epsilon": 0.6},
+        {"name": "rbp", "budget": 10, "seeds": 2},
+    ],
+    "measured": ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes"),
+    "curve": "mistakes",
+}
+_REGRESSION_JOB = {
+    "datasets": [{"name": "friedman", "task": "regression", "options": {"n_examples": 700}}],
+    "algorithms": [{"name": "krls", "budget": 20}, {"name": "klms", "budget": 30, "step": 0.2}],
+    "measured": ("mistakes", "updates", "support_size", "mae", "rmse", "r2", "prefix_rmse"),
+    "curve": "squared_error",
+}
+
+
+def _job(folder, datasets, algorithms, measured, curve):
     """The rows of a small config, as a worker fills them."""
-    given = {
-        "name": "probe",
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}, "repetitions": 1}],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "algorithms": [
-            {"name": "perceptron"},
-            {"name": "avp", "epsilon": 0.6},
-            {"name": "rbp", "budget": 10, "seeds": 2},
-        ],
-    }
+    given = {"name": "probe", "kernel": {"name": "gaussian", "gamma": 0.5}}
     path = folder / "probe.yaml"
-    path.write_text(json.dumps(given))
+    path.write_text(json.dumps(given | {"datasets": datasets, "algorithms": algorithms}))
     loaded = config.load(path)
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
     settings = Settings(loaded.seed, loaded.tie, loaded.dtype, None, folder, os.getpid())
     from budgetrun.runner.online import measure
 
     rows, curves = measure(job, settings)
-    counts = ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes")
     return {
-        "rows": [{key: row[key] for key in counts} for row in rows],
+        "rows": [{key: row[key] for key in measured} for row in rows],
         "rounds": " ".join(map(str, curves["rounds"].tolist())),
-        "curves": _array(curves["mistakes"]),
+        "curves": _array(curves[curve]),
     }
 
 

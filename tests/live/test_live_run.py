@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -10,14 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from budgetrun import cli
 from budgetrun import config as config_module
 from budgetrun.engine import Group
 from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
 from budgetrun.live import run as run_module
 from budgetrun.live.request import Request, metrics_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
 from budgetrun.state import load_state
+from budgetrun.store.curves import Curves
 
 ALGORITHMS = (
     "linear_perceptron",
@@ -229,6 +234,119 @@ def test_several_classes_with_any_learner(monkeypatch):
     assert run_module.run(request(**given, name="two")) == 130
     assert run_module.run(request(**given, name="two")) == 0
     assert counts("results/two") == counts("results/three")
+
+
+REGRESSION = (
+    "klms:step=0.5",
+    "norma",
+    "krls",
+    "qklms:epsilon=1",
+    "fogd:features=20,step=0.1",
+    "aons_ogs:alpha=0.3,C=9",
+)
+ERRORS = ["label", "budget", "seed", "n_examples", "updates", "support_size", "mae", "rmse", "r2"]
+
+
+@pytest.fixture
+def numbers():
+    table = pd.read_csv("s.csv")
+    table["label"] = np.round(np.sin(table["a"]) + table["b"] / 10 + (table["color"] == "red"), 6)
+    table.rename(columns={"label": "price"}).to_csv("prices.csv", index=False)
+    return table["label"].to_numpy()
+
+
+def errors_of(folder):
+    runs = pd.read_csv(f"{folder}/runs.csv").sort_values(["label", "budget", "seed"])
+    assert (runs["mistakes"] == 0).all()
+    return runs[ERRORS].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": 3}])
+def test_numbers_as_labels_give_the_errors_of_a_sweep_also_if_it_was_stopped(numbers, monkeypatch, capsys, options):
+    given = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION, **options}
+    assert run_module.run(request(**given, name="whole")) == 0
+    config = config_module.load("results/whole/config.yaml")
+    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    assert rows("swept/whole") == rows("results/whole")
+    if not options:
+        stopped_after(monkeypatch, 300, signal.SIGINT)
+        capsys.readouterr()
+        assert run_module.run(request(**given, name="parts")) == 130
+        said = capsys.readouterr().err
+        assert "; RMSE 0." in said
+        assert "online error" not in said
+        assert run_module.run(request(**given, name="parts")) == 0
+    whole = errors_of("results/whole")
+    # Scores of explicit features, and of coordinates, are sums over blocks.
+    exact = ~whole["label"].isin(["fogd", "aons_ogs", "krls"])
+    for folder in ("swept/whole", *([] if options else ["results/parts"])):
+        other = errors_of(folder)
+        pd.testing.assert_frame_equal(whole[exact], other[exact], check_exact=True)
+        pd.testing.assert_frame_equal(whole, other, rtol=1e-7)
+    # R2 is that of all labels: 1 minus the mean squared error over their variance.
+    expected = 1 - whole["rmse"] ** 2 / numbers.var()
+    np.testing.assert_allclose(whole["r2"], expected, rtol=1e-9)
+
+
+def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
+    given = ["--label", "price", "--task", "regression", "--budget", "20,50", "--results", "results"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "prices.csv", *given], standalone_mode=False)
+    assert ended.value.code == 0
+    folder = Path("results/prices")
+    page = re.sub(r"<svg.*?</svg>", "", (folder / "report.html").read_text(), flags=re.DOTALL)
+    for text in (page, *capsys.readouterr(), (folder / "config.yaml").read_text()):
+        assert "mistake" not in text
+        assert "nline error" not in text
+    assert "R2: 1 for no errors" in page
+    figures = {path.stem for path in (folder / "figures").glob("*.png")}
+    assert figures == {"prices_error", "prices_windows", "prices_budget"}
+    # The default learners, and the curves from which the errors of each part are drawn.
+    runs = pd.read_csv(folder / "runs.csv")
+    assert set(runs["label"]) == {"klms", "norma", "krls", "fogd"}
+    rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
+    assert rounds[-1] == 700
+    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 700), runs["rmse"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
+def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suffix):
+    X, listed = pd.read_csv("s.csv")[list("abcd")].to_numpy() / 100, numbers.tolist()
+    given = {"task": "regression", "algorithms": ("klms:step=0.5",), "budgets": (30,), "gamma": ("1",), "scale": "none"}
+    if suffix == "npz":
+        np.savez("n.npz", X=X, y=numbers)
+    elif suffix == "libsvm":
+        texts = [" ".join(f"{j}:{v!r}" for j, v in enumerate(x, 1)) for x in X.tolist()]
+        Path("n.libsvm").write_text("".join(f"{y} {text}\n" for y, text in zip(listed, texts, strict=True)))
+    else:
+        lines = [",".join(map(repr, [y, *x])) for y, x in zip(listed, X.tolist(), strict=True)]
+        piped(monkeypatch, "\n".join(lines).encode())
+        given["label"] = "first"
+    assert run_module.run(request("-" if suffix == "pipe" else f"n.{suffix}", name="n", **given)) == 0
+    learner = find("klms", task="regression")(budget=30, step=0.5)
+    scores = Group(Gaussian(gamma=1), [learner]).feed(X, numbers[None])[0]
+    (rmse,) = errors_of("results/n")["rmse"]
+    assert rmse == pytest.approx(np.sqrt(np.mean((scores - numbers) ** 2)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"task": "auto"},
+            "a measured number is no class; name another column with --label, or learn numbers with --task regression",
+        ),
+        ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
+        ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
+        ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
+        ({"algorithms": ("rbp",)}, "'rbp' learns two classes or several classes"),
+    ],
+)
+def test_what_does_not_go_with_numbers(numbers, given, message):
+    asked = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION}
+    with pytest.raises(InputError) as raised:
+        run_module.run(request(**{**asked, **given}))
+    assert message in str(raised.value)
 
 
 def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypatch):

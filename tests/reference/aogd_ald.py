@@ -3,9 +3,10 @@
 import math
 from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import is_mistake, record
 from reference.ogs import approximated, moved
 from reference.projection import Basis, ProjectionTrace, gram, projected_value
+from reference.targets import stream
 
 
 def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, switch=None, tie="mistake"):
@@ -35,3 +36,6 @@ CASES = [
     (None, given, partial(aogd_ald, **given))
     for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5}, {"alpha": 0.1, "switch": 9})
 ]
+
+# Labels may be any numbers.
+REGRESSION_CASES = CASES

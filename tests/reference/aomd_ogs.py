@@ -51,6 +51,8 @@ CASES = [
     ("hinge", given, partial(hinge, **given))
     for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 2.0, "M": 4}, {"alpha": 0.6, "c": 0.1, "M": 300})
 ]
-CASES += [
+# Labels may be any numbers.
+REGRESSION_CASES = [
     ("square", given, partial(square, **given)) for given in ({"alpha": 0.3}, {"alpha": 0.1, "U": 0.5, "switch": 12})
 ]
+CASES += REGRESSION_CASES

@@ -105,11 +105,35 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
             "must be one of rmse, mae, r2, support_size, seconds, seconds_ratio, a",
         ),
         ("by: rmse", "by: online_error", "by: must be one of rmse, prefix, as the algorithms are regression learners"),
-        ("x: rounds", "y: online_error, x: rounds", "with x: rounds must be one of rmse, support_size, got 'online_"),
+        (
+            "x: rounds",
+            "y: online_error, x: rounds",
+            "with x: rounds must be one of rmse, windowed_rmse, support_size, got 'online_",
+        ),
         ("label_column: target", "noise: 0.1", "noise: goes with two classes, not with task: regression; remove it"),
         ("name: own", "name: own\ntie: positive", "must be 'mistake' with task: regression, where no score of 0"),
         ("label_column: target", "test_path: stream.csv", "goes with classes, not with task: regression; remove it"),
         ("step: [0.1, 0.5]", "step: 0", "step: must be a number > 0, got 0"),
+        (
+            "label_column: target",
+            "positive: 1",
+            "positive: goes with two classes, not with task: regression; remove it",
+        ),
+        (
+            "friedman, task",
+            "friedman, test: [x], task",
+            "test: goes with classes, not with task: regression; remove it",
+        ),
+        (
+            "name: own",
+            "name: own\nmetrics: [f1, auc]",
+            "metrics: f1, auc cannot be measured with task: regression; rem",
+        ),
+        (
+            "{name: krls, budget: 20}",
+            "{name: dcd}",
+            "algorithms[2].name: 'dcd' is a solver, and ",
+        ),
     ],
 )
 def test_mistakes_of_configs(own_file, tmp_path, old, new, message):
@@ -183,12 +207,14 @@ numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=40), st.integers(1, 39))
 def test_errors_are_those_of_scikit_learn(pairs, cut):
     scores, y = np.array(pairs).T
-    errors = Errors(2)
+    errors, at_once = Errors(2), Errors(2)
+    at_once.add(np.stack([scores, 0 * y]), y)
     for part in (slice(0, cut), slice(cut, None)):
         if len(y[part]):
-            errors.add(np.stack([scores[part], 0 * y[part]]), np.stack([y[part], y[part]]))
+            errors.add(np.stack([scores[part], 0 * y[part]]), y[part])
     for i, predicted in enumerate((scores, 0 * y)):
-        found = errors.columns(i, y)
+        found = errors.columns(i)
+        assert found == at_once.columns(i)
         assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted), rel=1e-9, abs=1e-12)
         assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, predicted), rel=1e-9, abs=1e-12)
         if np.ptp(y) > 1e-3:

@@ -74,7 +74,7 @@ class ColumnTable(Table):
         self.columns = columns_of(samples, position, reader.named, left_out)
         if label is not None:
             self.label_found = f"the label is {self.columns[position - 1]}, as asked"
-        if not self.again:
+        if not self.again and not self.numbers:
             of_label = [value for value in samples[position - 1].values if value is not None]
             found = {float(value) if self.columns[position - 1].numeric else _as_text(value) for value in of_label}
             self._check_classes(found)
@@ -97,6 +97,8 @@ class ColumnTable(Table):
         for block in self._reader.blocks({column.position: column.as_text for column in columns}):
             n_rows += block.n_rows if block is not None else 0
             for column in columns if block is not None else ():
+                if column.kind == "label" and self.numbers:
+                    continue
                 values = block.columns[column.position]  # type: ignore[union-attr]
                 of_column = found[column.position]
                 of_column.update(values.values if isinstance(values, Texts) else set(values.tolist()))
@@ -119,7 +121,7 @@ class ColumnTable(Table):
     def _found_classes(self) -> tuple[Label, ...]:
         if self.label_column is None:
             return ()
-        if self._labels_seen is None:
+        if self._labels_seen is None and (self.again or not self.numbers):
             self._look_through()
         return self._labels_seen or ()
 

@@ -197,7 +197,7 @@ class LibsvmTable(MatrixTable):
             lowest = min(lowest, int(parsed.indices.min(initial=1)))
             highest = max(highest, int(parsed.indices.max(initial=0)))
             n_rows, n_pairs = n_rows + len(parsed.labels), n_pairs + len(parsed.indices)
-            found.update(np.unique(parsed.labels).tolist())
+            found.update(() if self.numbers else np.unique(parsed.labels).tolist())
             self._check_classes(found)
         self._first_index = int(lowest > 0)
         self._seen = as_classes(found)

@@ -79,7 +79,8 @@ def open_table(
     name : str or None
         What messages call the source; None for its path.
     classes : sequence of labels or None
-        All labels in advance. Without it, the labels of a pipe are those of its first rows.
+        All labels in advance; empty, if labels are measured numbers instead. Without it, the labels of a pipe are
+        those of its first rows.
     encoding : dict or None
         `Table.encoding` of another table: this one gets the same features in the same order, and the same classes.
 

@@ -93,6 +93,8 @@ class Table(ABC):
         The missing values that it read as 0.
     unknown : dict of str to int
         For each category column, the rows whose category was not known; they have zeros there.
+    numbers : bool
+        Whether the labels are measured numbers; then `classes` is empty.
     """
 
     where: str
@@ -103,6 +105,8 @@ class Table(ABC):
     skipped = zeroed = 0
 
     def __init__(self, missing: Missing, classes: Sequence[Label] | None) -> None:
+        # Without any classes, labels are numbers.
+        self.numbers = classes is not None and not classes
         self.missing, self._given = missing, classes
         self.unknown: dict[str, int] = {}
 
@@ -138,9 +142,11 @@ class Table(ABC):
     @cached_property
     def classes(self) -> tuple[Label, ...]:
         """All labels, ascending; from a pipe, those of its first rows, unless they were given."""
-        return tuple(self._given) if self._given is not None else self._found_classes()
+        return tuple(self._given) if self._given else self._found_classes()
 
     def _found_classes(self) -> tuple[Label, ...]:
+        if self.numbers:
+            return ()
         found: set[Any] = set()
         for pieces in self._pieces(CHUNK_ROWS, False):
             for piece in pieces or ():
@@ -152,7 +158,7 @@ class Table(ABC):
         if len(found) > MOST_CATEGORIES:
             raise InputError(
                 f"{self.where}: {self.label_column}: more than {MOST_CATEGORIES:,} different labels; is it a measured "
-                "number? Name the column of the labels (--label NAME or NUMBER)"
+                "number? Name the column of the labels (--label NAME or NUMBER), or learn numbers (--task regression)"
             )
 
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
@@ -171,7 +177,7 @@ class Table(ABC):
         self.skipped = self.zeroed = first_row = 0
 
         def read() -> Generator[list[Piece] | None]:
-            for pieces in self._pieces(n_rows, closed=self._given is not None or not self.again):
+            for pieces in self._pieces(n_rows, closed=bool(self._given) or not (self.again or self.numbers)):
                 for piece in pieces or ():
                     self._raise_first(piece)
                 yield pieces
@@ -249,7 +255,7 @@ class Table(ABC):
         seen: dict[tuple[str, int], tuple[int, str]] = {}
         least: NDArray[Any] | None = None
         most: NDArray[Any] | None = None
-        for pieces in self._pieces(CHUNK_ROWS, closed=self._given is not None):
+        for pieces in self._pieces(CHUNK_ROWS, closed=bool(self._given)):
             for piece in pieces or ():
                 for fault in piece.faults:
                     key = fault.kind, fault.position

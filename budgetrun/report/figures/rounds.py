@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import METRICS_IN_CURVES, RMSE, SUPPORT_SIZE, WINDOWED_ERROR
+from budgetrun.config.quantities import METRICS_IN_CURVES, RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WINDOWED_RMSE
 from budgetrun.data.generators import changes_of
 from budgetrun.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
 from budgetrun.report.figures.panel import Panel, Series, series_name
+from budgetrun.store.curves import SQUARED_ERROR
 from budgetrun.store.read import listed
 
 if TYPE_CHECKING:
@@ -86,19 +87,20 @@ class RoundsPanel(Panel):
 
     def _curve(self, runs: pd.DataFrame) -> Curve:
         name = self.y.name
-        kept = name if name in METRICS_IN_CURVES else {RMSE: "squared_error", SUPPORT_SIZE: "support_size"}.get(self.y)
-        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept or "mistakes")
+        of_squares = self.y in (RMSE, WINDOWED_RMSE)
+        kept = SQUARED_ERROR if of_squares else "support_size" if self.y is SUPPORT_SIZE else "mistakes"
+        kept = name if name in METRICS_IN_CURVES else kept
+        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept)
         if name in METRICS_IN_CURVES:
             values = self.y.factor * values
-        elif self.y is WINDOWED_ERROR:
+        elif self.y in (WINDOWED_ERROR, WINDOWED_RMSE):
             ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
             rounds = rounds[ends]
             counts, lengths = np.diff(values[:, ends], prepend=0), np.diff(rounds, prepend=0)
             values = self.y.factor * counts / lengths
-        elif self.y is RMSE:
-            values = np.sqrt(values / rounds)
         elif self.is_error:
             values = self.y.factor * values / rounds
+        values = np.sqrt(values) if of_squares else values
         every = pd.DataFrame(values)
         streams = every.groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
         # With a single stream, the spread is that over the seeds.
