@@ -17,6 +17,7 @@ from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
+from budgetrun.data.tables.table import as_classes
 from budgetrun.errors import InputError, printable
 from budgetrun.files import make_folder, write
 from budgetrun.live import finish
@@ -70,7 +71,7 @@ def run(request: Request) -> int:
         request.source,
         label=request.label,
         missing=request.missing,
-        classes=_labels(request.classes) or None,
+        classes=_classes(request.classes) or None,
         encoding=None if before is None else before.encoding,
     )
     rows = _Rows(table, request)
@@ -84,13 +85,12 @@ def run(request: Request) -> int:
     return _Run(request, config, table, rows, state, skip).play()
 
 
-def _labels(texts: Sequence[str]) -> list[Label]:
+def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
     """Return labels as a table has them: numbers, if all of them are."""
     try:
-        numbers = [float(text) for text in texts]
+        return as_classes([float(text) for text in texts])
     except ValueError:
-        return list(texts)
-    return [int(number) if number.is_integer() else number for number in numbers]
+        return as_classes(texts)
 
 
 def _before(request: Request, path: Path) -> Progressed | None:
@@ -154,6 +154,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
         table.encoding,
         scaler(chosen.scale, n_features),
         player,
+        [finish.name_of(spec, specs) for spec in specs],
         median_gamma=chosen.median_gamma,
         stamp=stamp,
     )
@@ -210,8 +211,6 @@ class _Run:
     ) -> None:
         self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
         self.skip = skip
-        specs = _specs(config, table, state.median_gamma)
-        self.names = [finish.name_of(spec, specs) for spec in specs]
         self.warned: dict[str, str] = {}
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
@@ -300,7 +299,7 @@ class _Run:
         self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
-        found = warnings(self.state.player, self.names, self.table.features, at_end)
+        found = warnings(self.state.player, self.state.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
                 self.progress.say(f"warning: {sentence}")
@@ -312,7 +311,7 @@ class _Run:
         rounds = max(1, player.counts.rounds)
         mistakes = [member.count.mistakes for member in player.members]
         best = int(np.argmin(mistakes))
-        text = f"online error {mistakes[best] / rounds:.2%} ({self.names[best]})"
+        text = f"online error {mistakes[best] / rounds:.2%} ({self.state.names[best]})"
         window = player.curve.last_window()
         return text if window is None else f"{text}, {window[1][best] / window[0]:.2%} in the last {window[0]:,} rounds"
 
