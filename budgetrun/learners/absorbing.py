@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class _Absorbing(Summed):
         self._kept = self._Z = self._by_feature = np.zeros((0, 2 * n_frequencies))
         self._rows = np.zeros(0, dtype=np.intp)
 
-    def absorb(self, n: int) -> None:
+    def absorb(self: Any, n: int) -> None:
         """Remove the ``n`` support examples of smallest weight, and add their weights times their features to w.
 
         They are chosen one after the other: each time the oldest whose weight exceeds the smallest by at most
