@@ -258,7 +258,11 @@ def report(results: Path) -> None:
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:
-    """Predict the classes of a stream with a classifier that its method save wrote; - reads standard input."""
+    """Predict the classes of a stream with a saved classifier; - reads standard input.
+
+    MODEL is what the method save of a classifier wrote, or stream.state in a results folder of budgetrun run: then the
+    learner with the fewest mistakes predicts.
+    """
     from budgetrun.estimators.predict import predict_stream
 
     _say(predict_stream(model, stream, label=label, missing=missing, output=output), err=True)

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import budgetrun
 from budgetrun.cli import main
 from budgetrun.data.tables import open_table
+from budgetrun.state import load_state
 
 N = 120
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -125,3 +126,33 @@ def test_what_cannot_be_predicted():
     assert predict("model", "odd.csv", "--label", "y")[1].endswith(
         ", 1 of them because the model does not know the label\n"
     )
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("words", [WORDS, np.where(SIGNS, np.where(X[:, 2] > 0, "yes", "no"), "maybe")])
+def test_the_best_learner_of_a_stream_predicts(words):
+    from budgetrun.live.request import Request
+    from budgetrun.live.run import run
+
+    FRAME.assign(d=50 * X[:, 0], color=WORDS[::-1], y=words).to_csv("stream.csv", index=False)
+    algorithms = ("perceptron", "rbp", "forgetron")
+    assert run(Request("stream.csv", algorithms=algorithms, budgets=(5, 40), seeds=2, scale="running")) == 0
+    path = "results/stream/stream.state"
+    played = pd.read_csv("results/stream/runs.csv")
+    stdout, stderr = predict(path, "stream.csv", "--label", "y")
+    found = rows(stdout)
+    wrong = sum(row["prediction"] != row["label"] for row in found)
+    assert wrong < played["mistakes"].min()
+    assert stderr.startswith(f"{N} rows; {wrong} mistakes, an error of {wrong / N:.2%}; by ")
+    assert stderr.endswith(f", which made the fewest mistakes on its stream ({played['mistakes'].min()})\n")
+    # Its scores are those of the learner that goes on, by the scale so far; it learns nothing meanwhile.
+    state, _ = load_state(path)
+    i = int(np.argmin([member.count.mistakes for member in state.player.members]))
+    assert f"by {state.names[i]}, " in stderr
+    table = open_table("stream.csv", encoding=state.encoding)
+    scaled = np.concatenate([chunk.X for chunk in table.chunks()])
+    state.scaler.scale(scaled, learn=False)
+    scores = state.player.members[i].hypothesis.score(scaled).T
+    columns = ["score"] if scores.ndim == 1 else [f"score_{name}" for name in state.classes]
+    np.testing.assert_array_equal([[float(row[c]) for c in columns] for row in found], scores.reshape(N, -1))
+    assert predict(path, "stream.csv", "--label", "y") == (stdout, stderr)

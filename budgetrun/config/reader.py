@@ -156,6 +156,8 @@ def _config(checker: Checker, data: Values) -> Values:
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
     before = len(checker.problems)
     select = selections(checker, given.get("select", []), specs, datasets)
+    if select and task == "regression":
+        checker.add(("select",), "selects by mistakes, and the labels are numbers (task: regression); remove it")
     # A selection that is wrong has no label; that is one problem.
     every = labels and [*labels, *(spec.label for spec in select)] if len(checker.problems) == before else None
     if solvers:

@@ -33,15 +33,14 @@ def load(path: str | Path) -> Any:
     InputError
         The file is missing, damaged or of another version, or holds something else.
     """
-    return load_with_meta(path)[0]
+    return checked(load_state(path)[0], path)
 
 
-def load_with_meta(path: str | Path) -> tuple[Any, Any]:
-    """Return what `load` does, and the encoding that was saved with it, or None."""
-    model, meta = load_state(path)
+def checked(model: Any, path: str | Path) -> Any:
+    """Return what was saved, if it is a classifier or regressor."""
     if not isinstance(model, BudgetEstimator):
         raise InputError(f"{path}: not a classifier or regressor that was saved, but a {type(model).__name__}")
-    return model, meta.get("encoding")
+    return model
 
 
 def _make(base: type[T], name: str, variants: Variants, several: Variants) -> type[T]:

@@ -15,14 +15,15 @@ import numpy as np
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.errors import InputError
-from budgetrun.estimators import BudgetClassifier, BudgetRegressor, load_with_meta
+from budgetrun.estimators import BudgetClassifier, BudgetRegressor, checked
 from budgetrun.files import cell, growing
+from budgetrun.state import load_state
 
 
 def predict_stream(
     path: str | Path, source: str, *, label: str | None = None, missing: Any = "refuse", output: Path | None = None
 ) -> str:
-    """Write the predictions and scores of a saved classifier as CSV.
+    """Write the predictions and scores of a saved classifier, or of a learner of `budgetrun run`, as CSV.
 
     The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and
     ``score``, or with more than two classes one ``score_CLASS`` for each.
@@ -30,7 +31,8 @@ def predict_stream(
     Parameters
     ----------
     path : str or Path
-        What `BudgetClassifier.save` wrote.
+        What `BudgetClassifier.save` wrote, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
+        mistakes predicts.
     source : str
         A file of any format, or ``-``.
     label : str or None
@@ -50,7 +52,12 @@ def predict_stream(
     InputError
         The model or the stream cannot be used, or they do not fit.
     """
-    model, encoding = load_with_meta(path)
+    saved, meta = load_state(path)
+    if hasattr(saved, "best"):
+        # A stream that `budgetrun run` has played.
+        model, encoding = saved.best(), saved.encoding
+    else:
+        model, encoding = checked(saved, path), meta.get("encoding")
     if isinstance(model, BudgetRegressor):
         raise InputError(
             f"{path}: a regressor; budgetrun predict takes classifiers: use budgetrun.load and predict in Python"
@@ -75,7 +82,7 @@ def predict_stream(
                 unknown += int((~np.isin(y, classes)).sum())
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
-    return f"{n_rows:,} rows{counts}"
+    return f"{n_rows:,} rows{counts}" + (f"; {model.told}" if hasattr(model, "told") else "")
 
 
 def _opened(model: BudgetClassifier, encoding: Any, source: str, label: str | None, missing: Any) -> Table:

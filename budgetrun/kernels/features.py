@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ class BlockFeatures:
             Z = self.Z[start:end]
             self._products[start, end] = Z @ Z.T
         return self._products[start, end]
+
+    @cached_property
+    def by_feature(self) -> np.ndarray:
+        """The features, shape (D, b)."""
+        return self.Z.T.copy()
 
 
 class FeatureMap:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion, random_features
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.hypotheses.summed import Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.sums import add_multiple, add_up
 
 
 class _Absorbing(Summed):
@@ -29,58 +29,61 @@ class _Absorbing(Summed):
         See `budgetrun.kernels.features.RandomFeatures`.
     """
 
-    prepares_tiles: ClassVar[bool] = True
-
     def _begin(self, rate: float, n_frequencies: int, seed: int) -> None:
         self._map = random_features(self._pool, rate, n_frequencies, seed)
-        shape = self.scores.shape[:-1]
-        self._w = np.zeros((*shape, 2 * n_frequencies))
-        # For the block: the features of its examples, and w . z.
-        self._Z = np.zeros((0, 0))
-        self._beside = np.zeros((*shape, 0))
+        self._w = np.zeros((*self.scores.shape[:-1], 2 * n_frequencies))
+        self._all = np.arange(2 * n_frequencies)
+        # The features of the support examples when the block began, and of the block's examples; the latter by feature,
+        # too. By slot: the row of an example, counted through both.
+        self._kept = self._Z = self._by_feature = np.zeros((0, 2 * n_frequencies))
+        self._rows = np.zeros(0, dtype=np.intp)
 
-    @interpreted
-    def absorb(self: Any, chosen: np.ndarray) -> None:
-        """Remove support examples, and add their weights times their random features to w.
+    def absorb(self: Any, n: int) -> None:
+        """Remove the ``n`` support examples of smallest weight, and add their weights times their features to w.
 
-        Parameters
-        ----------
-        chosen : ndarray of int, ascending
-            Counted from 0, oldest first.
+        They are chosen one after the other: each time the oldest whose weight exceeds the smallest by at most
+        `rounding`.
         """
-        weights, slots = self.coef[..., chosen], self.slots[chosen]
-        for i in chosen[::-1]:
-            self.evict(int(i))
-        acted = np.flatnonzero(weights.reshape(-1, len(chosen)).any(axis=0))
-        if not len(acted):
-            return
-        change = weights[..., acted] @ self._map.of(self._pool.examples(slots[acted]))
-        self._w += change
-        first, end = self._round, self.tile_end
-        values = change @ self._Z[first:end].T
-        self._beside[..., first:end] += values
-        self.scores[..., first + 1 : end] += values[..., 1:]
-        self._moved += values[..., 0]
+        left, change, any_left = np.abs(self._weights[self._head : self._tail]), np.zeros_like(self._w), False
+        for _ in range(n):
+            left[(left <= left.min() + self.rounding).argmax()] = np.inf
+        for i in range(len(left) - 1, -1, -1):
+            if left[i] < np.inf:
+                continue
+            slot, weight = self._slots[self._head + i], self._weights[self._head + i]
+            if weight != 0:
+                row, n_kept = self._rows[slot], len(self._kept)
+                self._hand_over(change, slot, weight, self._kept[row] if row < n_kept else self._Z[row - n_kept])
+                any_left = True
+            self.evict(i)
+        if any_left:
+            w = self._w
+            w += change
+            self._change_beside(change)
+
+    def _hand_over(self, change: np.ndarray, slot: int, weight: float, z: np.ndarray) -> None:
+        """Add the weight of an example, times its features, to ``change``."""
+        raise NotImplementedError
+
+    def _change_beside(self, change: np.ndarray) -> None:
+        """Change the scores from the current round on, for w += change."""
+        raise NotImplementedError
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self) -> None:
         super().begin_block()
         pool = self._pool
-        self._Z = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots)).Z
-        self._beside = np.zeros(self.scores.shape)
-
-    @interpreted
-    def _score_tile(self) -> None:
-        tile = slice(self.tile_start, self.tile_end)
-        self._beside[..., tile] = self._w @ self._Z[tile].T
-        self._sum_tile()
-
-    def _add_beside(self, t: int) -> None:
-        self.scores[..., t : self.tile_end] += self._beside[..., t : self.tile_end]
+        features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        self._Z, self._by_feature = features.Z, features.by_feature
+        self._rows = np.zeros(len(self._squares), dtype=np.intp)
+        self._rows[self.slots] = np.arange(self.size)
+        self._rows[self._block_slots] = len(self._kept) + np.arange(len(self._Z))
 
     def end_block(self) -> None:
-        self._Z = np.zeros((0, 0))
+        rows, n_kept = self._rows[self.slots], len(self._kept)
+        self._kept = np.concatenate((self._kept[rows[rows < n_kept]], self._Z[rows[rows >= n_kept] - n_kept]))
+        self._Z = self._by_feature = np.zeros((0, len(self._all)))
 
     def features_in_use(self) -> np.ndarray:
         return np.ones(self._pool.n_features, dtype=bool)
@@ -89,7 +92,8 @@ class _Absorbing(Summed):
         self._w = self._map.widened(self._w, n_features)
 
     def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * self._w.shape[-1] * (block + size)
+        # The block's features twice; those of the support set are copied.
+        return super().memory(size, block) + 16 * self._w.shape[-1] * (block + size)
 
     def _scores_of(self, X: Rows, averaged: bool) -> np.ndarray:
         scores: np.ndarray = self._w @ self._map.of(X).T
@@ -114,6 +118,19 @@ class AbsorbingExpansion(_Absorbing, Expansion):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return self._scores_of(X, averaged) + Expansion.score(self, X)
 
+    def _add_beside(self, t: int) -> None:
+        add_up(self._w, self._all, self._by_feature[:, t : self.tile_end], self.scores[t : self.tile_end])
+
+    def _hand_over(self, change: np.ndarray, slot: int, weight: float, z: np.ndarray) -> None:
+        add_multiple(change, weight, z)
+
+    def _change_beside(self, change: np.ndarray) -> None:
+        first, end = self._round, self.tile_end
+        values = np.zeros(end - first)
+        add_up(change, self._all, self._by_feature[:, first:end], values)
+        self._moved += values[0]
+        self.scores[first + 1 : end] += values[1:]
+
 
 class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     """The form for several classes. Scores that differ by at most `rounding` tie."""
@@ -131,14 +148,19 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return self._scores_of(X, averaged) + MulticlassExpansion.score(self, X)
 
+    def _add_beside(self, t: int) -> None:
+        for c in range(self.n_classes):
+            beside = self._by_feature[:, t : self.tile_end]
+            add_up(self._w[c], self._all, beside, self.scores[c, t : self.tile_end])
 
-def smallest(values: np.ndarray, n: int, tolerance: float) -> np.ndarray:
-    """Return the places of the ``n`` smallest values, ascending.
+    def _hand_over(self, change: np.ndarray, slot: int, weight: float, z: np.ndarray) -> None:
+        add_multiple(change[self._classes[slot]], weight, z)
+        add_multiple(change[self._rivals[slot]], -weight, z)
 
-    They are taken one after the other: each time the first value that exceeds the smallest by at most ``tolerance``.
-    """
-    left, found = values.copy(), np.empty(n, dtype=np.intp)
-    for j in range(n):
-        found[j] = np.argmax(left <= left.min() + tolerance)
-        left[found[j]] = np.inf
-    return np.sort(found)
+    def _change_beside(self, change: np.ndarray) -> None:
+        first, end = self._round, self.tile_end
+        for c in range(self.n_classes):
+            values = np.zeros(end - first)
+            add_up(change[c], self._all, self._by_feature[:, first:end], values)
+            self._moved[c] += values[0]
+            self.scores[c, first + 1 : end] += values[1:]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from budgetrun.compiling import interpreted
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.absorbing import AbsorbingExpansion, MulticlassAbsorbing, smallest
+from budgetrun.learners.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 from budgetrun.learners.descent import Loss, descent
 from budgetrun.params import Budget, Count, Positive, Seed
@@ -84,7 +81,6 @@ class DualSGD(BinaryLearner):
     title = "DualSGD"
     form = AbsorbingExpansion
     draws = True
-    interpreted_when_full = True
 
     def __init__(
         self,
@@ -113,13 +109,8 @@ class DualSGD(BinaryLearner):
 
     def update(self, f: AbsorbingExpansion, y: int, score: float) -> None:
         if f.size == self.budget:
-            self.merge(f)
+            f.absorb(self.k)
         f.add(y * descent(self.hinge, y * score, self.regulariser * (f.now - 1), f.rounding))
-
-    @interpreted
-    def merge(self, f: AbsorbingExpansion) -> None:
-        """Let the random features take over the k smallest weights."""
-        f.absorb(smallest(np.abs(f.coef), self.k, f.rounding))
 
 
 class MulticlassDualSGD(MulticlassLearner):
@@ -174,7 +165,6 @@ class MulticlassDualSGD(MulticlassLearner):
     title = "DualSGD"
     form = MulticlassAbsorbing
     draws = True
-    interpreted_when_full = True
 
     def __init__(
         self,
@@ -203,13 +193,8 @@ class MulticlassDualSGD(MulticlassLearner):
 
     def update(self, f: MulticlassAbsorbing, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
-            self.merge(f)
+            f.absorb(self.k)
         f.add(y, rival, descent(self.hinge, lead, self.regulariser * (f.now - 1), f.rounding))
-
-    @interpreted
-    def merge(self, f: MulticlassAbsorbing) -> None:
-        """Let the random features take over the k smallest weights."""
-        f.absorb(smallest(np.abs(f.coef).max(axis=0), self.k, f.rounding))
 
 
 def leaving(budget: int, k: int | None) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dsymv, dsyr
 
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.learners.base import BinaryLearner
@@ -60,10 +61,12 @@ class Embedded(Hypothesis):
         # Which examples are in the basis, and the Cholesky factor of their kernel matrix.
         self._basis = np.empty(0, dtype=bool)
         self._factor = np.zeros((0, 0))
-        # The weights S, the Cholesky factor of S K S + g I, and its solution for b.
+        # The weights S, and the Cholesky factor of S K S + g I.
         self._S = np.empty(0)
         self._ridge_factor = np.zeros((0, 0))
-        self._solved = np.empty(0)
+        # Of the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
+        self._Z = self._solved = np.zeros((0, 0))
+        self._residuals = np.zeros(0)
 
     # -- read by learners ----------------------------------------------------------------------------------------
 
@@ -72,9 +75,12 @@ class Embedded(Hypothesis):
         return self._slots
 
     @property
+    def current(self) -> float:
+        return self._cut(float(self.w @ self.phi))
+
+    @property
     def residual(self) -> float:
-        self._solved = _solve(self._ridge_factor, self._S * self.kernel_row())
-        return float(self.square - self._solved @ self._solved)
+        return self._residuals.item(self._round - self.tile_start)
 
     @property
     def coef(self) -> np.ndarray:
@@ -84,50 +90,57 @@ class Embedded(Hypothesis):
         return coef
 
     def kernel_row(self) -> np.ndarray:
-        return self._values_at(self._round)
+        return self._values_in_tile(self.slots)[:, self._round - self.tile_start]
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def project(self, inverse: np.ndarray) -> None:
+    def project(self, direction: np.ndarray) -> None:
         """Move w to the nearest one with |w . phi| <= C, where the squared distance of w and v is (w-v)^T A (w-v).
 
-        ``inverse`` is A^-1, shape (n, n).
+        ``direction`` is A^-1 phi, shape (n,).
         """
         value = float(self.w @ self.phi)
         if abs(value) > self.C:
-            direction = inverse @ self.phi
             self.step(-math.copysign(abs(value) - self.C, value) / float(direction @ self.phi) * direction)
 
     def step(self, change: np.ndarray) -> None:
         """w += change."""
         self.w = self.w + change
-        self._moved = float(np.clip(self.w @ self.phi, -self.C, self.C)) - self.scores.item(self._round)
 
     def join(self, S: float) -> bool:
         """Add the current example to the dictionary, with this weight; w . phi does not change.
 
-        Read `residual` before. Returns whether the basis has grown, by one coordinate at the end.
+        Returns whether the basis has grown, by one coordinate at the end.
         """
-        square, phi, solved = self.square, self.phi, S * self._solved
-        self._ridge_factor = _extended(self._ridge_factor, solved, float(S * S * square + self.g - solved @ solved))
+        i, slot, square, phi = self._round - self.tile_start, self._block_slots[self._round], self.square, self.phi
+        values = self._values_in_tile(np.array([slot]))[0]
+        solved = S * self._solved[i]
+        last = math.sqrt(S * S * square + self.g - solved @ solved)
+        more = (S * values - self._solved @ solved) / last
+        self._ridge_factor = _extended(self._ridge_factor, solved, last)
+        self._solved = np.column_stack((self._solved, more))
+        self._residuals -= np.square(more)
         self._S = np.append(self._S, S)
         apart = float(square - phi @ phi)
-        grows = bool(apart > _LEAST * square)
+        grows = apart > _LEAST * square
         if grows:
-            self._factor = _extended(self._factor, phi, apart)
-            self.w, self.phi = np.append(self.w, 0.0), np.append(phi, math.sqrt(apart))
+            last = math.sqrt(apart)
+            self._factor = _extended(self._factor, phi, last)
+            self._Z = np.column_stack((self._Z, (values - self._Z @ phi) / last))
+            self.w, self.phi = np.append(self.w, 0.0), self._Z[i]
         self._basis = np.append(self._basis, grows)
-        self._slots = np.append(self._slots, self._block_slots[self._round])
+        self._slots = np.append(self._slots, slot)
         return grows
 
     # -- called by the engine ------------------------------------------------------------------------------------
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; at most 1e-9 counts as 0."""
-        self.phi = _solve(self._factor, self._values_at(t)[self._basis])
-        score = float(np.clip(self.w @ self.phi, -self.C, self.C))
-        self.scores[t] = 0.0 if abs(score) <= self.rounding else score
-        return self.scores.item(t)
+        self.phi = self._Z[t - self.tile_start]
+        score = self._cut(float(self.w @ self.phi))
+        score = 0.0 if abs(score) <= self.rounding else score
+        self.scores[t] = score
+        return score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
@@ -136,15 +149,32 @@ class Embedded(Hypothesis):
         return scores
 
     def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 40 * size**2
+        return super().memory(size, block) + 40 * size**2 + 16 * size * block
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2
 
-    def _values_at(self, t: int) -> np.ndarray:
+    def _cut(self, value: float) -> float:
+        return min(max(value, -self.C), self.C)
+
+    def _score_tile(self) -> None:
+        """Compute the coordinates and residuals of the tile; those of later examples are appended as they join."""
+        values = self._values_in_tile(self.slots)
+        self._Z = _solve(self._factor, values[self._basis])
+        self._solved = _solve(self._ridge_factor, self._S[:, None] * values)
+        squares = self._squares[self._block_slots[self.tile_start : self.tile_end]]
+        self._residuals = squares - np.square(self._solved).sum(axis=1)
+
+    def end_block(self) -> None:
+        self._Z = self._solved = np.zeros((0, 0))
+
+    def _values_in_tile(self, slots: np.ndarray) -> np.ndarray:
+        """Return k(x_i, x_t) between examples in the pool and those of the tile's rounds, shape (n, rounds)."""
+        rounds = slice(self.tile_start, self.tile_end)
         if self._pool.dtype == np.float64:
-            return super()._values_at(t)
-        return self._pool.between(self.slots, self._block_slots[t : t + 1])[:, 0]
+            values: np.ndarray = self._tiles[self._tile][slots, : rounds.stop - rounds.start]
+            return values
+        return self._pool.between(slots, self._block_slots[rounds])
 
 
 class ProsNKons(BinaryLearner):
@@ -231,8 +261,8 @@ class ProsNKons(BinaryLearner):
         self.C = C
         self.curvature = 1 / (8 * C**2) if curvature is None else curvature
         self.reading = reading
-        # The inverse of the matrix of the Newton steps.
-        self._inverse: np.ndarray = np.zeros((0, 0))
+        # The inverse of the matrix of the Newton steps: its lower triangle, ordered by columns.
+        self._inverse: np.ndarray = np.zeros((0, 0), order="F")
         self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool) -> Embedded:
@@ -242,29 +272,34 @@ class ProsNKons(BinaryLearner):
         return math.inf
 
     def update(self, f: Embedded, y: int, score: float) -> None:
-        f.project(self._inverse)
-        self.descend(f, 2 * (score - y) * f.phi)
+        if len(f.w):
+            direction: np.ndarray = dsymv(1.0, self._inverse, f.phi, lower=1)
+            f.project(direction)
+            self.descend(f, 2 * (score - y), direction)
         residual = f.residual
         probability = min(1.0, self.beta * (1 + self.epsilon) * residual / (self.g + residual))
         if self._random.random() < probability:
             grown = f.join(1 / math.sqrt(probability))
             self.go_on(f, grown)
 
-    def descend(self, f: Embedded, gradient: np.ndarray) -> None:
-        """Take the Newton step, and add the gradient to the matrix."""
-        self.newton(f, gradient, self.reading == "program")
+    def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
+        """Take the Newton step for the gradient ``slope`` times phi, and add the gradient to the matrix.
 
-    def newton(self, f: Embedded, gradient: np.ndarray, before: bool) -> None:
+        ``direction`` is the inverse of the matrix, times phi.
+        """
+        self.newton(f, slope, direction, self.reading == "program")
+
+    def newton(self, f: Embedded, slope: float, direction: np.ndarray, before: bool) -> None:
         """Take the Newton step with the matrix before the gradient is added to it, or after."""
-        direction = self._inverse @ gradient
-        factor = 1 + self.curvature / 2 * float(gradient @ direction)
-        f.step(-direction if before else -direction / factor)
-        self._inverse -= np.outer(direction, self.curvature / 2 / factor * direction)
+        added = self.curvature / 2 * slope**2
+        factor = 1 + added * float(f.phi @ direction)
+        f.step((-slope if before else -slope / factor) * direction)
+        self._inverse = dsyr(-added / factor, direction, lower=1, a=self._inverse, overwrite_a=1)
 
     def go_on(self, f: Embedded, grown: bool) -> None:
         """Continue with the new dictionary: begin again."""
         f.step(-f.w)
-        self._inverse = np.eye(len(f.w)) / self.alpha
+        self._inverse = np.eye(len(f.w), order="F") / self.alpha
 
 
 class ConKons(ProsNKons):
@@ -316,27 +351,30 @@ class ConKons(ProsNKons):
     name = "con_kons"
     title = "CON-KONS"
 
-    def descend(self, f: Embedded, gradient: np.ndarray) -> None:
-        self.newton(f, gradient, before=False)
+    def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
+        self.newton(f, slope, direction, before=False)
 
     def go_on(self, f: Embedded, grown: bool) -> None:
         """Continue with the new dictionary: what is new in the span has no weight yet."""
         if self.reading == "program":
-            old: np.ndarray = np.linalg.inv(self._inverse)
-            self._inverse = np.linalg.inv((_with(old, 0.0) if grown else old) + self.alpha * np.eye(len(f.w)))
+            old: np.ndarray = np.linalg.inv(self._inverse + np.tril(self._inverse, -1).T)
+            larger = _with(old, 0.0) if grown else old
+            self._inverse = np.tril(np.linalg.inv(larger + self.alpha * np.eye(len(f.w)))).copy(order="F")
         elif grown:
             self._inverse = _with(self._inverse, 1 / self.alpha)
 
 
 def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the solution of a lower triangular system."""
-    found: np.ndarray = solve_triangular(factor, right, lower=True, check_finite=False) if len(right) else np.zeros(0)
-    return found
+    """Return the solutions of a lower triangular system for the columns of ``right``, (n, m): shape (m, n)."""
+    if not len(right):
+        return np.zeros(right.T.shape)
+    found: np.ndarray = solve_triangular(factor, right, lower=True, check_finite=False)
+    return np.ascontiguousarray(found.T)
 
 
-def _extended(factor: np.ndarray, row: np.ndarray, square: float) -> np.ndarray:
-    """Return a Cholesky factor with one more row, and the square of its last number."""
-    larger = _with(factor, math.sqrt(square))
+def _extended(factor: np.ndarray, row: np.ndarray, last: float) -> np.ndarray:
+    """Return a Cholesky factor with one more row."""
+    larger = _with(factor, last)
     larger[-1, :-1] = row
     return larger
 
@@ -344,7 +382,7 @@ def _extended(factor: np.ndarray, row: np.ndarray, square: float) -> np.ndarray:
 def _with(matrix: np.ndarray, last: float) -> np.ndarray:
     """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
     n = len(matrix)
-    larger: np.ndarray = np.zeros((n + 1, n + 1))
+    larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
     larger[:n, :n], larger[n, n] = matrix, last
     return larger
 

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from budgetrun.data.running import Running
+from budgetrun.engine import score
+from budgetrun.errors import InputError
 from budgetrun.live.play import Player
 from budgetrun.live.scaling import Scaler
+
+if TYPE_CHECKING:
+    from budgetrun.kernels.rows import Matrix
+
+# Rows scored at a time, to limit the memory for kernel values.
+_ROWS = 1024
 
 
 @dataclass
@@ -20,6 +31,8 @@ class Progressed:
     encoding: Any
     scaler: Scaler
     player: Player
+    # What messages call the learners.
+    names: list[str]
     # Of the parts of a pipe that earlier calls have read.
     sha256s: list[str] = field(default_factory=list)
     # What ``gamma: auto`` stands for.
@@ -27,3 +40,42 @@ class Progressed:
     stamp: list[int] = field(default_factory=list)
     seconds: float = 0.0
     ended: bool = False
+
+    def best(self) -> Best:
+        """Return the learner with the fewest mistakes so far; of several, the first.
+
+        Raises
+        ------
+        InputError
+            The learners do not predict classes.
+        """
+        if len(self.classes) < 2:
+            raise InputError("the learners of this stream do not predict classes, which budgetrun predict needs")
+        return Best(self)
+
+
+class Best:
+    """The learner of a stream with the fewest mistakes, which predicts as a classifier does, and learns no more.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    told : str
+        Which learner it is.
+    """
+
+    def __init__(self, state: Progressed) -> None:
+        members = state.player.members
+        i = min(range(len(members)), key=lambda i: members[i].count.mistakes)
+        self.classes_ = np.array(state.classes)
+        self.told = f"by {state.names[i]}, which made the fewest mistakes on its stream ({members[i].count.mistakes:,})"
+        self._member, self._scaler = members[i], state.scaler
+
+    def decision_function(self, X: Matrix) -> np.ndarray:
+        """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
+        if isinstance(self._scaler, Running):
+            self._scaler.scale(X, learn=False)
+        else:
+            X = self._scaler.scaled(X)
+        scores = [score(self._member, X[start : start + _ROWS]).T for start in range(0, X.shape[0], _ROWS)]
+        return np.concatenate(scores)

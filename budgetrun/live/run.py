@@ -18,6 +18,7 @@ from budgetrun.config.schema import learned
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
+from budgetrun.data.tables.table import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.errors import InputError, printable
 from budgetrun.files import make_folder, write
@@ -73,7 +74,7 @@ def run(request: Request) -> int:
         request.source,
         label=request.label,
         missing=request.missing,
-        classes=() if request.task == "regression" else _labels(request.classes) or None,
+        classes=() if request.task == "regression" else _classes(request.classes) or None,
         encoding=None if before is None else before.encoding,
     )
     rows = _Rows(table, request)
@@ -87,13 +88,12 @@ def run(request: Request) -> int:
     return _Run(request, config, table, rows, state, skip).play()
 
 
-def _labels(texts: Sequence[str]) -> list[Label]:
+def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
     """Return labels as a table has them: numbers, if all of them are."""
     try:
-        numbers = [float(text) for text in texts]
+        return as_classes([float(text) for text in texts])
     except ValueError:
-        return list(texts)
-    return [int(number) if number.is_integer() else number for number in numbers]
+        return as_classes(texts)
 
 
 def _before(request: Request, path: Path) -> Progressed | None:
@@ -158,6 +158,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
         table.encoding,
         scaler(chosen.scale, n_features),
         player,
+        [finish.name_of(spec, specs) for spec in specs],
         median_gamma=chosen.median_gamma,
         stamp=stamp,
     )
@@ -226,8 +227,6 @@ class _Run:
     ) -> None:
         self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
         self.skip = skip
-        specs = _specs(config, table, state.median_gamma)
-        self.names = [finish.name_of(spec, specs) for spec in specs]
         self.warned: dict[str, str] = {}
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
@@ -316,7 +315,7 @@ class _Run:
         self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
-        found = warnings(self.state.player, self.names, self.table.features, at_end)
+        found = warnings(self.state.player, self.state.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
                 self.progress.say(f"warning: {sentence}")
@@ -327,7 +326,7 @@ class _Run:
         player = self.state.player
         name, errors, lately = player.errors_so_far()
         best, form = int(np.argmin(errors)), ".4g" if self.config.task == "regression" else ".2%"
-        text = f"{name} {errors[best]:{form}} ({self.names[best]})"
+        text = f"{name} {errors[best]:{form}} ({self.state.names[best]})"
         for spec, selection in zip(self.config.select, player.selections, strict=True):
             text += f", {selection.mistakes / max(1, player.counts.rounds):.2%} ({spec.label})"
         return text if lately is None else f"{text}, {lately[1][best]:{form}} in the last {lately[0]:,} rounds"
