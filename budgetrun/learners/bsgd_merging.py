@@ -37,7 +37,6 @@ AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
 class _Merging:
     """What learners with one and with several functions share."""
 
-    budget: int
     rate: float
     same_sign = False
 
