@@ -366,7 +366,7 @@ class ProjectingBPA(BinaryLearner):
         """Add the new example, and project the example that costs least on the others."""
         inverse = self._inverse
         inverse.add_current(f)
-        r, lost = cheapest(f, 1 / inverse.values.diagonal()[: f.size])
+        r, lost = cheapest(f, 1 / inverse.diagonal()[: f.size])
         if self.keep and too_much(lost, tau, f.square, self.C, f.rounding):
             inverse.remove(f.size)
             return

@@ -37,9 +37,9 @@ AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
 class _Merging:
     """What learners with one and with several functions share."""
 
-    budget: int
     rate: float
-    same_sign = False
+    # Set per instance: a default of the class would be a constant in compiled code.
+    same_sign: bool
 
     def merge(self, f: Any, zero: float) -> None:
         """Merge the point of the smallest weight with the one with which that changes f least.
@@ -389,6 +389,7 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
         self, *, budget: AtLeastTwo, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
     ) -> None:
         super().__init__(budget=budget, regulariser=regulariser, first=first)
+        self.same_sign = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         self.rate = rate_of(pool)

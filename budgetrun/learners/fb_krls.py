@@ -63,7 +63,7 @@ class FBKRLS(RegressionLearner):
         weights = self.inverse.solved(self.labels)
         leaves = n + 1
         if n == self.budget:
-            errors = np.abs(weights) / self.inverse.values.diagonal()
+            errors = np.abs(weights) / self.inverse.diagonal()
             leaves = first_smallest(errors, f.rounding * errors.max())
             self.inverse.remove(leaves)
             self.labels = np.delete(self.labels, leaves)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.kernels.sums import close_gap
+
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
 
 
 class Inverse:
-    """The inverse of G = K + ridge I over the support set, oldest first, in O(n^2) per change.
+    """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
 
     Parameters
     ----------
@@ -20,16 +22,23 @@ class Inverse:
 
     Attributes
     ----------
-    matrix, values : ndarray of float64, shape (n, n)
-        G, and its inverse up to rounding.
+    matrix, values : ndarray of float64
+        G, and its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and
+        columns of free places are 0.
+    places : ndarray of int
+        The places of the examples, oldest first, followed by the free places.
+    size : int
+        The number of examples.
     additions : int
-        The number of examples added since it was computed from G; rounding grows with it.
+        The number of examples added; the inverse is computed from G again before rounding has grown.
     """
 
     def __init__(self, ridge: float) -> None:
         self.ridge = ridge
         self.matrix: np.ndarray = np.zeros((0, 0))
         self.values: np.ndarray = self.matrix
+        self.places = np.arange(0)
+        self.size = 0
         self.additions = 0
 
     def add_current(self, f: Expansion) -> None:
@@ -38,40 +47,82 @@ class Inverse:
         Every n times, and the first time, the inverse is computed from G.
         """
         n = f.size
-        if not len(self.matrix):
-            self.matrix = f.gram() + self.ridge * np.eye(n)
+        if n >= len(self.places):
+            self._make_room(f)
         if self.additions % n == 0:
+            free = self.places[n:]
+            self.matrix[free, free] = 1.0
             self.values = np.linalg.inv(self.matrix)
+            self.matrix[free, free] = self.values[free, free] = 0.0
         self.additions += 1
-        row, square = f.kernel_row(), f.square + self.ridge
-        column = np.append(self.solved(row), -1.0)
-        larger = np.zeros((2, n + 1, n + 1))
-        larger[:, :n, :n] = self.matrix, self.values
-        larger[0, n, :n] = larger[0, :n, n] = row
-        larger[0, n, n] = square
-        self.matrix = larger[0]
-        self.values = larger[1] + np.outer(column, column / (square - row @ column[:n]))
+        place = self.places[n]
+        row = self._by_place(f.kernel_row())
+        column = self._solved(row)
+        square = f.square + self.ridge
+        rest = square - row @ column
+        column[place] = -1.0
+        self._add_outer(1 / rest, column)
+        self.matrix[place] = self.matrix[:, place] = row
+        self.matrix[place, place] = square
+        self.size = n + 1
 
     def remove(self, i: int) -> np.ndarray:
-        """Remove example ``i``.
+        """Remove example ``i``, counted from 0, oldest first.
 
         Returns
         -------
         ndarray, shape (n,)
             The weights of the others in the projection of the example on their span, and -1 for itself.
         """
-        rest = np.arange(len(self.matrix)) != i
-        column = self.solved(np.where(rest, 0.0, 1.0))
-        self.matrix = self.matrix[np.ix_(rest, rest)]
-        self.values = self.values[np.ix_(rest, rest)] - np.outer(column[rest], column[rest] / column[i])
-        shares: np.ndarray = -column / column[i]
+        place = self.places[i]
+        right = np.zeros(len(self.places))
+        right[place] = 1.0
+        column = self._solved(right)
+        shares: np.ndarray = -column[self.places[: self.size]] / column[place]
+        self._add_outer(-1 / column[place], column)
+        for matrix in (self.matrix, self.values):
+            matrix[place] = matrix[:, place] = 0.0
+        close_gap(self.places, i, self.size)
+        self.size -= 1
+        self.places[self.size] = place
         return shares
 
     def solved(self, right: np.ndarray) -> np.ndarray:
-        """Return G^-1 times a vector, after one step of iterative refinement."""
+        """Return G^-1 times a vector, oldest first, after one step of iterative refinement."""
+        return self._solved(self._by_place(right))[self.places[: self.size]]
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of G^-1, oldest first, shape (n,)."""
+        return self.values.diagonal()[self.places[: self.size]]
+
+    def _make_room(self, f: Expansion) -> None:
+        n, known = f.size, self.size
+        room = n + 1 + (n // 4 if known else 0)
+        matrix, values = np.zeros((room, room)), np.zeros((room, room))
+        if known:
+            matrix[:n, :n], values[:n, :n] = self.matrix, self.values
+        else:
+            matrix[:n, :n] = f.gram() + self.ridge * np.eye(n)
+        self.matrix, self.values = matrix, values
+        self.places, self.size = np.append(self.places, np.arange(len(self.places), room)), n
+
+    def _by_place(self, values: np.ndarray) -> np.ndarray:
+        placed = np.zeros(len(self.places))
+        placed[self.places[: len(values)]] = values
+        return placed
+
+    def _solved(self, right: np.ndarray) -> np.ndarray:
         found = self.values @ right
         refined: np.ndarray = found + self.values @ (right - self.matrix @ found)
         return refined
+
+    def _add_outer(self, factor: float, column: np.ndarray) -> None:
+        """Add ``factor`` times the outer product of a vector with itself to the inverse, in place."""
+        scaled = factor * column
+        # By rows that fit into the cache.
+        for start in range(0, len(column), 64):
+            rows = slice(start, start + 64)
+            self.values[rows] += np.outer(column[rows], scaled)
 
 
 def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:

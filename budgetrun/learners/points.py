@@ -188,8 +188,7 @@ class Points(Hypothesis):
         self._columns, self._values = self._columns[:, :0].copy(), self._values[:, :0].copy()
 
     def features_in_use(self) -> np.ndarray:
-        used: np.ndarray = (self.support_set != 0).any(axis=0)
-        return used
+        return np.asarray(self.support_set != 0).any(axis=0)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.embed(list(features), n_features)

@@ -119,3 +119,19 @@ def test_two_classes_are_the_binary_learner(variant):
     one, scores = binary.feed(X, y[None])[0], both.feed(X, (y[None] > 0).astype(int))[0]
     np.testing.assert_allclose(scores[1] - scores[0], 2 * 2 * one / 2, rtol=1e-7, atol=1e-9)
     assert both.members[0].count.mistakes == binary.members[0].count.mistakes
+    several_f, binary_f = both.members[0].hypothesis, binary.members[0].hypothesis
+    assert several_f.rounds.tolist() == binary_f.rounds.tolist()
+    np.testing.assert_allclose(several_f.support_set, binary_f.support_set, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(several_f.coef, [-binary_f.coef, binary_f.coef], rtol=1e-7, atol=1e-9)
+
+
+def test_on_a_pair_of_two_signs_the_partners_matter():
+    """The example nearest to the lightest point has the other label: with all partners, the two cancel."""
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([1, -1, 1])
+    left = {}
+    for partners in ("all", "same_sign"):
+        learner = find("bsgd", "merging")(budget=2, regulariser=1.0, partners=partners)
+        left[partners], _ = fed(X, y, learner, kernel=kernels.Gaussian(gamma=0.25))
+    assert left["all"].coef.tolist() == [0.0, 1.0]
+    assert left["same_sign"].coef[0] > 1
+    assert left["same_sign"].coef[1] == -1.0
