@@ -46,7 +46,7 @@ def begins() -> bool:
 
 def takes(learner: Any) -> bool:
     """Return whether a learner's rule is compiled: it says so, and none of its methods was replaced from elsewhere."""
-    cls = type(learner)
+    cls: Any = type(learner)
     rule = (getattr(cls, name, None) for name in _RULE)
     if not (learner.compiled and on() and _is_as_written(cls, *rule)):
         return False
