@@ -16,7 +16,7 @@ from budgetrun.errors import InputError
 from budgetrun.learners import find, parameters, registry
 
 CASES = {case_id: rest for case_id, *rest in all_cases("REGRESSION_CASES")}
-ONLY_GAUSSIAN = {"fogd", "qklms"}
+ONLY_GAUSSIAN = ("fogd", "qklms")
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 KERNELS = {
     "gaussian": (GAUSSIAN, kernel_expansion.gaussian(0.5)),
