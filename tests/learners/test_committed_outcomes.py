@@ -11,6 +11,8 @@ from budgetrun.store.read import load
 
 TOP = checkout()
 read = cache(load)
+# Data that come with a library, without a file.
+MEASURED = {"diabetes"}
 
 
 def forms():
@@ -36,14 +38,16 @@ def committed():
         real = {
             one.label: one.task
             for one in results.config.datasets
-            if one.path is None and card(one.name).format != "generated"
+            if one.path is None and (card(one.name).format != "generated" or one.name in MEASURED)
         }
         for dataset, label, kernel in results.runs[["dataset", "label", "kernel"]].drop_duplicates().to_numpy():
-            if dataset not in real:
+            # Rules that select are no algorithms.
+            if dataset not in real or label not in results.algorithms:
                 continue
             spec = results.algorithms[label]
             name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
-            found.add(name + " [multiclass]" * (real[dataset] == "multiclass"))
+            kind = real[dataset]
+            found.add(name + f" [{kind}]" * (kind in ("multiclass", "regression")))
             if spec.solver:
                 found |= {f"{name}, kernel form"} if kernel != "linear" else set()
                 found |= {f"{name}, hard margin"} if spec.parameters.get("hard_margin") else set()
