@@ -1,6 +1,7 @@
 """Every algorithm with its reference, found by file, and streams to run them on."""
 
 import importlib
+import os
 import pkgutil
 
 import numpy as np
@@ -8,6 +9,26 @@ import reference
 
 # What learners of two classes, and of several, learn.
 TASKS = "binary", "multiclass"
+
+
+# Whether every case is tried in every way (make test-all), and not only the first case of each learner.
+EXHAUSTIVE = os.environ.get("BUDGETRUN_EXHAUSTIVE") == "1"
+
+
+def firsts(case_ids):
+    """Return the first case of each learner, or all cases if tests are exhaustive."""
+    if EXHAUSTIVE:
+        return list(case_ids)
+    found = {}
+    for case_id in case_ids:
+        found.setdefault(tuple(case_id.split("-")[: 1 + case_id.startswith("multiclass-")]), case_id)
+    return list(found.values())
+
+
+def with_blocks(case_ids, streams):
+    """Return (case, stream, block size): every case with blocks of 7, and the first ones also with blocks of 1 and 256."""
+    few, every = firsts(case_ids), list(case_ids)
+    return [(i, s, b) for b, chosen in ((1, few), (7, every), (256, few)) for s in streams for i in chosen]
 
 
 def all_cases(kind="CASES"):

@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from cases import all_cases, random_stream
+from cases import EXHAUSTIVE, all_cases, firsts, random_stream
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -77,7 +77,7 @@ def test_check_estimator(name, given):
     assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
 
 
-@pytest.mark.parametrize("case_id", [case[0] for case in all_cases()])
+@pytest.mark.parametrize("case_id", firsts(case[0] for case in all_cases()))
 def test_same_as_the_reference_however_the_stream_is_cut(case_id):
     name, variant, parameters, function = next(rest for i, *rest in all_cases() if i == case_id)
     X, y = random_stream(T=150)
@@ -360,7 +360,7 @@ def mixed_calls(data, model, X, y, classes, path=None):
 
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names")
 @pytest.mark.usefixtures("interpreted")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200 if EXHAUSTIVE else 20, deadline=None)
 @drawn(data=st.data())
 def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
     name = data.draw(st.sampled_from(sorted(BY_NAME)))

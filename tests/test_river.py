@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cases import all_cases
+from cases import EXHAUSTIVE, all_cases
 
 import budgetrun
 from budgetrun import compiling
@@ -29,7 +29,11 @@ for _, algorithm, _, parameters, _ in all_cases():
     for argument in inspect.signature(ESTIMATORS[name]).parameters.values():
         if argument.default is inspect.Parameter.empty or argument.name == "budget":
             GIVEN[name].setdefault(argument.name, parameters.get(argument.name, argument.default))
-of_learner = pytest.mark.parametrize("name", CLASSIFIERS)
+# One learner of each form; every learner with make test-all.
+FORMS = {next(iter(made._learners.values())).form: name for name, made in reversed(ESTIMATORS.items())}
+of_learner = pytest.mark.parametrize(
+    "name", [n for n in CLASSIFIERS if EXHAUSTIVE or n in {*FORMS.values(), "Forgetron"}]
+)
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 BY_COLUMN = ("FOGD",)
 
