@@ -26,7 +26,7 @@ def firsts(case_ids):
 
 
 def with_blocks(case_ids, streams):
-    """Return (case, stream, block size): every case with blocks of 7, and the first ones also with blocks of 1 and 256."""
+    """Return (case, stream, block size): each case with blocks of 7, and the first ones also with 1 and 256."""
     few, every = firsts(case_ids), list(case_ids)
     return [(i, s, b) for b, chosen in ((1, few), (7, every), (256, few)) for s in streams for i in chosen]
 
