@@ -21,7 +21,7 @@ Variants: TypeAlias = dict[str | None, type[Any]]
 _OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
 _OF_ALL |= {"dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
-DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999}
+DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 # The allowed values of the arguments that all classifiers share.
 _CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
 

@@ -303,6 +303,12 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def online_error_(self) -> float:
         return self.mistakes_ / self.n_rounds_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        known = self._learners.values()
+        tags.classifier_tags.poor_score = any(getattr(learner, "restarts", False) for learner in known)
+        return tags
+
     def _label_of(self, y: Any) -> Any:
         try:
             return self.__dict__.get("_labels", {}).get(y)

@@ -286,8 +286,7 @@ class MulticlassRemovingBSGD(MulticlassLearner):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> learner = MulticlassRemovingBSGD(budget=20, regulariser=0.01)
-    >>> count = run(learner, Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count = run(MulticlassRemovingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
     >>> count.mistakes, count.margin_updates
     (281, 340)
     """
@@ -375,8 +374,7 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> learner = MulticlassMergingBSGD(budget=20, regulariser=0.01)
-    >>> count = run(learner, Gaussian(gamma=0.05), X / 16, y, n_classes=4)
+    >>> count = run(MulticlassMergingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
     >>> count.mistakes, count.margin_updates
     (37, 267)
     """

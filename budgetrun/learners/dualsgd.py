@@ -155,8 +155,7 @@ class MulticlassDualSGD(MulticlassLearner):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = MulticlassDualSGD(budget=20, features=50, regulariser=0.01)
-    >>> run(learner, Gaussian(gamma=0.3), scale(X), y, n_classes=3).mistakes
+    >>> run(MulticlassDualSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.3), scale(X), y, n_classes=3).mistakes
     6
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -236,6 +236,8 @@ class ProsNKons(BinaryLearner):
     (150, 65)
     """
 
+    # Whether f begins again and again, so that it cannot be expected to do well on short streams.
+    restarts: ClassVar[bool] = True
     name = "pros_n_kons"
     title = "PROS-N-KONS"
     form = Embedded
@@ -348,6 +350,7 @@ class ConKons(ProsNKons):
     (30, 65)
     """
 
+    restarts = False
     name = "con_kons"
     title = "CON-KONS"
 
