@@ -63,7 +63,7 @@ class _Model:
     def _begin(self) -> None:
         """Forget everything."""
         self.estimator: Any = None
-        self.columns: dict[Any, int] = {}
+        self.column_of: dict[Any, int] = {}
         # How many keys have room, and a row of zeros.
         self._room = 0
         self._zeros = b""
@@ -158,7 +158,7 @@ class _Model:
 
     def _row(self, x: dict[Any, Any], columns: dict[Any, int] | None = None) -> Any:
         """Return an example as an array; None if a key has no column."""
-        columns, row = self.columns if columns is None else columns, array("d", self._zeros)
+        columns, row = self.column_of if columns is None else columns, array("d", self._zeros)
         try:
             for key, value in x.items():
                 row[columns[key]] = value
@@ -178,39 +178,39 @@ class _Model:
 
     def _places(self, keys: Iterable[Any]) -> dict[Any, int]:
         """Return the columns, and for keys that have none the columns that they would get."""
-        places = self.columns.copy()
+        places = self.column_of.copy()
         for key in keys:
             places.setdefault(key, len(places))
         if 8 * len(places) > len(self._zeros):
             # Nothing else changes: the keys of a prediction are not remembered.
-            self._embed(list(self.columns), 2 * len(places))
+            self._embed(list(self.column_of), 2 * len(places))
         return places
 
     def _admit(self, keys: Iterable[Any]) -> None:
         """Give columns to keys that have none. If there is no room, only keys of held examples keep theirs."""
-        if len(self.columns.keys() | keys) > self._room:
+        if len(self.column_of.keys() | keys) > self._room:
             kept = self._in_use()
             n_keys = max(1, len({*kept, *keys}))
             # A fixed set of keys needs no more columns.
             self._room = n_keys if self.estimator is None else 2 * n_keys
             self._embed(kept, self._room)
         for key in keys:
-            self.columns.setdefault(key, len(self.columns))
+            self.column_of.setdefault(key, len(self.column_of))
 
     def _in_use(self) -> list[Any]:
         """Return the keys on which predictions depend: those of held examples."""
         if self.estimator is None:
             return []
         used = self.estimator._group.features_in_use()
-        return [key for key, j in self.columns.items() if used[j]]
+        return [key for key, j in self.column_of.items() if used[j]]
 
     def _embed(self, keys: list[Any], width: int) -> None:
         """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
         if self.estimator is not None:
-            self.estimator._group.rearrange([self.columns[key] for key in keys], width)
+            self.estimator._group.rearrange([self.column_of[key] for key in keys], width)
             self.estimator.n_features_in_ = width
         self._zeros = bytes(8 * width)
-        self.columns = {key: j for j, key in enumerate(keys)}
+        self.column_of = {key: j for j, key in enumerate(keys)}
 
 
 class BudgetClassifier(_Model, base.MiniBatchClassifier):

@@ -182,7 +182,7 @@ def test_names_of_algorithms_datasets_and_kernels_are_completed():
     known = {name for task in learners.BASES for name in learners.registry(task)} | {*solvers.registry()}
     assert set(completed(["list", "algorithms"])) == known
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
-    assert completed(["data", "fetch"], "us") == ["usps"]
+    assert completed(["data", "fetch"], "us") == ["usps", "usps_pairs"]
     assert completed(["sweep", "quickstart", "--only"], "algorithm=forg") == ["algorithm=forgetron"]
     assert completed(["sweep", "quickstart", "--only"], "dataset=us") == ["dataset=usps"]
 
@@ -192,7 +192,7 @@ def test_completing_imports_nothing_slow():
     given = {"_BUDGETRUN_COMPLETE": "bash_complete", "COMP_WORDS": "budgetrun list algorithms for", "COMP_CWORD": "3"}
     environment = {**os.environ, "PYTHONPATH": str(TOP), **given}
     asked = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert asked.stdout == "plain,forgetron\n"
+    assert asked.stdout == "plain,forgetron\nplain,forks\n"
     assert not {"numpy", "pandas", "numba", "scipy", "pydantic", "matplotlib"} & set(asked.stderr.split())
 
 

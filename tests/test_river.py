@@ -35,7 +35,7 @@ of_learner = pytest.mark.parametrize(
     "name", [n for n in CLASSIFIERS if EXHAUSTIVE or n in {*FORMS.values(), "Forgetron"}]
 )
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
-BY_COLUMN = ("FOGD",)
+BY_COLUMN = ("FOGD", "DualSGD")
 
 
 # The others are interpreted: compiling a learner takes longer than its tests.
@@ -74,7 +74,7 @@ def growing(X):
 def state(model):
     """What was learned, without the columns."""
     used = model.estimator.support_set_.any(axis=0)
-    columns = {key: model.estimator.support_set_[:, j] for key, j in model.columns.items() if used[j]}
+    columns = {key: model.estimator.support_set_[:, j] for key, j in model.column_of.items() if used[j]}
     inside = [member.hypothesis for member in model.estimator._group.members]
     return {
         "mistakes": model.estimator.mistakes_,
@@ -205,7 +205,7 @@ def test_new_keys_change_nothing_that_was_learned(name):
         # Keys of predictions are not remembered.
         model.predict_one({"never learned": 1.0, "nor this": 2.0} | x)
         model.learn_one(x, label)
-    assert set(model.columns) <= set("abcdef")
+    assert set(model.column_of) <= set("abcdef")
     if name in BY_COLUMN:
         return
     known = ESTIMATORS[name](**GIVEN[name]).partial_fit(full[:1], y[:1], classes=[False, True])
@@ -233,7 +233,7 @@ def test_a_new_key_leaves_all_scores_as_they_were(name):
     assert [model._score_of(x) for x in dicts(X)] == before
     model._admit([str(j) for j in range(50)])
     assert [model._score_of(x) for x in dicts(X)] == before
-    assert len(model.columns) >= 50
+    assert len(model.column_of) >= 50
 
 
 def test_a_prediction_counts_keys_that_were_never_learned():
@@ -262,7 +262,7 @@ def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
         assert model._score_of(x) == (known.decision_one(row) if t else 0.0)
         model.learn_one(x, label)
         known.learn_one(row, label, *([[False, True]] if t == 0 else []))
-        sizes.append(len(model.columns))
+        sizes.append(len(model.column_of))
     # Examples of the last 64 rounds are also held, and columns are taken away only when there is no room.
     assert max(sizes) <= 2 * 3 * (5 + 2 * 64 + 1) < 2 * 700
     if T == 700:

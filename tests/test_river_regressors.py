@@ -115,9 +115,9 @@ def test_keys_may_come_and_go(name):
     grown = pickle.loads(pickle.dumps(grown))
     np.testing.assert_array_equal(grown.estimator.weights_, known.estimator.weights_)
     new = {"a": 0.5, "new": 2.0}
-    columns = dict(grown.columns)
+    columns = dict(grown.column_of)
     assert grown.predict_one(new) == pytest.approx(known.predict_one(new), rel=1e-12, abs=1e-15)
-    assert grown.columns == columns
+    assert grown.column_of == columns
 
 
 def test_what_regressors_refuse():

@@ -587,7 +587,7 @@ class Config(_Spec):
     @property
     def task(self) -> Task:
         """What the learners learn; the same on all datasets."""
-        return learned(self.datasets[0].task)
+        return learned(self.datasets[0].task) if self.datasets else "binary"
 
     @property
     def solvers(self) -> bool:

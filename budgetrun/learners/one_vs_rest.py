@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.expansion import sum_ahead
@@ -69,6 +70,23 @@ class OneVsRestHypothesis(Hypothesis):
         self._playing = 0
 
     @property
+    def in_pool(self) -> bool:
+        """Whether support examples are in the pool; otherwise each class has points of its own."""
+        return all(part.in_pool for part in self.of_classes)
+
+    @property
+    def size(self) -> int:
+        return len(self.slots) if self.in_pool else sum(part.size for part in self.of_classes)
+
+    @property
+    def rounds(self) -> np.ndarray:
+        return super().rounds if self.in_pool else np.concatenate([part.rounds for part in self.of_classes])
+
+    @property
+    def support_set(self) -> Rows:
+        return super().support_set if self.in_pool else np.vstack([part.support_set for part in self.of_classes])
+
+    @property
     def slots(self) -> np.ndarray:
         slots = np.unique(np.concatenate([part.slots for part in self.of_classes]))
         return slots[np.argsort(self._pool.rounds[slots], kind="stable")]
@@ -79,6 +97,8 @@ class OneVsRestHypothesis(Hypothesis):
 
     @property
     def coef(self) -> np.ndarray:
+        if not self.in_pool:
+            return block_diag(*(part.coef for part in self.of_classes))  # type: ignore[attr-defined]  # as below
         slots = self.slots
         at, coef = np.zeros(self._pool.capacity, dtype=np.intp), np.zeros((len(self.of_classes), len(slots)))
         at[slots] = np.arange(len(slots))

@@ -46,6 +46,7 @@ class Points(Hypothesis):
     the points in their order, so that it does not depend on how a stream is cut into blocks.
     """
 
+    in_pool = False
     form: ClassVar[str] = "points"
     prepares_tiles = True
     upkeep = 4

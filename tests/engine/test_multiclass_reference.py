@@ -15,7 +15,9 @@ from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus
 CASES = {}
 for case_id, *rest in all_cases("MULTICLASS_CASES"):
     CASES[case_id if case_id not in CASES else f"{case_id}-structured"] = rest
-WITH_ANY_KERNEL = [case_id for case_id, (name, *_) in CASES.items() if name != "dualsgd"]
+WITH_ANY_KERNEL = [
+    case_id for case_id, (name, variant, *_) in CASES.items() if name != "dualsgd" and variant != "merging"
+]
 KERNELS = {
     "gaussian": (kernels.Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)),
     "linear": (kernels.Linear(), kernel_expansion.linear()),

@@ -109,8 +109,8 @@ def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(t
     for name, variants in registry(task).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]
-        several = len(variants) > 1 or (task == "multiclass" and None not in variants)
-        assert default == (defaults[name] if several else [])
+        several = len(variants) > 1 or None not in variants
+        assert default == ([] if not several else [*variants] if len(variants) == 1 else defaults[name])
 
 
 def test_what_follows_from_other_parameters():

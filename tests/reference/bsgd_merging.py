@@ -129,10 +129,14 @@ def merge(points, rate, zero, partners="all", lookup=None):
 
     # p = argmin |alpha_p|; smaller means by more than 1e-9
     candidates = [p for p in points if partners == "all" or any(q is not p and same_sign(p, q) for q in points)]
-    m = candidates[0]
-    for p in candidates:
+    # (without a pair, weights have underflowed: remove the smallest)
+    m = (candidates or points)[0]
+    for p in candidates or points:
         if size(p) < size(m) - 1e-9 * size(p):
             m = p
+    if not candidates:
+        points[:] = [p for p in points if p is not m]
+        return
     best = None
     for n in points:
         if n is m or (partners == "same_sign" and not same_sign(m, n)):

@@ -79,13 +79,13 @@ def test_multiclass_references_on_real_streams(dataset):
     assert isinstance(X, np.ndarray)
     codes, m = stream.tasks["-"], len(stream.classes)
     kernel = KernelSpec(name="polynomial", parameters={"degree": 5, "coef0": 0.0}).build()
-    learners = [
-        find(name, variant, task="multiclass")(**given) for name, variant, given, _ in MULTICLASS_CASES.values()
-    ]
+    # The others are for the Gaussian kernel.
+    cases = {i: case for i, case in MULTICLASS_CASES.items() if case[0] != "dualsgd" and case[1] != "merging"}
+    learners = [find(name, variant, task="multiclass")(**given) for name, variant, given, _ in cases.values()]
     group = Group(kernel, learners, n_classes=m)
     for start in range(0, len(codes), 64):
         group.feed(X[start : start + 64], codes[None, start : start + 64])
-    for member, (case_id, (*_, function)) in zip(group.members, MULTICLASS_CASES.items(), strict=True):
+    for member, (case_id, (*_, function)) in zip(group.members, cases.items(), strict=True):
         trace = function(X, codes, kernel_expansion.polynomial(5, 1.0, 0.0), m)
         assert member.count.mistakes == sum(trace.mistakes), case_id
         assert member.hypothesis.rounds.tolist() == trace.active[-1], case_id
@@ -110,7 +110,10 @@ SAMPLES = [
 
 def setting(row):
     """Return what identifies a run, except for the code that ran it."""
-    return tuple(str(row[key]) for key in ("dataset", "task", "repetition", "seed", "label", "parameters", "kernel"))
+    keys = ("dataset", "task", "repetition", "seed", "label", "parameters", "kernel")
+    # A budget is part of the parameters if it is a fraction of another run's support size.
+    budget = "" if "fraction" in str(row["parameters"]) or row["budget"] is None else row["budget"]
+    return (*(str(row[key]) for key in keys), str(budget))
 
 
 def rerun(config, spec, runs, folder):

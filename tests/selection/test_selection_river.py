@@ -67,5 +67,5 @@ def test_keys_come_and_go():
         assert moving.predict_one(named) == plain.predict_one(example)
         plain.learn_one(example, label)
         moving.learn_one(named, label)
-    assert len(moving.columns) < 200
+    assert len(moving.column_of) < 200
     assert 0 <= moving.predict_proba_one(example)[True] <= 1

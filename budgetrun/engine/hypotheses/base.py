@@ -33,6 +33,8 @@ class Hypothesis(Compilable, ABC):
         The name of this form in run ids.
     revision : int, >= 1
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
+    in_pool : bool
+        Whether the support examples are in the pool.
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
     compiled : bool
@@ -62,6 +64,7 @@ class Hypothesis(Compilable, ABC):
     form: ClassVar[str]
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
+    in_pool: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
     upkeep: int = 1
