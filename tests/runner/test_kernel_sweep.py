@@ -82,7 +82,7 @@ def test_only_takes_a_setting(tmp_path):
 def test_no_algorithm_has_a_parameter_of_a_kernel():
     """So that a setting never has two values under one name."""
     of_kernels = {name for kernel in registry().values() for name in parameters(kernel)}
-    classes = [cls for kind in (True, False) for every in learners(kind).values() for cls in every.values()]
+    classes = [cls for kind in learners.BASES for every in learners(kind).values() for cls in every.values()]
     for cls in [*classes, *solvers.registry().values()]:
         assert not of_kernels & parameters(cls).keys()
 
