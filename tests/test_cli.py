@@ -184,7 +184,7 @@ def test_names_of_algorithms_datasets_and_kernels_are_completed():
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
     assert completed(["data", "fetch"], "us") == ["usps", "usps_pairs"]
     assert completed(["sweep", "quickstart", "--only"], "algorithm=forg") == ["algorithm=forgetron"]
-    assert completed(["sweep", "quickstart", "--only"], "dataset=us") == ["dataset=usps"]
+    assert completed(["sweep", "quickstart", "--only"], "dataset=us") == ["dataset=usps", "dataset=usps_pairs"]
 
 
 def test_completing_imports_nothing_slow():

@@ -18,6 +18,7 @@ from budgetrun.data.median import ROUNDS, median_gamma
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, registry
 from budgetrun.kernels.rows import as_whole
+from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
 from budgetrun.registry import parameters
 from budgetrun.report import Report
@@ -82,7 +83,7 @@ def test_only_takes_a_setting(tmp_path):
 def test_no_algorithm_has_a_parameter_of_a_kernel():
     """So that a setting never has two values under one name."""
     of_kernels = {name for kernel in registry().values() for name in parameters(kernel)}
-    classes = [cls for kind in learners.BASES for every in learners(kind).values() for cls in every.values()]
+    classes = [cls for kind in BASES for every in learners(kind).values() for cls in every.values()]
     for cls in [*classes, *solvers.registry().values()]:
         assert not of_kernels & parameters(cls).keys()
 

@@ -8,6 +8,8 @@ from budgetrun.files import checkout
 from budgetrun.store.write import Store
 
 TOP = checkout()
+# No bound is known for the learners of these.
+WITHOUT = {"bsgd_table3", "field_classes", "regression", "regression_budgets", "regression_ogs"}
 TABLES = sorted((TOP / "results").glob("*/bounds.csv")) if TOP else []
 
 
@@ -16,7 +18,7 @@ def test_committed_bounds_hold(path):
     mistakes = {row["run_id"]: row["mistakes"] or row["steps"] for row in Store(path.parent).rows().values()}
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert any(row["applies"] == "yes" for row in rows)
+    assert any(row["applies"] == "yes" for row in rows) == (path.parent.name not in WITHOUT)
     for row in rows:
         ids = row["run_id"].split()
         assert all(run_id in mistakes for run_id in ids)
