@@ -70,7 +70,7 @@ class OneVsRestHypothesis(Hypothesis):
         self._playing = 0
 
     @property
-    def in_pool(self) -> bool:
+    def in_pool(self) -> bool:  # type: ignore[override]  # of an instance here
         """Whether support examples are in the pool; otherwise each class has points of its own."""
         return all(part.in_pool for part in self.of_classes)
 
@@ -84,7 +84,8 @@ class OneVsRestHypothesis(Hypothesis):
 
     @property
     def support_set(self) -> Rows:
-        return super().support_set if self.in_pool else np.vstack([part.support_set for part in self.of_classes])
+        own: list[Any] = [] if self.in_pool else [part.support_set for part in self.of_classes]
+        return np.vstack(own) if own else super().support_set
 
     @property
     def slots(self) -> np.ndarray:

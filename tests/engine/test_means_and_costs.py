@@ -27,7 +27,7 @@ def test_the_mean_of_those_that_predicted_counts_examples_beside_the_span():
 def test_a_form_whose_weights_fade_refuses_the_mean():
     group = Group(KERNEL, [find("bogd++")(budget=5, step=0.5)])
     group.feed(np.eye(3), np.array([[1, -1, 1]]))
-    with pytest.raises(NotImplementedError, match="bogd.* does not keep what the mean of all hypotheses needs"):
+    with pytest.raises(NotImplementedError, match=r"bogd.* does not keep what the mean of all hypotheses needs"):
         score(group.members[0], np.eye(3), averaged=True)
 
 
