@@ -305,7 +305,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        known = self._learners.values()
+        known = (self._learners or {}).values()
         tags.classifier_tags.poor_score = any(getattr(learner, "restarts", False) for learner in known)
         return tags
 
