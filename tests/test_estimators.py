@@ -383,7 +383,7 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
     mixed = mixed_calls(data, mixed, X, y, classes, path)
     one, other = facts(whole, X), facts(mixed, X)
     assert one[:3] == other[:3]
-    if learners.find(name).form.averages or name in ("fogd", "nogd"):
+    if learners.find(name).form.averages or name in ("dualsgd", "fogd", "nogd"):
         # Block sizes change the rounding of products that a library for linear algebra computes.
         np.testing.assert_allclose(mixed.weights_, whole.weights_, rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(mixed.decision_function(X), whole.decision_function(X), rtol=1e-7, atol=1e-8)
