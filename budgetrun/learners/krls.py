@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dpotrs, dtrtrs
 
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import RegressionLearner
@@ -21,9 +22,9 @@ class KRLS(RegressionLearner):
 
     Notes
     -----
-    O(B d + B^2) per round, and memory for 2 B^2 numbers. The inverse of the kernel matrix grows as in the source, so
-    with a small nu it loses digits: about as many as 1 / nu has. Departures from the source: none without a budget;
-    with it, an example that would be added is treated like its projection. A distance that is equal to nu up to
+    O(B d + B^2) per round, and memory for 2 B^2 numbers. Departures from the source: it updates the inverse of the
+    kernel matrix, and here that is the Cholesky factor, which loses half as many digits if nu is small. With a budget,
+    an example that would be added is treated like its projection. A distance that is equal to nu up to
     rounding counts as equal.
 
     References
@@ -44,27 +45,31 @@ class KRLS(RegressionLearner):
     name = "krls"
     title = "KRLS"
     compiled = False
+    revision = 2
 
     def __init__(self, *, budget: Budget | None = None, nu: Positive = 1e-4) -> None:
         self.budget = budget
         self.nu = nu
-        # The inverse of the kernel matrix K; and P, the inverse of A^T A, where the rows of A are a_t of all rounds.
-        self.inverse = self.P = np.zeros((0, 0))
+        # The upper Cholesky factor of the kernel matrix K; and P, the inverse of A^T A, where A has the rows a_t of all
+        # rounds.
+        self.factor = self.P = np.zeros((0, 0))
 
     def update(self, f: Expansion, y: float, score: float) -> None:
         n, row, error = f.size, f.kernel_row(), y - score
-        a = self.inverse @ row
-        distance = f.square - row @ a
+        column = dtrtrs(self.factor, row, trans=1)[0] if n else row
+        a = dtrtrs(self.factor, column)[0] if n else row
+        distance = f.square - column @ column
         if n != self.budget and distance > self.nu + f.rounding * f.square:
             weight = error / distance
-            column = np.append(a, -1.0)
-            inverse, P = np.zeros((2, n + 1, n + 1))
-            inverse[:n, :n], P[:n, :n], P[n, n] = self.inverse, self.P, 1.0
-            self.inverse, self.P = inverse + np.outer(column, column / distance), P
+            # In the order of columns, which LAPACK takes without a copy.
+            factor, P = np.zeros((n + 1, n + 1), order="F"), np.zeros((n + 1, n + 1))
+            factor[:n, :n], factor[:n, n], factor[n, n] = self.factor, column, np.sqrt(distance)
+            P[:n, :n], P[n, n] = self.P, 1.0
+            self.factor, self.P = factor, P
             f.keep(np.arange(n), f.coef - weight * a)
             f.add(weight)
         elif n:
             gain = self.P @ a
             q = gain / (1 + a @ gain)
             self.P = self.P - np.outer(q, gain)
-            f.keep(np.arange(n), f.coef + error * (self.inverse @ q))
+            f.keep(np.arange(n), f.coef + error * dpotrs(self.factor, q)[0])
