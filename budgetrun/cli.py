@@ -248,7 +248,7 @@ def report(results: Path) -> None:
 @main.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("stream")
-@click.option("--label", metavar="COLUMN", help="Count mistakes by this column: a name, a number, first or last.")
+@click.option("--label", metavar="COLUMN", help="Measure the error by this column: a name, a number, first or last.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "zero"]),
@@ -258,10 +258,10 @@ def report(results: Path) -> None:
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:
-    """Predict the classes of a stream with a saved classifier; - reads standard input.
+    """Predict the classes or numbers of a stream with a saved model; - reads standard input.
 
-    MODEL is what the method save of a classifier wrote, or stream.state in a results folder of budgetrun run: then the
-    learner with the fewest mistakes predicts.
+    MODEL is what the method save of a classifier or regressor wrote, or stream.state in a results folder of budgetrun
+    run: then the learner with the fewest mistakes, or the smallest root mean squared error, predicts.
     """
     from budgetrun.estimators.predict import predict_stream
 

@@ -156,3 +156,51 @@ def test_the_best_learner_of_a_stream_predicts(words):
     columns = ["score"] if scores.ndim == 1 else [f"score_{name}" for name in state.classes]
     np.testing.assert_array_equal([[float(row[c]) for c in columns] for row in found], scores.reshape(N, -1))
     assert predict(path, "stream.csv", "--label", "y") == (stdout, stderr)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_regressor_predicts_numbers():
+    target = X[:, 0] - X[:, 1] / 3
+    FRAME.assign(y=target).to_csv("numbers.csv", index=False)
+    model = budgetrun.KRLS(budget=30, gamma=0.3).fit(FRAME, target)
+    model.save("model")
+    stdout, stderr = predict("model", "numbers.csv", "--label", "y")
+    found = rows(stdout)
+    assert list(found[0]) == ["row", "label", "prediction"]
+    errors = target - model.predict(FRAME)
+    np.testing.assert_array_equal([float(row["prediction"]) for row in found], model.predict(FRAME))
+    np.testing.assert_array_equal([float(row["label"]) for row in found], target)
+    rmse, mae = np.sqrt(np.square(errors).mean()), np.abs(errors).mean()
+    assert stderr == f"{N} rows; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}\n"
+    assert predict("model", "named.csv")[1] == f"{N} rows\n"
+    # Words are no numbers.
+    assert predict("model", "named.csv", "--label", "y", code=2)[1] == (
+        f"named.csv: the labels in column 4 (y), such as {WORDS[0]}, are no numbers, which this model predicts; name "
+        "another column with --label, or leave it out\n"
+    )
+    budgetrun.KRLS().fit(X, target).save("by_position")
+    FRAME.assign(y=target).to_csv("plain.csv", index=False, header=False)
+    assert "root mean squared error" in predict("by_position", "plain.csv", "--label", "last")[1]
+    budgetrun.KRLS().save("new")
+    assert predict("new", "named.csv", code=2)[1] == "new: this KRLS has not been fitted\n"
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_best_regression_learner_of_a_stream_predicts():
+    from budgetrun.live.request import Request
+    from budgetrun.live.run import run
+
+    FRAME.assign(y=3 * X[:, 0]).to_csv("stream.csv", index=False)
+    assert run(Request("stream.csv", task="regression", algorithms=("krls", "klms:step=0.01"), budgets=(20,))) == 0
+    stdout, stderr = predict("results/stream/stream.state", "stream.csv", "--label", "y")
+    best = pd.read_csv("results/stream/runs.csv")["rmse"].min()
+    assert ", which had the smallest root mean squared error on its stream (" in stderr
+    assert f"({best:.4g})" in stderr
+    state, _ = load_state("results/stream/stream.state")
+    i = int(state.player.errors.squared.argmin())
+    assert f"by {state.names[i]}, " in stderr
+    table = open_table("stream.csv", encoding=state.encoding)
+    scaled = np.concatenate([chunk.X for chunk in table.chunks()])
+    state.scaler.scale(scaled, learn=False)
+    expected = state.player.members[i].hypothesis.score(scaled)
+    np.testing.assert_array_equal([float(row["prediction"]) for row in rows(stdout)], expected)

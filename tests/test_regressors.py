@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import budgetrun
 from budgetrun import engine, learners
-from budgetrun.errors import InputError
 from budgetrun.estimators import CLASSIFIERS, REGRESSORS
 from budgetrun.kernels import Gaussian
 
@@ -101,16 +100,6 @@ def test_what_regressors_refuse():
         budgetrun.KLMS().fit(X, ["a"] * len(y))
     with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
         budgetrun.KLMS(budget=0).fit(X, y)
-
-
-def test_the_command_predict_takes_classifiers(tmp_path):
-    from budgetrun.estimators.predict import predict_stream
-
-    X, y = stream()
-    budgetrun.KLMS(budget=20).fit(X, y).save(tmp_path / "model")
-    np.savetxt(tmp_path / "rows.csv", X, delimiter=",")
-    with pytest.raises(InputError, match=r"model: a regressor; budgetrun predict takes classifiers"):
-        predict_stream(tmp_path / "model", str(tmp_path / "rows.csv"))
 
 
 @pytest.mark.usefixtures("interpreted")

@@ -35,7 +35,7 @@ of_learner = pytest.mark.parametrize(
     "name", [n for n in CLASSIFIERS if EXHAUSTIVE or n in {*FORMS.values(), "Forgetron"}]
 )
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
-BY_COLUMN = ("FOGD", "DualSGD")
+BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker")
 
 
 # The others are interpreted: compiling a learner takes longer than its tests.

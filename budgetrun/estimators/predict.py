@@ -1,8 +1,9 @@
-"""Predictions of a saved classifier for a stream of any format, chunk by chunk."""
+"""Predictions of a saved classifier or regressor for a stream of any format, chunk by chunk."""
 
 from __future__ import annotations
 
 import csv
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import numpy as np
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.errors import InputError
-from budgetrun.estimators import BudgetClassifier, BudgetRegressor, checked
+from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
 from budgetrun.files import cell, growing
 from budgetrun.state import load_state
 
@@ -23,20 +24,20 @@ from budgetrun.state import load_state
 def predict_stream(
     path: str | Path, source: str, *, label: str | None = None, missing: Any = "refuse", output: Path | None = None
 ) -> str:
-    """Write the predictions and scores of a saved classifier, or of a learner of `budgetrun run`, as CSV.
+    """Write the predictions and scores of a saved model, or of a learner of `budgetrun run`, as CSV.
 
-    The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and
-    ``score``, or with more than two classes one ``score_CLASS`` for each.
+    The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and, for classes, ``score``,
+    or with more than two classes one ``score_CLASS`` for each.
 
     Parameters
     ----------
     path : str or Path
-        What `BudgetClassifier.save` wrote, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
-        mistakes predicts.
+        What `BudgetEstimator.save` wrote, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
+        mistakes, or the smallest squared errors, predicts.
     source : str
         A file of any format, or ``-``.
     label : str or None
-        The column of the labels, to count mistakes; it is no feature.
+        The column of the labels, to measure the error; it is no feature.
     missing : 'refuse' or 'zero'
         What to do with missing values. Rows are not left out: each has its prediction.
     output : Path or None
@@ -58,15 +59,14 @@ def predict_stream(
         model, encoding = saved.best(), saved.encoding
     else:
         model, encoding = checked(saved, path), meta.get("encoding")
-    if isinstance(model, BudgetRegressor):
-        raise InputError(
-            f"{path}: a regressor; budgetrun predict takes classifiers: use budgetrun.load and predict in Python"
-        )
-    if not hasattr(model, "classes_"):
+    if not (hasattr(model, "classes_") or hasattr(model, "n_features_in_")):
         raise InputError(f"{path}: this {type(model).__name__} has not been fitted")
-    table = _opened(model, encoding, source, label, missing)
-    names = [f"score_{name}" for name in model.classes_.tolist()] if len(model.classes_) > 2 else ["score"]
+    # The classes; none for numbers.
+    known = getattr(model, "classes_", np.empty(0)).tolist()
+    table = _opened(model, encoding, source, label, missing, None if known else [])
+    names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
+    squared = absolute = 0.0
     with nullcontext(sys.stdout) if output is None else growing(output) as file:
         out = csv.writer(file, lineterminator="\n")
         labelled = table.label_column is not None
@@ -74,19 +74,32 @@ def predict_stream(
         for first, y, scores, predicted in _chunks(model, table):
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
                 labels = [_text(y[i])] if labelled else []
-                out.writerow([first + i + 1, *labels, _text(predicted[i]), *row])
+                out.writerow([first + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
             n_rows += len(predicted)
-            if labelled:
+            if labelled and not known:
+                if y.dtype.kind == "U":
+                    raise InputError(
+                        f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are no numbers, "
+                        "which this model predicts; name another column with --label, or leave it out"
+                    )
+                squared += float(np.square(y - scores).sum())
+                absolute += float(np.abs(y - scores).sum())
+            elif labelled:
                 classes = _classes_as(y, model, table)
                 mistakes += int((classes[_codes(scores)] != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
+    if labelled and not known:
+        rmse, mae = math.sqrt(squared / n_rows), absolute / n_rows
+        counts = f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
     return f"{n_rows:,} rows{counts}" + (f"; {model.told}" if hasattr(model, "told") else "")
 
 
-def _opened(model: BudgetClassifier, encoding: Any, source: str, label: str | None, missing: Any) -> Table:
-    """Open the stream with the features of the model."""
+def _opened(
+    model: BudgetEstimator, encoding: Any, source: str, label: str | None, missing: Any, classes: list[Any] | None
+) -> Table:
+    """Open the stream with the features of the model; ``classes`` is empty for numbers."""
     if encoding is not None:
         return open_table(source, label=label, missing=missing, encoding=encoding)
     d, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
@@ -97,10 +110,10 @@ def _opened(model: BudgetClassifier, encoding: Any, source: str, label: str | No
     if label is not None:
         if source == "-":
             raise InputError("--label: not with standard input, for a model that was saved without its encoding")
-        found = open_table(source, label=label, missing=missing).label_column
+        found = open_table(source, label=label, missing=missing, classes=classes).label_column
         if found is not None:
             columns.insert(found.position - 1 if names is None else d, found)
-    learned = {"columns": to_json(columns), "classes": None, "n_features": d, "sparse": model._sparse}
+    learned = {"columns": to_json(columns), "classes": classes, "n_features": d, "sparse": model._sparse}
     try:
         return open_table(source, label=label, missing=missing, encoding=learned)
     except InputError as error:
@@ -109,13 +122,14 @@ def _opened(model: BudgetClassifier, encoding: Any, source: str, label: str | No
         raise
 
 
-def _chunks(model: BudgetClassifier, table: Table) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray]]:
+def _chunks(model: Any, table: Table) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray]]:
     for chunk in table.chunks():
         with warnings.catch_warnings():
             # The columns have been compared by name already.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            scores = model.decision_function(chunk.X)
-        yield chunk.first_row, chunk.y, scores, model.classes_[_codes(scores)]
+            numbers = not len(getattr(model, "classes_", ()))
+            scores = model.predict(chunk.X) if numbers else model.decision_function(chunk.X)
+        yield chunk.first_row, chunk.y, scores, scores if numbers else model.classes_[_codes(scores)]
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:

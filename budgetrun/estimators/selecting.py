@@ -32,11 +32,11 @@ class SelectingClassifier(BudgetClassifier):
     grid : dict, or list of dict, or None
         For each parameter, the values to try, in all combinations; a list has one dict per learner. None: the learners
         as they are.
-    rule : {"hedge", "fixed_share", "racing", "omkc"}
+    rule : {"hedge", "fixed_share", "racing", "omkc", "omkc_sd"}
         How to weigh them; see `budgetrun.selection`.
     rule_parameters : dict or None
         The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing,
-        ``{"beta": 0.99}`` of OMKC.
+        ``{"beta": 0.99}`` of OMKC, also ``smoothing`` and ``seed`` of "omkc_sd", its stochastic update.
 
     Attributes
     ----------

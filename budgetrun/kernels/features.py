@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -111,8 +111,7 @@ class RandomFeatures(FeatureMap):
                     f"{self._n:,} random frequencies of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB, and at "
                     f"most {_MOST_MEMORY / 1e9:g} GB are allowed: take fewer"
                 )
-            random = np.random.default_rng(self._seed)
-            self._frequencies = random.normal(0, math.sqrt(2 * self._rate), (self._n, X.shape[1])).T.copy()
+            self._frequencies = self._drawn(X.shape[1])
         angles = floats(X).astype(np.float64) @ self._frequencies
         Z = np.empty((len(angles), 2 * self._n))
         cosines, sines = Z[:, : self._n], Z[:, self._n :]
@@ -139,6 +138,64 @@ class RandomFeatures(FeatureMap):
 
     def lengths(self, Z: np.ndarray) -> np.ndarray:
         return np.ones(len(Z))
+
+    def _drawn(self, n_features: int) -> np.ndarray:
+        """Return the frequencies, shape (n_features, n)."""
+        random = np.random.default_rng(self._seed)
+        return random.normal(0, math.sqrt(2 * self._rate), (self._n, n_features)).T.copy()
+
+
+Frequencies = Literal["orthogonal", "independent", "program"]
+
+
+class SeveralWidths(RandomFeatures):
+    """The random features of several Gaussian kernels exp(-rate ||a - b||^2): all cosines, then all sines.
+
+    Parameters
+    ----------
+    rates : tuple of float, > 0
+    n_frequencies : int, >= 1
+        Of each kernel.
+    seed : int, >= 0
+        Seed of ``numpy.random.default_rng(seed)``, which draws for one kernel after the other: the directions of its
+        frequencies, at most d at a time as the columns of ``normal(size=(d, m))``, made orthonormal in their order;
+        then the squares of their lengths, times 2 rate, by ``chisquare(d, n)``.
+    frequencies : {"orthogonal", "independent", "program"}
+        That; or ``normal(size=(n, d))``, times the root of 2 rate; or as the first, with ``chisquare(1, n)``.
+    """
+
+    def __init__(self, rates: tuple[float, ...], n_frequencies: int, seed: int, frequencies: Frequencies) -> None:
+        super().__init__(1.0, len(rates) * n_frequencies, seed)
+        self.shape = len(rates), n_frequencies
+        self._scales = np.repeat(np.sqrt(2 * np.array(rates)), n_frequencies)
+        self._kind = frequencies
+
+    def of(self, X: Rows) -> np.ndarray:
+        """Return the features, shape (n, kernels, 2 n_frequencies)."""
+        Z = super().of(X).reshape(-1, 2, *self.shape).swapaxes(1, 2) * math.sqrt(self.shape[0])
+        return Z.reshape(len(Z), self.shape[0], -1)
+
+    def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
+        """See `RandomFeatures.widened`; frequencies are then no longer orthogonal."""
+        assert self._frequencies is not None
+        old = len(self._frequencies)
+        w = super().widened(w, n_features)
+        self._frequencies[old:] *= self._scales / math.sqrt(2)
+        return w
+
+    def _drawn(self, n_features: int) -> np.ndarray:
+        random, n, d = np.random.default_rng(self._seed), self.shape[1], n_features
+        drawn = []
+        for _ in range(self.shape[0]):
+            if self._kind == "independent":
+                drawn.append(random.normal(size=(n, d)))
+                continue
+            sizes = (min(d, n - start) for start in range(0, n, max(1, d)))
+            found = [np.linalg.qr(random.normal(size=(d, m))) for m in sizes]
+            directions = np.vstack([(Q * np.where(np.diag(R) < 0, -1.0, 1.0)).T for Q, R in found])
+            lengths = np.sqrt(random.chisquare(d if self._kind == "orthogonal" else 1, n))
+            drawn.append(lengths[:, None] * directions)
+        return np.ascontiguousarray((self._scales[:, None] * np.vstack(drawn)).T)
 
 
 # In bytes, while the frequencies are drawn.

@@ -9,7 +9,6 @@ import numpy as np
 
 from budgetrun.data.running import Running
 from budgetrun.engine import score
-from budgetrun.errors import InputError
 from budgetrun.live.play import Player
 from budgetrun.live.scaling import Scaler
 
@@ -42,33 +41,31 @@ class Progressed:
     ended: bool = False
 
     def best(self) -> Best:
-        """Return the learner with the fewest mistakes so far; of several, the first.
-
-        Raises
-        ------
-        InputError
-            The learners do not predict classes.
-        """
-        if len(self.classes) < 2:
-            raise InputError("the learners of this stream do not predict classes, which budgetrun predict needs")
+        """Return the learner with the fewest mistakes or the smallest squared errors so far; of several, the first."""
         return Best(self)
 
 
 class Best:
-    """The learner of a stream with the fewest mistakes, which predicts as a classifier does, and learns no more.
+    """The best learner of a stream so far, which predicts as a classifier or a regressor does, and learns no more.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+        Empty if it predicts numbers.
     told : str
         Which learner it is.
     """
 
     def __init__(self, state: Progressed) -> None:
-        members = state.player.members
-        i = min(range(len(members)), key=lambda i: members[i].count.mistakes)
+        members, errors = state.player.members, state.player.errors
+        if errors is None:
+            i = min(range(len(members)), key=lambda i: members[i].count.mistakes)
+            why = f"made the fewest mistakes on its stream ({members[i].count.mistakes:,})"
+        else:
+            i = int(errors.squared.argmin())
+            why = f"had the smallest root mean squared error on its stream ({errors.rmse(i):.4g})"
         self.classes_ = np.array(state.classes)
-        self.told = f"by {state.names[i]}, which made the fewest mistakes on its stream ({members[i].count.mistakes:,})"
+        self.told = f"by {state.names[i]}, which {why}"
         self._member, self._scaler = members[i], state.scaler
 
     def decision_function(self, X: Matrix) -> np.ndarray:
@@ -79,3 +76,5 @@ class Best:
             X = self._scaler.scaled(X)
         scores = [score(self._member, X[start : start + _ROWS]).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(scores)
+
+    predict = decision_function

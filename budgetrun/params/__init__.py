@@ -43,3 +43,5 @@ AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False), InRange]
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1), InRange]
 ProperShare = Annotated[float, Field(gt=0, lt=1), InRange]
+# The widths of several kernels, each by a factor of the gamma of one Gaussian kernel.
+Factors = Annotated[tuple[Positive, ...], Field(min_length=1)]

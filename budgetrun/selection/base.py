@@ -38,6 +38,8 @@ class Rule(ABC):
         The name in configs, and on pages.
     revision : int, >= 1
         Raised whenever a change to the rule changes outcomes; part of run ids.
+    samples : bool
+        Whether candidates learn from some rounds only, which `drawn` says. Then rounds are played one by one.
     live : ndarray of bool, shape (N,)
         The candidates that were not dropped.
     losses : ndarray of int, shape (N,)
@@ -50,6 +52,7 @@ class Rule(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     revision: ClassVar[int] = 1
+    samples: ClassVar[bool] = False
 
     def start(self, n_candidates: int) -> None:
         """Forget everything, and begin with N candidates."""
@@ -93,6 +96,10 @@ class Rule(ABC):
     def next_weights(self) -> np.ndarray:
         """Return the weights before the next round, shape (N,)."""
         return deepcopy(self).weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
+
+    def drawn(self) -> np.ndarray:
+        """Draw which candidates learn from the next round, shape (N,) of bool; called before each if `samples`."""
+        return self.live
 
     def drop(self) -> np.ndarray:
         """Return which candidates to drop for good now, shape (N,) of bool; called after every 64th round."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
+from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.kinds import TILE
 from budgetrun.selection.base import Rule, tally
@@ -21,8 +23,9 @@ APART = TILE
 class Selection:
     """Candidates that read the same examples, and a rule that predicts from their predictions.
 
-    Candidates with equal kernels share kernel values. Each runs exactly as it would alone. Candidates are dropped after
-    every 64th round only, so nothing depends on how the rounds are divided into calls.
+    Candidates with equal kernels share kernel values. Each runs exactly as it would alone, on the rounds from which it
+    learns. Candidates are dropped after every 64th round only, so nothing depends on how the rounds are divided into
+    calls.
 
     Parameters
     ----------
@@ -60,10 +63,11 @@ class Selection:
         rule.start(len(candidates))
         kernels = {str(kernel): kernel for kernel, _ in candidates}
         self._places = [[i for i, (kernel, _) in enumerate(candidates) if str(kernel) == name] for name in kernels]
+        if rule.samples:
+            self._places = [[i] for i in range(len(candidates))]
         options: dict[str, Any] = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
         self._groups = [
-            Group(kernel, [candidates[i][1] for i in places], **options)
-            for kernel, places in zip(kernels.values(), self._places, strict=True)
+            Group(candidates[places[0]][0], [candidates[i][1] for i in places], **options) for places in self._places
         ]
         self.mistakes = self.ties = self.max_support = 0
         self.seconds = 0.0
@@ -132,13 +136,16 @@ class Selection:
     def _feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
         """Play rounds up to the next moment at which candidates may be dropped."""
         n, b = len(self.rule.live), X.shape[0]
+        if self.rule.samples and b > 1:
+            return np.concatenate([self._feed(X[t : t + 1], labels[t : t + 1]) for t in range(b)])
+        learns = self.rule.drawn() if self.rule.samples else self.rule.live
         votes, losses = np.full((n, b), -1, dtype=np.intp), np.zeros((n, b), dtype=np.int64)
         true = labels if self.multiclass else (labels + 1) // 2
         for group, places in zip(self._groups, self._places, strict=True):
             mine = [at for at, i in enumerate(places) if self.rule.live[i]]
             if mine:
-                scores = group.feed(X, labels[None])[mine]
                 own = [places[at] for at in mine]
+                scores = group.feed(X, labels[None])[mine] if learns[own[0]] else _prediction(group, X)[None]
                 votes[own] = self._votes(scores)
                 losses[own] = votes[own] != true
                 if self.multiclass:
@@ -180,6 +187,16 @@ class Selection:
         tied = classes < 0
         self.ties += int(np.count_nonzero(tied))
         return np.where(tied, 1, classes) if self.tie == "positive" else classes
+
+
+def _prediction(group: Group, X: Rows) -> np.ndarray:
+    """Return what the only member predicts for an example, shape (1,) or (n_classes, 1); ties as in a round."""
+    f = group.members[0].hypothesis
+    if type(f).score is not Expansion.score or not f.size:
+        return score(group.members[0], X)
+    terms = f.coef * group.pool.values(f.slots, X)[:, 0]
+    total = terms.cumsum()[-1]
+    return np.array([0.0 if abs(total) <= CANCELLED * np.abs(terms).sum() else total])
 
 
 def _errs(scores: np.ndarray, true: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from budgetrun.errors import InputError
 from budgetrun.learners import find, parameters, registry
 
 CASES = {case_id: rest for case_id, *rest in all_cases("REGRESSION_CASES")}
-ONLY_GAUSSIAN = ("fogd", "qklms")
+ONLY_GAUSSIAN = ("fogd", "qklms", "raker", "adaraker")
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 KERNELS = {
     "gaussian": (GAUSSIAN, kernel_expansion.gaussian(0.5)),
@@ -167,7 +167,20 @@ def test_nu_belongs_to_the_insensitive_loss():
         find("norma", task="regression")(nu=0.5)
 
 
+OF_RAKER = {
+    "factors": (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625),
+    "features": 50,
+    "frequencies": "orthogonal",
+    "seed": 0,
+}
 DEFAULTS = {
+    "adaraker": {
+        **OF_RAKER,
+        "step": 0.5,
+        "regulariser": 2e-4,
+        "beta": 0.5,
+        "rate": 0.1,
+    },
     "aogd_ald": {"alpha": 0.01, "U": 2.0, "c": 1.0, "offset": 1.0, "switch": None},
     "aomd_ogs": {"alpha": 0.01, "U": 4.0, "c": 0.5, "offset": None, "switch": None},
     "aons_ogs": {"alpha": 0.01, "C": 1.0, "mu": 1.0, "order": "paper"},
@@ -178,6 +191,7 @@ DEFAULTS = {
     "krls": {"budget": None, "nu": 1e-4},
     "nogd": {"rank": None},
     "norma": {"budget": None, "step": 0.5, "regulariser": 0.01, "loss": "squared", "epsilon": 0.1, "nu": None},
+    "raker": {**OF_RAKER, "step": 0.5, "rate": None, "regulariser": 0.0},
     "qklms": {"budget": None, "step": 0.9, "epsilon": 0.1},
 }
 

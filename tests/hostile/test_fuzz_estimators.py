@@ -34,8 +34,8 @@ FORMS = {
 # Refused as a whole before the first round, so that what was learned stays.
 WRONG = {"narrow": BASE[:, :2], "nan": BASE * np.nan, "none": BASE[:0], "huge": BASE * 1e300}
 
-# Random features approximate this kernel.
-ONLY_GAUSSIAN = ("DualSGD", "FOGD")
+# Random features approximate this kernel, or all kernels have its form.
+ONLY_GAUSSIAN = ("AdaRaker", "DualSGD", "FOGD", "IOKS", "OKS", "Raker")
 
 
 def arguments(classifier):

@@ -24,6 +24,8 @@ KONS = {
     "reading": "algorithm",
 }
 # By the learner's name and variant; learners without a default are left out.
+FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
+OF_RAKER = {"factors": FACTORS, "features": 50, "frequencies": "orthogonal", "seed": 0}
 DEFAULTS = {
     ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
     ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
@@ -65,12 +67,16 @@ DEFAULTS = {
     ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
     ("nogd", None): {"rank": None, "reading": "algorithm"},
     ("norma", None): {"budget": None, "regulariser": 0.0, "rho": 1.0},
+    ("adaraker", None): OF_RAKER | {"step": 50.0, "regulariser": 1e-5, "beta": 0.5, "rate": 1.0},
+    ("ioks", None): {"factors": FACTORS, "horizon": 1000, "U": 15.0, "seed": 0},
+    ("oks", None): {"factors": FACTORS, "horizon": 1000, "step": None, "seed": 0},
     ("passive_aggressive", None): {"C": 1.0},
     ("pomdr", None): {"U": 25.0},
     ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
     ("projectron", None): {"threshold": "distance"},
     ("projectron++", None): {"threshold": "distance"},
     ("pros_n_kons", None): KONS,
+    ("raker", None): OF_RAKER | {"step": 0.5, "rate": None, "regulariser": 0.0},
     ("rbp", None): {"seed": 0},
     ("skegd", None): SKETCH,
     ("tighter", None): {"beta": 0.0},

@@ -5,6 +5,10 @@ Each yields the weights before every round; losses has one list of 0 and 1 per c
 
 import math
 
+import numpy as np
+
+from reference.kernel_expansion import rounded_value
+
 
 def hedge(losses):
     N, T = len(losses), len(losses[0])
@@ -74,6 +78,29 @@ def omkc_dd(X, y, kernels, beta):
                 mistakes[i] += 1
         q = normed(q)
     return wrong, mistakes
+
+
+def omkc_sd(X, y, kernels, beta, smoothing, seed):
+    """As `omkc_dd`, with stochastic update; also how often each Perceptron was drawn and updated."""
+    random = np.random.default_rng(seed)
+    q = [1 / len(kernels)] * len(kernels)
+    supports = [{} for _ in kernels]
+    wrong, mistakes = [], [0] * len(kernels)
+    for t, (x_t, y_t) in enumerate(zip(X, y, strict=True)):
+        # p_i = (1 - delta) q_i / max q + delta, m_i ~ Bernoulli(p_i)
+        p = [(1 - smoothing) * q_i / max(q) + smoothing for q_i in q]
+        drawn = [u < p_i for u, p_i in zip(random.random(len(kernels)).tolist(), p, strict=True)]
+        f = [rounded_value(s, X, x_t, k) for k, s in zip(kernels, supports, strict=True)]
+        vote = sum(q_i * ((value > 0) - (value < 0)) for q_i, value in zip(q, f, strict=True))
+        wrong.append(abs(vote) <= 1e-9 or y_t * vote < 0)
+        for i, value in enumerate(f):
+            if y_t * value <= 0:
+                q[i] *= beta
+                mistakes[i] += 1
+                if drawn[i]:
+                    supports[i][t] = float(y_t)
+        q = normed(q)
+    return wrong, mistakes, [len(s) for s in supports]
 
 
 def normed(weights):

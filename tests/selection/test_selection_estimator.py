@@ -75,7 +75,7 @@ def test_its_online_error_is_that_of_predictions_before_the_labels():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (made("best"), "rule must be one of fixed_share, hedge, omkc, racing, got 'best'"),
+        (made("best"), "rule must be one of fixed_share, hedge, omkc, omkc_sd, racing, got 'best'"),
         (made(rule_parameters={"share": 0.1}), "rule_parameters: hedge has no parameter 'share'; it has none"),
         (
             made("fixed_share", rule_parameters={"share": 1}),

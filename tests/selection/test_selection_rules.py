@@ -11,6 +11,8 @@ RULES = {
     "fixed_share": ({"share": 0.01}, lambda losses: slow.fixed_share(losses, 0.01)),
     "racing": ({"confidence": 0.3}, lambda losses: slow.racing(losses, 0.3)),
     "omkc": ({"beta": 0.9}, lambda losses: slow.omkc(losses, 0.9)),
+    # The weights follow all mistakes, also those on rounds from which a candidate does not learn.
+    "omkc_sd": ({"beta": 0.8}, lambda losses: slow.omkc(losses, 0.8)),
 }
 
 

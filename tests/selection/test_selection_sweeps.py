@@ -99,7 +99,8 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
     [
         (
             {"rule": "hegde"},
-            "select[0].rule: unknown 'hegde'; did you mean 'hedge'?  (allowed: fixed_share, hedge, omkc, racing)",
+            "select[0].rule: unknown 'hegde'; did you mean 'hedge'?  "
+            "(allowed: fixed_share, hedge, omkc, omkc_sd, racing)",
         ),
         ({"rule": "hedge", "of": "rbp", "share": 0.1}, "select[0].share: unknown key  (allowed: rule, of, label)"),
         ({"rule": "fixed_share", "of": "rbp", "share": 2}, "select[0].share: must be a number > 0 and < 1, got 2"),

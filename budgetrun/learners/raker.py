@@ -1,0 +1,537 @@
+"""Raker and AdaRaker: gradient descent over random features of several kernels, weighted by their losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian, Rows
+from budgetrun.kernels.features import Frequencies, SeveralWidths
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
+
+if TYPE_CHECKING:
+    from budgetrun.engine.pool import Pool
+
+# Six widths, sigma / 4 to 8 sigma.
+FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
+
+
+class Mixture(Hypothesis):
+    """f = sum over copies i and kernels j of shares_ij w_ij . z_j(x), where z_j are random features of kernel j.
+
+    The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
+
+    Parameters
+    ----------
+    pool : Pool
+    features : SeveralWidths
+    unit : float, > 0
+        The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (copies, kernels, D)
+        One copy at first.
+    shares : ndarray of float64, shape (copies, kernels)
+    parts : ndarray of float64, shape (copies, kernels)
+        w_ij . z_j(x), for the example x of the current round at prediction time.
+
+    Notes
+    -----
+    All parts change in every round, so a round's score is computed when the round comes.
+    """
+
+    form = "mixture"
+    compiled = False
+
+    def __init__(self, pool: Pool, features: SeveralWidths, unit: float) -> None:
+        super().__init__(pool)
+        self._map = features
+        self._unit = unit
+        n_kernels = features.shape[0]
+        self.w = np.zeros((1, n_kernels, 0))
+        self.shares = np.full((1, n_kernels), 1 / n_kernels)
+        self.parts = np.zeros((1, n_kernels))
+        self._Z = np.zeros((0, n_kernels, 0))
+
+    @property
+    def slots(self) -> np.ndarray:
+        return np.empty(0, dtype=np.intp)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights of the support examples: none; shape (0,)."""
+        return np.empty(0)
+
+    @property
+    def current(self) -> float:
+        return float((self.shares * (self.w * self._Z[self._round]).sum(axis=2)).sum())
+
+    def descend(self, shrink: np.ndarray | float, weights: np.ndarray) -> None:
+        """w_ij = shrink_i w_ij + weights_ij z_j(x); shapes (copies, 1, 1) or a number, and (copies, kernels)."""
+        self.w = shrink * self.w + weights[..., None] * self._Z[self._round]
+
+    def begin_copy(self) -> None:
+        """Add a copy with weights 0; assign ``shares`` next."""
+        self.w = np.concatenate([self.w, np.zeros((1, *self.w.shape[1:]))])
+
+    def settled(self, values: Any) -> Any:
+        """Return values with those that are 0 except for rounding set to 0."""
+        return np.where(np.abs(values) <= self.rounding * self._unit, 0.0, values)
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        pool = self._pool
+        self._Z = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots)).Z
+        if not self.w.shape[2]:
+            self.w = np.zeros((1, *self._Z.shape[1:]))
+
+    def end_block(self) -> None:
+        self._Z = self._Z[:0]
+
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
+        self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
+        self.scores[t] = score = float(self.settled((self.shares * self.parts).sum()))
+        return score
+
+    def features_in_use(self) -> np.ndarray:
+        return np.ones(self._pool.n_features, dtype=bool)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        self.w = self._map.widened(self.w, n_features)
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not self.w.shape[2]:
+            return np.zeros(X.shape[0])
+        scores: np.ndarray = np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
+        return scores
+
+    def memory(self, size: int, block: int) -> float:
+        # The features of the block, three times while they are computed.
+        return 48.0 * block * math.prod(self._map.shape)
+
+
+class OfSeveralKernels(Learner):
+    """What the learners of this file have in common."""
+
+    form = Mixture
+    draws = True
+    compiled = False
+    # Of the gradient: 1, or 2 for the squared loss.
+    _unit = 1.0
+
+    def __init__(
+        self,
+        *,
+        factors: Factors = FACTORS,
+        features: Count = 50,
+        step: Positive = 0.5,
+        regulariser: NotNegative = 0.0,
+        frequencies: Frequencies = "orthogonal",
+        seed: Seed = 0,
+    ) -> None:
+        self.factors = tuple(factors)
+        self.features = features
+        self.step = step
+        self.regulariser = regulariser
+        self.frequencies = frequencies
+        self.seed = seed
+
+    def start(self, pool: Pool) -> Mixture:
+        kernel = pool.kernel
+        if not isinstance(kernel, Gaussian):
+            raise InputError(
+                f"{self.name}: its random features approximate multiples of the gaussian kernel, got {kernel}: use the "
+                f"gaussian kernel, or leave {self.name} out"
+            )
+        rates = tuple(kernel.rate * factor for factor in self.factors)
+        key = rates, self.features, self.seed, self.frequencies
+        features = pool.shared.setdefault(key, SeveralWidths(*key))
+        return Mixture(pool, features, self.step * self._unit)
+
+    def margins(self, f: Mixture, t: int) -> float:
+        """Act in every round."""
+        return math.inf
+
+
+def logistic(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return log(1 + exp(-y f)) and minus its derivative with respect to f."""
+    small = np.exp(-np.abs(scores))
+    return np.logaddexp(0.0, -y * scores), y * np.where(y * scores > 0, small, 1.0) / (1 + small)
+
+
+def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (y - f)^2 and minus its derivative with respect to f."""
+    return np.square(y - scores), 2 * (y - scores)
+
+
+class _Raker(OfSeveralKernels):
+    _loss = staticmethod(logistic)
+    # Of the step, by default.
+    _rate = 0.5
+
+    def __init__(
+        self,
+        *,
+        factors: Factors = FACTORS,
+        features: Count = 50,
+        step: Positive = 0.5,
+        rate: Positive | None = None,
+        regulariser: NotNegative = 0.0,
+        frequencies: Frequencies = "orthogonal",
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(
+            factors=factors, features=features, step=step, regulariser=regulariser, frequencies=frequencies, seed=seed
+        )
+        self.rate = self._rate * step if rate is None else rate
+        if 2 * step * regulariser >= 1:
+            raise ValueError(
+                f"2 * step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got "
+                f"{2 * step * regulariser:g}; with step={step:g} use a regulariser below {0.5 / step:g}"
+            )
+        # The losses of each kernel so far.
+        self._total = np.zeros((1, len(self.factors)))
+
+    def update(self, f: Mixture, y: float, score: float) -> None:
+        losses, slopes = self._loss(y, f.parts)
+        self._total = self._total + losses + self.regulariser * np.square(f.w).sum(axis=2)
+        f.descend(1 - 2 * self.step * self.regulariser, self.step * slopes)
+        weights = np.exp(-self.rate * (self._total - self._total.min()))
+        f.shares = weights / weights.sum()
+
+
+class Raker(_Raker, BinaryLearner):
+    """Gradient descent on the logistic loss for each of several kernels; f is their mean, weighted by their losses.
+
+    Parameters
+    ----------
+    factors : list of float, > 0
+        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
+    features : int, >= 1
+        D, the number of frequencies per kernel, each with a cosine and a sine.
+    step : float, > 0
+        eta. In every round, the weights w of each kernel take a step eta y z(x) / (1 + exp(y w . z(x))).
+    rate : float, > 0, or None
+        A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta / 2.
+    regulariser : float, >= 0, below 1 / (2 step)
+        mu. The loss of a kernel in a round is log(1 + exp(-y w . z(x))) + mu ||w||^2.
+    frequencies : {"orthogonal", "independent", "program"}
+        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
+        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
+        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
+        (program): then the features approximate another kernel, unless d = 1.
+    seed : int, >= 0
+        Seed of the frequencies.
+
+    Notes
+    -----
+    O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts in every
+    round; a prediction of at most 1e-9 eta counts as 0. Departures from the source, which was not at hand: it is for
+    regression; this form for two classes, and the rate, are those of a later program (Li & Liao, 2022), which has D =
+    70, eta = 5 / sqrt(T) and mu = 0.005.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: Raker.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(Raker(step=1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    34
+    """
+
+    name = "raker"
+    title = "Raker"
+
+
+class RakerRegressor(_Raker, RegressionLearner):
+    """Gradient descent on the squared error for each of several kernels; f is their mean, weighted by their losses.
+
+    Parameters
+    ----------
+    factors : list of float, > 0
+        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
+    features : int, >= 1
+        D, the number of frequencies per kernel, each with a cosine and a sine.
+    step : float, > 0
+        eta. In every round, the weights w of each kernel take a step 2 eta (y - w . z(x)) z(x).
+    rate : float, > 0, or None
+        A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta.
+    regulariser : float, >= 0, below 1 / (2 step)
+        lambda. The loss of a kernel in a round is (y - w . z(x))^2 + lambda ||w||^2.
+    frequencies : {"orthogonal", "independent", "program"}
+        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
+        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
+        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
+        (program): then the features approximate another kernel, unless d = 1.
+    seed : int, >= 0
+        Seed of the frequencies.
+
+    Notes
+    -----
+    O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at most
+    2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the step,
+    are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares depend on losses otherwise.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: Raker.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(RakerRegressor(step=0.1), Gaussian(gamma=10), X, y / 100).updates
+    442
+    """
+
+    name = "raker"
+    title = "Raker"
+    _loss = staticmethod(squared)
+    _rate, _unit = 1.0, 2.0
+
+
+class _AdaRaker(OfSeveralKernels):
+    _loss = staticmethod(logistic)
+
+    def __init__(
+        self,
+        *,
+        factors: Factors = FACTORS,
+        features: Count = 50,
+        step: Positive = 50.0,
+        regulariser: NotNegative = 1e-5,
+        beta: ProperShare = 0.5,
+        rate: Positive = 1.0,
+        frequencies: Frequencies = "orthogonal",
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(
+            factors=factors, features=features, step=step, regulariser=regulariser, frequencies=frequencies, seed=seed
+        )
+        self.beta = beta
+        self.rate = rate
+        if step * regulariser >= 2:
+            raise ValueError(
+                f"step * regulariser must be below 2, because a round multiplies all weights by 1 minus half of that, "
+                f"got {step * regulariser:g}; with step={step:g} use a regulariser below {2 / step:g}"
+            )
+        # The weights of the kernels of each copy, and those of the copies.
+        self._theta = np.full((1, len(self.factors)), 1 / len(self.factors))
+        self._h = np.ones(1)
+
+    def update(self, f: Mixture, y: float, score: float) -> None:
+        scales = _scales(len(self._h))
+        _, slopes = self._loss(y, f.parts)
+        f.descend((1 - self.step * self.regulariser * scales)[:, None, None], self.step * scales[:, None] * slopes)
+        own = f.settled((_shares(self._theta) * f.parts).sum(axis=1))
+        factors = (self.rate * scales[-1]) ** self._scaled(self._errors(y, own), f.rounding)
+        self._h = _shares(self._h * factors + 1e-10)
+        self._theta = self._reweighted(self._errors(y, f.parts), f.rounding)
+        # The next round is t + 1.
+        t = f.now
+        if t.bit_length() > len(self._h):
+            f.begin_copy()
+            self._h = np.append(self._h, 0.0)
+            self._theta = np.vstack([self._theta, np.full((1, len(self.factors)), 1 / len(self.factors))])
+        begins = t % 2 ** np.arange(len(self._h)) == 0
+        self._h = np.where(begins, self.rate * _scales(len(self._h)), self._h)
+        f.shares = _shares(self._h)[:, None] * _shares(self._theta)
+
+    def _errors(self, y: float, scores: np.ndarray) -> np.ndarray:
+        """Return what the weights depend on."""
+        return np.where(y * scores < 0, 1.0, 0.0)
+
+    def _reweighted(self, errors: np.ndarray, rounding: float) -> np.ndarray:
+        """Return the weights of the kernels after a round."""
+        return _shares(self._theta) * self.beta**errors + 1e-4
+
+    @staticmethod
+    def _scaled(errors: np.ndarray, rounding: float) -> np.ndarray:
+        """Return the errors of each row, scaled to [-1, 1]; 1 if they differ only by rounding."""
+        most, least = errors.max(axis=-1, keepdims=True), errors.min(axis=-1, keepdims=True)
+        half = (most - least) / 2
+        apart = half > rounding * most
+        scaled: np.ndarray = np.where(apart, (errors - (most + least) / 2) / np.where(apart, half, 1.0), 1.0)
+        return scaled
+
+
+class AdaRaker(_AdaRaker, BinaryLearner):
+    """Several copies of Raker, each with another step; f is their mean, weighted by their mistakes since they began.
+
+    Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
+
+    Parameters
+    ----------
+    factors : list of float, > 0
+        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
+    features : int, >= 1
+        D, the number of frequencies per kernel, each with a cosine and a sine.
+    step : float, > 0
+        eta. In every round, the weights w of each kernel in copy k take a step eta s_k y z(x) / (1 + exp(y w . z(x))),
+        with s_k = min(1/2, 2^(-k/2)).
+    regulariser : float, >= 0, below 2 / step
+        lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
+    beta : float, 0 < beta < 1
+        After a round, the kernels' shares in a copy are multiplied by beta for a mistake, and grow by 0.0001; then they
+        are scaled to sum to 1.
+    rate : float, > 0
+        c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
+        of the copies that err are multiplied by c s_n, if n have begun, and those of the others divided by it; all are
+        multiplied by it if all or none err. Then they grow by 1e-10, and are scaled to sum to 1.
+    frequencies : {"orthogonal", "independent", "program"}
+        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
+        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
+        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
+        (program): then the features approximate another kernel, unless d = 1.
+    seed : int, >= 0
+        Seed of the frequencies.
+
+    Notes
+    -----
+    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts
+    in every round; a prediction of at most 1e-9 eta counts as 0, and 0 is no mistake in the weights. The source was not
+    at hand: the rule is that of the authors' program for two classes. As there, copies do not forget what they have
+    learned when their weight is set again. The program's features are not divided by sqrt(D), so that its step 1 is the
+    step D here, and its regulariser 0.0005 is 0.0005 / D; defaults are its values, with D = 50. Departures from the
+    program: its copies that have not begun have a weight, too, from which the others' weights depend on T.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: AdaRaker.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> run(AdaRaker(step=5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    32
+    """
+
+    name = "adaraker"
+    title = "AdaRaker"
+
+
+class AdaRakerRegressor(_AdaRaker, RegressionLearner):
+    """Several copies of Raker, each with another step; f is their mean, weighted by their errors since they began.
+
+    Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
+
+    Parameters
+    ----------
+    factors : list of float, > 0
+        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
+    features : int, >= 1
+        D, the number of frequencies per kernel, each with a cosine and a sine.
+    step : float, > 0
+        eta. In every round, the weights w of each kernel in copy k take a step 2 eta s_k (y - w . z(x)) z(x), with s_k
+        = min(1/2, 2^(-k/2)).
+    regulariser : float, >= 0, below 2 / step
+        lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
+    beta : float, 0 < beta < 1
+        After a round, the kernels' shares in a copy are multiplied by beta^r, with r the squared errors of the copy's
+        kernels, scaled to [-1, 1], or 1 if they are equal; then they grow by 1e-12.
+    rate : float, > 0
+        c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
+        are multiplied by (c s_n)^r if n copies have begun, with r their squared errors, scaled in the same way. Then
+        they grow by 1e-10, and are scaled to sum to 1.
+    frequencies : {"orthogonal", "independent", "program"}
+        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
+        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
+        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
+        (program): then the features approximate another kernel, unless d = 1.
+    seed : int, >= 0
+        Seed of the frequencies.
+
+    Notes
+    -----
+    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of
+    at most 2e-9 eta counts as 0; squared errors that differ by at most 2e-9 of the largest count as equal. The source
+    was not at hand: the rule is that of the authors' program for regression. As there, copies do not forget what they
+    have learned when their weight is set again. The program's features are not divided by sqrt(D), so that its step
+    0.1 / 10 is the step D / 100 here, and its regulariser 0.01 is 0.01 / D; defaults are its values, with D = 50.
+    Departures from the program: its copies that have not begun have a weight, too, which makes all predictions smaller,
+    and depend on T; and it adds 1e-12 (copies: 1e-10) to numerator and
+    denominator of scaled errors.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: AdaRaker.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from budgetrun.engine import run
+    >>> from budgetrun.kernels import Gaussian
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> run(AdaRakerRegressor(), Gaussian(gamma=10), X, y / 100).updates
+    442
+    """
+
+    name = "adaraker"
+    title = "AdaRaker"
+    _loss = staticmethod(squared)
+    _unit = 2.0
+
+    def __init__(
+        self,
+        *,
+        factors: Factors = FACTORS,
+        features: Count = 50,
+        step: Positive = 0.5,
+        regulariser: NotNegative = 2e-4,
+        beta: ProperShare = 0.5,
+        rate: Positive = 0.1,
+        frequencies: Frequencies = "orthogonal",
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(
+            factors=factors,
+            features=features,
+            step=step,
+            regulariser=regulariser,
+            beta=beta,
+            rate=rate,
+            frequencies=frequencies,
+            seed=seed,
+        )
+
+    def _errors(self, y: float, scores: np.ndarray) -> np.ndarray:
+        return np.square(y - scores)
+
+    def _reweighted(self, errors: np.ndarray, rounding: float) -> np.ndarray:
+        theta = self._theta * self.beta ** self._scaled(errors, rounding) + 1e-12
+        return np.where(theta.max(axis=1, keepdims=True) > 1e10, _shares(theta), theta)
+
+
+def _scales(n: int) -> np.ndarray:
+    """Return min(1/2, 2^(-k/2)) for k = 1 to n."""
+    return np.minimum(0.5, 0.5 ** (np.arange(1, n + 1) / 2))
+
+
+def _shares(weights: np.ndarray) -> np.ndarray:
+    """Return each row of weights, scaled to sum to 1."""
+    shares: np.ndarray = weights / weights.sum(axis=-1, keepdims=True)
+    return shares
