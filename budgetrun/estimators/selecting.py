@@ -131,7 +131,6 @@ class SelectingClassifier(BudgetClassifier):
             self._rule(),
             [(kernel, learner) for kernel, learner, _ in built],
             n_classes=len(found),
-            multiclass=len(found) > 2,
             tie=options["tie"],
             dtype=options["dtype"],
         )
