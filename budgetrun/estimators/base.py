@@ -70,7 +70,45 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """
         self._refuse(refused)
         self._forget()
-        return self._pass(X, y, None)
+        return self._pass(X, y)
+
+    def partial_fit(self, X: Any, y: Any, **refused: Any) -> Any:
+        """Continue with more rounds.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d), n >= 1
+        y : array_like, shape (n,)
+        **refused
+            As in `fit`.
+
+        Raises
+        ------
+        ValueError
+            A parameter was changed since the first call; only ``averaged`` can be.
+        """
+        self._refuse(refused)
+        one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Continue with one round, an example of shape (d,) and its label; as `partial_fit`, but faster."""
+        row = np.asarray(x)
+        if not self._play_one(row, y):
+            self._pass(_table(x, row), [y])
+
+    def _value(self, x: Any) -> Any:
+        """Return f(x), or the scores of all classes, for one example of shape (d,)."""
+        row = np.asarray(x)
+        score = self._score_one(row)
+        return self._scores(_table(x, row))[0] if score is None else score
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return the same for each row."""
+        score = self._score_one(X[0]) if _is_row(X) else None
+        return self._scores(X) if score is None else np.array([score])
 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
@@ -230,7 +268,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     """An online learner as a classifier; see `BudgetEstimator`."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> BudgetClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
         """Continue with more rounds.
 
         Parameters
@@ -247,11 +285,10 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         ValueError
             A parameter was changed since the first call; only ``averaged`` can be.
         """
+        if classes is None:
+            return super().partial_fit(X, y, **refused)
         self._refuse(refused)
-        one = classes is None and _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
-        if not (one and self._play_one(X[0], y[0])):
-            self._pass(X, y, classes)
-        return self
+        return self._pass(X, y, classes)
 
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
         """Continue with one round, with the result of `partial_fit`, but faster.
@@ -264,15 +301,14 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         classes : array_like, shape (n_classes,), or None
             All classes; required if this is the first call. Later calls are faster without it.
         """
-        row = np.asarray(x)
-        if classes is not None or not self._play_one(row, y):
-            self._pass(_table(x, row), [y], classes)
+        if classes is None:
+            super().learn_one(x, y)
+        else:
+            self._pass(_table(x, np.asarray(x)), [y], classes)
 
     def decision_one(self, x: Any) -> Any:
         """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
-        row = np.asarray(x)
-        score = self._score_one(row)
-        return self._scores(_table(x, row))[0] if score is None else score
+        return self._value(x)
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one example of shape (d,)."""
@@ -287,8 +323,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         ndarray, shape (n,) or (n, n_classes)
             Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
-        score = self._score_one(X[0]) if _is_row(X) else None
-        return self._scores(X) if score is None else np.array([score])
+        return self._values(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row, shape (n,)."""
@@ -355,43 +390,13 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 
     _numeric = True
 
-    def partial_fit(self, X: Any, y: Any, **refused: Any) -> BudgetRegressor:
-        """Continue with more rounds.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (n, d), n >= 1
-        y : array_like, shape (n,), of numbers
-        **refused
-            As in `fit`.
-
-        Raises
-        ------
-        ValueError
-            A parameter was changed since the first call.
-        """
-        self._refuse(refused)
-        one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
-        if not (one and self._play_one(X[0], y[0])):
-            self._pass(X, y)
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Continue with one round, an example of shape (d,) and its number; as `partial_fit`, but faster."""
-        row = np.asarray(x)
-        if not self._play_one(row, y):
-            self._pass(_table(x, row), [y])
-
     def predict(self, X: Any) -> np.ndarray:
         """Return f(x) for each row, shape (n,)."""
-        score = self._score_one(X[0]) if _is_row(X) else None
-        return self._scores(X) if score is None else np.array([score])
+        return self._values(X)
 
     def predict_one(self, x: Any) -> float:
         """Return f(x) for one example of shape (d,)."""
-        row = np.asarray(x)
-        score = self._score_one(row)
-        return float(self._scores(_table(x, row))[0]) if score is None else score
+        return float(self._value(x))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
