@@ -28,8 +28,6 @@ _PAGE = """
     classes : sequence of labels, or None
         All labels, at least two; with exactly two, the second is the positive one. None: two classes, which are
         numbered as they appear, but 1 and True are always the positive one.
-    probabilities : bool
-        Offer `predict_proba_one`. This costs one more prediction per example that is learned.
 
     Attributes
     ----------
@@ -227,7 +225,10 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         self._n_classes = len(self._codes) or 2
         if self.classes is not None and (len(self._codes) < 2 or len(self._codes) < len(self.classes)):
             raise ValueError(f"classes must be at least two different labels, got {self.classes!r}")
-        self._calibration = Calibration()
+
+    @property
+    def _calibration(self) -> Calibration:
+        return Calibration() if self.estimator is None else self.estimator._calibration
 
     @property
     def _multiclass(self) -> bool:
@@ -268,13 +269,8 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         if self.estimator is None:
             self.estimator = self._new_estimator()
             self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
-            score = self._before()
         else:
-            # The score is that before the round.
-            score = self.estimator.decision_one(row) if self.probabilities else 0.0
             self._teach(self.estimator.learn_one, row, code)
-        if self.probabilities:
-            self._calibration.learn(score, code)
 
     # -- predicting ----------------------------------------------------------------------------------------------------
 
@@ -301,7 +297,10 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         label = label.item() if isinstance(label, np.generic) else label
         if len(self._codes) == self._n_classes:
             known = ", ".join(map(repr, self._codes))
-            raise ValueError(f"the label {label!r} is not among the classes {known}: give all of them in classes")
+            raise ValueError(
+                f"the label {label!r} is not among the classes {known}: give all of them in classes, or use "
+                "multiclass.OneVsRestClassifier(model)"
+            )
         free = [code for code in (0, 1) if code not in self.labels]
         new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
         self.labels |= new
@@ -370,21 +369,19 @@ def _numbers(X: pd.DataFrame) -> np.ndarray:
 
 
 def _make(made: type[estimators.BudgetEstimator], kind: type[T], page: str, more: dict[str, Any]) -> type[T]:
-    """Return the river model of an estimator, with the same arguments and more."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    known = [*inspect.signature(made).parameters.values()]
-    known += [inspect.Parameter(name, keyword, default=default) for name, default in more.items()]
+    """Return the river model of an estimator, with the same arguments, and with more of them or other defaults."""
+    keyword, own = inspect.Parameter.KEYWORD_ONLY, inspect.signature(made).parameters
+    known = own | {name: inspect.Parameter(name, keyword, default=default) for name, default in more.items()}
 
     def __init__(self: _Model, **given: Any) -> None:
         chosen = more | given
-        for name, value in made(**{k: v for k, v in given.items() if k not in more}).get_params().items():
+        estimator = made(**{name: value for name, value in chosen.items() if name in own or name not in more})
+        for name, value in (estimator.get_params() | {name: chosen[name] for name in more}).items():
             setattr(self, name, value)
-        for name in more:
-            setattr(self, name, chosen[name])
         self._begin()
 
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions can have it; see inspect
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *known]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *known.values()]
     )
     parameters = (inspect.getdoc(made) or "").partition("\nAttributes\n")[0].rstrip()
     namespace = {"__init__": __init__, "_made": made, "__module__": __name__}
@@ -393,7 +390,7 @@ def _make(made: type[estimators.BudgetEstimator], kind: type[T], page: str, more
 
 
 T = TypeVar("T", bound=_Model)
-OF_CLASSES = {"classes": None, "probabilities": True}
+OF_CLASSES: dict[str, Any] = {"classes": None, "probabilities": True}
 CLASSIFIERS = {name: _make(made, BudgetClassifier, _PAGE, OF_CLASSES) for name, made in estimators.CLASSIFIERS.items()}
 REGRESSORS = {name: _make(made, BudgetRegressor, _REGRESSOR_PAGE, {}) for name, made in estimators.REGRESSORS.items()}
 SelectingClassifier = _make(SelectingEstimator, BudgetClassifier, _PAGE, OF_CLASSES)

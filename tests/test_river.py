@@ -14,6 +14,7 @@ from cases import EXHAUSTIVE, all_cases
 import budgetrun
 from budgetrun import compiling
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
+from budgetrun.learners.calibration import Calibration
 
 pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
 
@@ -81,7 +82,7 @@ def state(model):
         "weights": model.estimator.weights_.tolist(),
         "explicit": [getattr(f, "w", np.zeros(0)).tolist() for f in inside],
         "support": {key: columns[key].tolist() for key in sorted(columns)},
-        "calibration": vars(model._calibration),
+        "calibration": vars(model._calibration or Calibration()),
     }
 
 
@@ -135,7 +136,8 @@ def test_every_learner_has_a_classifier():
     assert classifiers.Forgetron is CLASSIFIERS["Forgetron"]
     for name, made in CLASSIFIERS.items():
         extra = set(inspect.signature(made).parameters) - set(inspect.signature(ESTIMATORS[name]).parameters)
-        assert extra == {"classes", "probabilities"}
+        assert extra == {"classes"}
+        assert inspect.signature(made).parameters["probabilities"].default
         assert "probabilities : bool" in made.__doc__
 
 

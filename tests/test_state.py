@@ -79,7 +79,7 @@ def test_single_rounds_in_between(tmp_path, name):
         for t in range(T):
             if t % every == every - 1:
                 group = through_a_file(tmp_path / "a.state", group)
-            if group.feed_one(X[t], int(y[t])):
+            if group.feed_one(X[t], int(y[t])) is not None:
                 played += 1
             else:
                 group.feed(X[t : t + 1], y[None, t : t + 1])

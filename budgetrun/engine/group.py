@@ -219,7 +219,7 @@ class Group:
         for index in indices:
             self._members[index].hypothesis = None
 
-    def feed_one(self, x: np.ndarray, label: float) -> bool:
+    def feed_one(self, x: np.ndarray, label: float) -> float | None:
         """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.
 
         This is possible for a single learner with a plain kernel expansion, but not for several classes, after some
@@ -232,8 +232,8 @@ class Group:
 
         Returns
         -------
-        bool
-            False if that is not possible, or not for this example; then nothing has changed.
+        float or None
+            f(x) before the round; None if that is not possible, or not for this example: then nothing has changed.
 
         Raises
         ------
@@ -242,20 +242,20 @@ class Group:
         """
         single = self._single or self._open()
         if single is None or x.shape != (single.examples.n_features,):
-            return False
+            return None
         began = time.perf_counter()
         try:
-            played = single.learn(x, label)
-            if not played:
+            score = single.learn(x, label)
+            if score != score:
                 # There may be no room; beginning again makes some.
                 self._close()
                 single = self._open()
-                played = single is not None and single.learn(x, label)
+                score = math.nan if single is None else single.learn(x, label)
         except Exception as raised:
             self._close()
             self._fail(self._members, raised)
         self._members[0].seconds += time.perf_counter() - began
-        return played
+        return score if score == score else None
 
     def score_one(self, x: np.ndarray) -> float | None:
         """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""

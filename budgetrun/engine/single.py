@@ -48,10 +48,10 @@ class Single(Compilable):
 
     # -- called from Python --------------------------------------------------------------------------------------------
 
-    def learn(self, x: np.ndarray, label: float) -> bool:
-        """Play a round with an example of shape (d,); return False, with nothing changed, if that is not possible."""
+    def learn(self, x: np.ndarray, label: float) -> float:
+        """Play a round with an example, shape (d,); return f(x) before it; nan, with nothing changed, if it cannot."""
         learn = _learn if self.y.dtype.kind == "i" else _learn_target
-        return bool(learn(self._kept, np.array(x, dtype=np.float64), label))
+        return float(learn(self._kept, np.array(x, dtype=np.float64), label))
 
     def score(self, x: np.ndarray) -> float:
         """Return f(x) for an example of shape (d,); nan if that is not possible here, or out of range."""
@@ -100,22 +100,22 @@ def begin(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | No
     return None if examples is None else Single(pool, examples, f, learner, positive)
 
 
-def _learn_one(kept: Any, x: np.ndarray, label: int) -> bool:
+def _learn_one(kept: Any, x: np.ndarray, label: int) -> float:
     one, updates = kept.inside, kept.inside.f.updates
     slot = _begin(one, x, label)
-    if slot >= 0:
-        _play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-        _end(one, slot, updates)
-    return slot >= 0
+    if slot < 0:
+        return math.nan
+    _play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+    return _end(one, slot, updates)
 
 
-def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> bool:
+def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> float:
     one, updates = kept.inside, kept.inside.f.updates
     slot = _begin(one, x, target)
-    if slot >= 0:
-        _play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-        _end(one, slot, updates)
-    return slot >= 0
+    if slot < 0:
+        return math.nan
+    _play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+    return _end(one, slot, updates)
 
 
 def _begin(one: Any, x: np.ndarray, label: float) -> int:
@@ -134,10 +134,12 @@ def _begin(one: Any, x: np.ndarray, label: float) -> int:
     return slot
 
 
-def _end(one: Any, slot: int, updates: int) -> None:
+def _end(one: Any, slot: int, updates: int) -> float:
+    """End a round, and return its score."""
     if not math.isfinite(one.f.scores[0]):
         raise FloatingPointError(NOT_FINITE)
     one.release(slot, one.f.updates > updates)
+    return one.f.scores[0]
 
 
 def _score_one(kept: Any, x: np.ndarray) -> float:

@@ -23,7 +23,8 @@ _OF_ALL |= {"dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
 DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 # The allowed values of the arguments that all classifiers share.
-_CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32"), "averaged": (False, True)}
+_CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
+_CHOICES |= {"averaged": (False, True), "probabilities": (False, True)}
 
 
 def class_name(name: str, variants: Variants) -> str:
@@ -46,6 +47,8 @@ def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:
     arguments |= {name: default for name, default in _OF_ALL.items() if name != "tie" or among[0].task != "regression"}
     if all(learner.averages() for learner in among):
         arguments["averaged"] = False
+    if among[0].task != "regression":
+        arguments["probabilities"] = False
     return arguments
 
 
@@ -73,9 +76,7 @@ def group_options(
     """
     given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     are_several = len(classes) > 2
-    for name, allowed in _CHOICES.items():
-        if name in given and given[name] not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
+    check_choices(given)
     tie = given.get("tie", "mistake")
     if are_several and tie != "mistake":
         raise ValueError(f"tie must be mistake with more than two classes, got {tie!r}")
@@ -87,6 +88,13 @@ def group_options(
         chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
     options = {"n_classes": len(classes) if are_several else None, "tie": tie, "dtype": given["dtype"]}
     return _kernel(given), known[variant](**chosen), options
+
+
+def check_choices(given: dict[str, Any]) -> None:
+    """Raise a ValueError if one of the arguments that classifiers share has a value that is not allowed."""
+    for name, allowed in _CHOICES.items():
+        if name in given and given[name] not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
 
 
 def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Learner]]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, group_options
+from budgetrun.learners.calibration import Calibration
 from budgetrun.state import save_state
 
 # Kinds of dtypes.
@@ -56,6 +57,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _arguments: frozenset[str]
     # How scikit-learn checks labels.
     _numeric = False
+    # What makes probabilities of scores, if it was asked for.
+    _calibration: Calibration | None = None
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
         """Forget earlier data and make one pass over these, in their order.
@@ -70,14 +73,57 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """
         self._refuse(refused)
         self._forget()
-        return self._pass(X, y, None)
+        return self._pass(X, y)
+
+    def partial_fit(self, X: Any, y: Any, **refused: Any) -> Any:
+        """Continue with more rounds.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (n, d), n >= 1
+        y : array_like, shape (n,)
+        **refused
+            As in `fit`.
+
+        Raises
+        ------
+        ValueError
+            A parameter was changed since the first call; only ``averaged`` can be.
+        """
+        self._refuse(refused)
+        one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
+        if not (one and self._play_one(X[0], y[0])):
+            self._pass(X, y)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Continue with one round, an example of shape (d,) and its label; as `partial_fit`, but faster."""
+        row = np.asarray(x)
+        if not self._play_one(row, y):
+            self._pass(_table(x, row), [y])
+
+    def _value(self, x: Any) -> Any:
+        """Return f(x), or the scores of all classes, for one example of shape (d,)."""
+        row = np.asarray(x)
+        score = self._score_one(row)
+        return self._scores(_table(x, row))[0] if score is None else score
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return the same for each row."""
+        score = self._score_one(X[0]) if _is_row(X) else None
+        return self._scores(X) if score is None else np.array([score])
 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
-        member, averaged = self._member, getattr(self, "averaged", False)
+        check_is_fitted(self, "_group")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
-        return np.concatenate([score(member, piece, averaged).T for piece in pieces])
+        return np.concatenate([self._scores_of(piece) for piece in pieces])
+
+    def _scores_of(self, rows: Any) -> np.ndarray:
+        """Return f(x), or the scores of all classes, of rows in the engine's form; shape (n,) or (n, n_classes)."""
+        scores: np.ndarray = score(self._member, rows, getattr(self, "averaged", False)).T
+        return scores
 
     def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
         """Save the estimator to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
@@ -144,10 +190,14 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
         try:
-            return self._group.feed_one(x, label)
+            score = self._group.feed_one(x, label)
         except Exception:
             self._forget()
             raise
+        if score is not None and self._calibration is not None:
+            # Rounded as those of blocks are.
+            self._calibration.learn(float(self._group.pool.dtype.type(score)), int(label > 0))
+        return score is not None
 
     def _label_of(self, y: Any) -> Any:
         """Return a label as the engine's short path takes it; None if it cannot."""
@@ -177,6 +227,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             found = self._found_classes(y, classes)
             self._in_force = self.get_params(deep=False)
             self._group = self._started(found)
+            self._calibration = Calibration() if self._in_force.get("probabilities") else None
             # The engine keeps rows in the form of the first ones.
             self._sparse = sp.issparse(X)
         labels = self._encoded(y, found if first else None, classes)
@@ -184,7 +235,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         try:
             for start in range(0, len(labels), block):
                 rows = _in_form(X[start : start + block], self._sparse)
-                self._group.feed(rows, labels[None, start : start + block])
+                self._fed(rows, labels[start : start + block])
         except Exception:
             # What was learned is lost as soon as an update has failed, but not if the first block was refused.
             if first or self._group.rounds > before:
@@ -197,13 +248,31 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
         return Group(kernel, [learner], **options)
 
+    def _fed(self, rows: Any, labels: np.ndarray) -> None:
+        """Play rounds, and fit the calibration to what `_scores_of` of each was before it."""
+        before = self._scores_of(rows) if self._predicts_first else None
+        scores = self._group.feed(rows, labels[None])[0]
+        if self._calibration is not None:
+            scores = (scores.T if before is None else before).astype(np.float64, copy=False)
+            several = scores.ndim == 2
+            codes = (labels if several else labels > 0).tolist()
+            for one, code in zip(scores if several else scores.tolist(), codes, strict=True):
+                self._calibration.learn(one, int(code))
+
+    @property
+    def _predicts_first(self) -> bool:
+        """Whether the calibration needs scores that the engine does not compute in its rounds."""
+        return self._calibration is not None and getattr(self, "averaged", False)
+
     def _rounds_per_block(self) -> int:
+        if self._predicts_first:
+            return 1
         # With a small support set, most of the time would go into the kernel values within a large block.
         budget = self._member.learner.budget
         return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
 
     def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse"):
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):
             self.__dict__.pop(name, None)
 
     def _not_in_force(self) -> str:
@@ -211,7 +280,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if "_group" not in self.__dict__:
             return ""
         now = self.get_params(deep=False)
-        changed = [k for k, old in self._in_force.items() if k != "averaged" and not _same(now.get(k), old)]
+        free = "" if self._calibration is not None else "averaged"
+        changed = [k for k, old in self._in_force.items() if k != free and not _same(now.get(k), old)]
         what = ", ".join(f"{name}={self._in_force[name]!r}, now {now.get(name)!r}" for name in changed)
         return f"fitted with {what}" if changed else ""
 
@@ -230,7 +300,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     """An online learner as a classifier; see `BudgetEstimator`."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> BudgetClassifier:
+    # Models that were saved before there was this parameter do not have it.
+    probabilities: bool = False
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
         """Continue with more rounds.
 
         Parameters
@@ -247,11 +320,10 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         ValueError
             A parameter was changed since the first call; only ``averaged`` can be.
         """
+        if classes is None:
+            return super().partial_fit(X, y, **refused)
         self._refuse(refused)
-        one = classes is None and _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
-        if not (one and self._play_one(X[0], y[0])):
-            self._pass(X, y, classes)
-        return self
+        return self._pass(X, y, classes)
 
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
         """Continue with one round, with the result of `partial_fit`, but faster.
@@ -264,15 +336,14 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         classes : array_like, shape (n_classes,), or None
             All classes; required if this is the first call. Later calls are faster without it.
         """
-        row = np.asarray(x)
-        if classes is not None or not self._play_one(row, y):
-            self._pass(_table(x, row), [y], classes)
+        if classes is None:
+            super().learn_one(x, y)
+        else:
+            self._pass(_table(x, np.asarray(x)), [y], classes)
 
     def decision_one(self, x: Any) -> Any:
         """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
-        row = np.asarray(x)
-        score = self._score_one(row)
-        return self._scores(_table(x, row))[0] if score is None else score
+        return self._value(x)
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one example of shape (d,)."""
@@ -287,13 +358,30 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         ndarray, shape (n,) or (n, n_classes)
             Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
         """
-        score = self._score_one(X[0]) if _is_row(X) else None
-        return self._scores(X) if score is None else np.array([score])
+        return self._values(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row, shape (n,)."""
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
+
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """With ``probabilities=True``: a method that returns the probability of each class, shape (n, n_classes).
+
+        They are those of `budgetrun.learners.calibration`, fitted to the scores of the rounds so far, each before its
+        label was learned: Platt scaling for two classes; for more, the softmax of the scores with one fitted factor.
+        `predict` goes by the scores, so its class is not always that of the largest probability.
+        """
+        if not self.probabilities:
+            raise AttributeError(f"{type(self).__name__} has no probabilities: create it with probabilities=True")
+        return self._probabilities
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        scores = self.decision_function(X).astype(np.float64, copy=False)
+        if note := self._not_in_force():
+            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        return np.array([self._calibration.of(score) for score in scores])
 
     @property
     def mistakes_(self) -> int:
@@ -321,7 +409,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         # The labels on the engine's short path, for two classes without feature names, which scikit-learn checks.
-        short = len(self.classes_) == 2 and not hasattr(self, "feature_names_in_")
+        short = len(self.classes_) == 2 and not hasattr(self, "feature_names_in_") and not self._predicts_first
         self._labels = dict(zip(self.classes_.tolist(), (-1, 1), strict=True)) if short else {}
         known = set(self.classes_.tolist())
         unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
@@ -355,43 +443,13 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 
     _numeric = True
 
-    def partial_fit(self, X: Any, y: Any, **refused: Any) -> BudgetRegressor:
-        """Continue with more rounds.
-
-        Parameters
-        ----------
-        X : array_like or sparse, shape (n, d), n >= 1
-        y : array_like, shape (n,), of numbers
-        **refused
-            As in `fit`.
-
-        Raises
-        ------
-        ValueError
-            A parameter was changed since the first call.
-        """
-        self._refuse(refused)
-        one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
-        if not (one and self._play_one(X[0], y[0])):
-            self._pass(X, y)
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Continue with one round, an example of shape (d,) and its number; as `partial_fit`, but faster."""
-        row = np.asarray(x)
-        if not self._play_one(row, y):
-            self._pass(_table(x, row), [y])
-
     def predict(self, X: Any) -> np.ndarray:
         """Return f(x) for each row, shape (n,)."""
-        score = self._score_one(X[0]) if _is_row(X) else None
-        return self._scores(X) if score is None else np.array([score])
+        return self._values(X)
 
     def predict_one(self, x: Any) -> float:
         """Return f(x) for one example of shape (d,)."""
-        row = np.asarray(x)
-        score = self._score_one(row)
-        return float(self._scores(_table(x, row))[0]) if score is None else score
+        return float(self._value(x))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,8 +9,8 @@ from typing import Any
 from budgetrun.estimators.arguments import DEFAULTS, Variants
 
 _ONE_VS_REST = (
-    "One-vs-rest: one such learner per class, each with all of these parameters. The class of the largest score is",
-    "predicted, the first if several tie. An example is stored once for all classes.",
+    "One-vs-rest: one such learner per class, each with all of these parameters. The class of the",
+    "largest score is predicted, the first if several tie. An example is stored once for all classes.",
 )
 _RANDOM_STATE = """
 random_state : int >= 0, numpy.random.RandomState or None
@@ -41,7 +41,11 @@ dtype : {"float64", "float32"}
 _AVERAGED = """
 averaged : bool
     Predict with the mean of the hypotheses of all rounds (online-to-batch conversion) instead of the last
-    hypothesis. It can be changed after fitting.
+    hypothesis. It can be changed after fitting, except with probabilities.
+"""
+_PROBABILITIES = """
+probabilities : bool
+    Offer probabilities. Their calibration is fitted while learning, which takes a few microseconds per round.
 """
 _ATTRIBUTES = """
 Attributes
@@ -81,21 +85,23 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
     ]
     of_classes = "tie" in arguments
     if of_classes:
-        summaries = [of_one["summary"] for (_, kind), of_one in pages.items() if kind] or _ONE_VS_REST
-        lines += ["With more than two classes:", *(f"    {summary}" for summary in summaries), ""]
+        own = [(f"{v}: " if v else "") + of_one["summary"] for (v, kind), of_one in pages.items() if kind]
+        if variants.keys() > several.keys():
+            own += [*["Other variants:"][: len(own)], *_ONE_VS_REST]
+        lines += ["With more than two classes:", *(f"    {line}" for line in own), ""]
     lines += ["Parameters", "----------"]
     if None not in variants:
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * ("averaged" in arguments)]
+    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * ("averaged" in arguments), _PROBABILITIES * of_classes]
     attributes = [_ATTRIBUTES, _OF_CLASSIFIERS * of_classes, _SEED * ("seed" in arguments)]
     lines += [line for text in [*options, "\n\n", *attributes] for line in text.splitlines()[1:]]
     if "hierarchy" not in arguments:
         lines = [line for line in lines if "hierarchy" not in line]
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
-        lines += ([f"{_owners(owners)}:"] if len(owners) < len(pages) else []) + text.splitlines()
+        lines += ([f"{_owners(owners, pages)}:"] if len(owners) < len(pages) else []) + text.splitlines()
     return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages, "tie" in arguments)])
 
 
@@ -113,11 +119,17 @@ def _by_text(texts: dict[Any, str]) -> list[tuple[str, list[Any]]]:
     return list(found.items())
 
 
-def _owners(owners: list[tuple[str | None, int]]) -> str:
-    """Return which variants or numbers of classes these are."""
-    named = [f'"{v}"' for v, _ in owners if v is not None]
+def _owners(owners: list[tuple[str | None, int]], pages: dict[Any, Any]) -> str:
+    """Return which variants or numbers of classes these are, among all of the name."""
+    of_classes = "two classes", "more than two classes"
+    if owners[0][0] is None:
+        return of_classes[owners[0][1]]
+    named = []
+    for v in dict.fromkeys(v for v, _ in owners):
+        kinds, known = ([kind for w, kind in found if w == v] for found in (owners, pages))
+        named.append(f'"{v}"' if len(kinds) == len(known) else f'"{v}" for {of_classes[kinds[0]]}')
     either = " or ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
-    return f"variant {either}" if named else ("two classes", "more than two classes")[owners[0][1]]
+    return f"variant {either}"
 
 
 def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> list[str]:
@@ -132,7 +144,7 @@ def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> 
         texts = _by_text({owner: entry.partition("\n")[2] for owner, entry in entries[name].items()})
         lines.append(next(iter(entries[name].values())).partition("\n")[0])
         for text, owners in texts:
-            only = f"    With {_owners(owners)}{':' if len(texts) > 1 else ' only:'}"
+            only = f"    With {_owners(owners, pages)}{':' if len(texts) > 1 else ' only:'}"
             lines += ([only] if len(owners) < len(pages) else []) + [line for line in text.splitlines() if line]
         if name in DEFAULTS and name != "budget" and arguments[name] is not None:
             lines.append(f"    The default, {arguments[name]}, is only a starting point: choose it for your data.")

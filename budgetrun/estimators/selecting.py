@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from budgetrun import selection
 from budgetrun.config.problems import ValueType
-from budgetrun.estimators.arguments import group_options
-from budgetrun.estimators.base import BudgetClassifier, _in_form, _one_thread
+from budgetrun.estimators.arguments import check_choices, group_options
+from budgetrun.estimators.base import BudgetClassifier
 from budgetrun.registry import parameters
-
-_ROWS = 1024
 
 
 class SelectingClassifier(BudgetClassifier):
@@ -37,6 +35,8 @@ class SelectingClassifier(BudgetClassifier):
     rule_parameters : dict or None
         The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing,
         ``{"beta": 0.99}`` of OMKC, also ``smoothing`` and ``seed`` of "omkc_sd", its stochastic update.
+    probabilities : bool
+        Offer probabilities. Their calibration is fitted while learning, which needs a vote per round.
 
     Attributes
     ----------
@@ -63,15 +63,22 @@ class SelectingClassifier(BudgetClassifier):
     """
 
     _learners: Any = None
-    _arguments = frozenset({"estimators", "grid", "rule", "rule_parameters"})
+    _arguments = frozenset({"estimators", "grid", "rule", "rule_parameters", "probabilities"})
 
     def __init__(
-        self, estimators: Any, *, grid: Any = None, rule: str = "hedge", rule_parameters: dict[str, Any] | None = None
+        self,
+        estimators: Any,
+        *,
+        grid: Any = None,
+        rule: str = "hedge",
+        rule_parameters: dict[str, Any] | None = None,
+        probabilities: bool = False,
     ) -> None:
         self.estimators = estimators
         self.grid = grid
         self.rule = rule
         self.rule_parameters = rule_parameters
+        self.probabilities = probabilities
 
     @property
     def candidate_weights_(self) -> np.ndarray:
@@ -111,6 +118,7 @@ class SelectingClassifier(BudgetClassifier):
         return found
 
     def _started(self, found: np.ndarray) -> Any:
+        check_choices({"probabilities": self.probabilities})
         listed = self._listed()
         grids = self.grid if isinstance(self.grid, list) else [self.grid] * len(listed)
         if len(grids) != len(listed):
@@ -131,7 +139,6 @@ class SelectingClassifier(BudgetClassifier):
             self._rule(),
             [(kernel, learner) for kernel, learner, _ in built],
             n_classes=len(found),
-            multiclass=len(found) > 2,
             tie=options["tie"],
             dtype=options["dtype"],
         )
@@ -153,8 +160,12 @@ class SelectingClassifier(BudgetClassifier):
                 raise ValueError(f"rule_parameters: {name} {problems[0]}")
         return rule(**given)
 
+    @property
+    def _predicts_first(self) -> bool:
+        return self._calibration is not None
+
     def _rounds_per_block(self) -> int:
-        return 256
+        return 1 if self._predicts_first else 256
 
     def _play_one(self, x: np.ndarray, y: Any) -> bool:
         return False
@@ -162,12 +173,8 @@ class SelectingClassifier(BudgetClassifier):
     def _score_one(self, x: np.ndarray) -> float | None:
         return None
 
-    @_one_thread
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "_group")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
-        weights = np.concatenate([self._group.score(piece) for piece in pieces], axis=1)
+    def _scores_of(self, rows: Any) -> np.ndarray:
+        weights: np.ndarray = self._group.score(rows)
         if len(weights) > 2:
             return weights.T
         lead = weights[1] - weights[0]

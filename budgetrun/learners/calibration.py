@@ -31,7 +31,9 @@ class Calibration:
 
     def of(self, score: Any) -> list[float]:
         """Return the probability of each class for f(x), or for the scores of all classes."""
-        z = self._scaled(score)
+        return self._of(self._scaled(score))
+
+    def _of(self, z: list[float]) -> list[float]:
         exponents = [self._a * z_c for z_c in z]
         if len(z) == 2:
             exponents[1] += self._b
@@ -42,7 +44,8 @@ class Calibration:
 
     def learn(self, score: Any, code: int) -> list[float]:
         """Learn from the score of a round and its class; return the probabilities from before."""
-        z, p = self._scaled(score), self.of(score)
+        z = self._scaled(score)
+        p = self._of(z)
         by_a = sum(p_c * z_c for p_c, z_c in zip(p, z, strict=True)) - z[code]
         by_b = p[1] - code if len(z) == 2 else 0.0
         self._aa += by_a * by_a
@@ -56,8 +59,8 @@ class Calibration:
 
     def _scaled(self, score: Any) -> list[float]:
         scale = math.sqrt((self._sum + _square(score)) / (self._n + 1)) or 1.0
-        return [0.0, float(score) / scale] if np.ndim(score) == 0 else (score / scale).tolist()
+        return [0.0, float(score) / scale] if isinstance(score, float) else (score / scale).tolist()
 
 
 def _square(score: Any) -> float:
-    return float(score * score) if np.ndim(score) == 0 else float(np.mean(score * score))
+    return float(score * score) if isinstance(score, float) else float(np.mean(score * score))

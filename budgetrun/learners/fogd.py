@@ -7,14 +7,38 @@ from typing import TYPE_CHECKING, Literal
 from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import BinaryLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class FOGD(BinaryLearner):
+class FourierSteps(Learner):
+    """Random features with steps of one length, whatever the labels are."""
+
+    name = "fogd"
+    title = "FOGD"
+    form = ExplicitFeatures
+    draws = True
+
+    def __init__(
+        self,
+        *,
+        features: Count,
+        step: Positive,
+        seed: Seed = 0,
+        counting: Literal["frequencies", "features"] = "frequencies",
+    ) -> None:
+        self.n_frequencies = frequencies(features, counting)
+        self.step = step
+        self.seed = seed
+
+    def start(self, pool: Pool) -> ExplicitFeatures:
+        return fourier(pool, self.n_frequencies, self.seed, self.step)
+
+
+class FOGD(FourierSteps, BinaryLearner):
     """Gradient descent on the hinge loss, over random features whose inner products approximate the Gaussian kernel.
 
     Parameters
@@ -54,26 +78,6 @@ class FOGD(BinaryLearner):
     38
     """
 
-    name = "fogd"
-    title = "FOGD"
-    form = ExplicitFeatures
-    draws = True
-
-    def __init__(
-        self,
-        *,
-        features: Count,
-        step: Positive,
-        seed: Seed = 0,
-        counting: Literal["frequencies", "features"] = "frequencies",
-    ) -> None:
-        self.n_frequencies = frequencies(features, counting)
-        self.step = step
-        self.seed = seed
-
-    def start(self, pool: Pool) -> ExplicitFeatures:
-        return fourier(pool, self.n_frequencies, self.seed, self.step)
-
     def margins(self, f: ExplicitFeatures, t: int) -> float:
         return 1 - f.rounding
 
@@ -81,7 +85,7 @@ class FOGD(BinaryLearner):
         f.step(y * self.step)
 
 
-class FOGDRegressor(RegressionLearner):
+class FOGDRegressor(FourierSteps, RegressionLearner):
     """Gradient descent on the squared error, over random features whose products approximate the Gaussian kernel.
 
     Parameters
@@ -119,26 +123,6 @@ class FOGDRegressor(RegressionLearner):
     >>> run(FOGDRegressor(features=50, step=0.1), Gaussian(gamma=10), X, y).updates
     442
     """
-
-    name = "fogd"
-    title = "FOGD"
-    form = ExplicitFeatures
-    draws = True
-
-    def __init__(
-        self,
-        *,
-        features: Count,
-        step: Positive,
-        seed: Seed = 0,
-        counting: Literal["frequencies", "features"] = "frequencies",
-    ) -> None:
-        self.n_frequencies = frequencies(features, counting)
-        self.step = step
-        self.seed = seed
-
-    def start(self, pool: Pool) -> ExplicitFeatures:
-        return fourier(pool, self.n_frequencies, self.seed, self.step)
 
     def update(self, f: ExplicitFeatures, y: float, score: float) -> None:
         f.step(2 * self.step * (y - score))

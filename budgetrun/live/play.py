@@ -100,14 +100,15 @@ class Player:
         metrics: Sequence[str] = (),
         rules: Sequence[Rule] = (),
     ) -> None:
-        given: dict[str, Any] = {"n_classes": n_classes, "multiclass": task == "multiclass"}
-        given |= {"tie": tie, "dtype": dtype}
-        self.selections = [Selection(rule, copy.deepcopy(list(learners)), **given) for rule in rules]
+        given: dict[str, Any] = {"tie": tie, "dtype": dtype}
+        self.selections = [
+            Selection(rule, copy.deepcopy(list(learners)), n_classes=n_classes, **given) for rule in rules
+        ]
         self.selected = Curve(len(rules))
         kernels = {str(kernel): kernel for kernel, _ in learners}
         self._task = task
         n_codes = n_classes if task == "multiclass" else None
-        self._options: dict[str, Any] = {"n_classes": n_codes, "tie": tie, "dtype": dtype}
+        self._options = {"n_classes": n_codes, **given}
         # Which group a learner is in, and at which place.
         self._places: list[tuple[int, int]] = []
         members: dict[str, list[Any]] = {name: [] for name in kernels}

@@ -59,6 +59,8 @@ _MEASURED_FEATURES = 512
 _BASE = 170e6
 # What compiling takes in addition.
 _COMPILED = 250e6
+# What reading a table of columns takes: its libraries, and blocks of 2 MB that a thread parses ahead of those in use.
+_TABLE = 90e6
 # Seconds of compiling, measured on one machine: of the loops that all learners share, and of one more learner.
 _COMPILES_LOOPS, _COMPILES_LEARNER = 5.0, 2.0
 
@@ -136,7 +138,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
         vectors = 8 * 8 * (info.n_examples + info.n_features)
         working = examples + vectors + (0 if _is_linear(runs[0].spec) else 8 * info.n_examples**2)
-        return _BASE + _data_bytes(info) + max(working, info.content_bytes)
+        return _base(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     pool = min(T, sum(_stored(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
@@ -152,8 +154,13 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
     )
     working = (T + info.n_test) * _example_bytes(info) + rows + block + hypotheses
-    base = _BASE + _COMPILED if compiling.on() else _BASE
-    return base + _data_bytes(info) + max(working, info.content_bytes)
+    return _base(info) + _COMPILED * compiling.on() + max(working, info.content_bytes)
+
+
+def _base(info: StreamInfo) -> float:
+    """Return the memory of a worker with data, apart from runs and what they copy."""
+    is_table = any(reader.startswith("table ") for reader in info.readers)
+    return _BASE + _TABLE * is_table + _data_bytes(info)
 
 
 def _is_linear(spec: RunSpec) -> bool:

@@ -23,6 +23,7 @@ from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_run
 from budgetrun.runner.metrics import Tally
 from budgetrun.runner.plan import Job, Run
 from budgetrun.runner.targets import Errors
+from budgetrun.store.curves import SQUARED_ERROR
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
@@ -72,7 +73,7 @@ def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, lim
     counts = np.zeros((len(runs), 2, n_curve), dtype=np.int32)
     played = [_Played(mistakes, sizes) for mistakes, sizes in counts]
     more = [name for name in METRICS_IN_CURVES if name in settings.metrics]
-    more += ["squared_error"] * (job.dataset.task == "regression")
+    more += [SQUARED_ERROR] * (job.dataset.task == "regression")
     for one in played:
         one.more |= {name: np.zeros(n_curve) for name in more}
     isolated = errors_of_runs(settings)
@@ -142,7 +143,7 @@ def _play_built(
                 one.mistakes[at] = member.count.mistakes
                 one.support_size[at] = 0 if member.hypothesis is None else member.hypothesis.size
                 if errors is not None:
-                    one.more["squared_error"][at] = errors.squared[member.index]
+                    one.more[SQUARED_ERROR][at] = errors.squared[member.index]
             for (member, one), tally in zip(measured, tallies, strict=bool(tallies)):
                 for name, value in tally.now().items() if member.error is None else ():
                     one.more[name][at] = value

@@ -32,16 +32,13 @@ def measure(job: Job, settings: Settings) -> Measured:
 def _play(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the columns of the row, and the curves."""
     y, T = stream.tasks[run.task], stream.n_examples
-    multiclass = job.dataset.task == "multiclass"
     candidates = [(identity.kernel_of(one.spec), identity.build(one.spec)) for one in run.candidates]
     given: dict[str, Any] = {"tie": settings.tie, "dtype": settings.dtype}
-    n_classes = len(stream.classes) if multiclass else 2
+    n_classes = len(stream.classes) if job.dataset.task == "multiclass" else None
     for kernel in {str(kernel): kernel for kernel, _ in candidates}.values():
-        of_group = {**given, "n_classes": n_classes if multiclass else None}
+        of_group = {**given, "n_classes": n_classes}
         compile_first(kernel, [learner for _, learner in candidates], of_group, stream.X, y[None])
-    played = Selection(
-        rule_of(run.spec.name, run.spec.parameters), candidates, n_classes=n_classes, multiclass=multiclass, **given
-    )
+    played = Selection(rule_of(run.spec.name, run.spec.parameters), candidates, n_classes=n_classes or 2, **given)
     rounds, prefix = checkpoints(T), prefix_of(T)
     curves = {name: np.zeros((1, len(rounds)), dtype=np.int32) for name in ("mistakes", "support_size")}
     values: dict[str, Any] = {}

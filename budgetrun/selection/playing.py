@@ -31,9 +31,8 @@ class Selection:
     ----------
     rule : Rule
     candidates : sequence of (Kernel, Learner)
+        All learners are of the same task.
     n_classes : int, >= 2
-    multiclass : bool
-        Whether the learners are those of several classes.
     tie : {"mistake", "positive"}
         What a score of 0, and a tie of the vote, is: a mistake, or a prediction of +1.
     dtype : {"float64", "float32"}
@@ -55,17 +54,17 @@ class Selection:
         candidates: Sequence[tuple[Kernel, Any]],
         *,
         n_classes: int = 2,
-        multiclass: bool = False,
         tie: str = "mistake",
         dtype: str = "float64",
     ) -> None:
-        self.rule, self.tie, self.n_classes, self.multiclass = rule, tie, n_classes, multiclass
+        self.rule, self.tie, self.n_classes = rule, tie, n_classes
+        self.multiclass = candidates[0][1].task == "multiclass"
         rule.start(len(candidates))
         kernels = {str(kernel): kernel for kernel, _ in candidates}
         self._places = [[i for i, (kernel, _) in enumerate(candidates) if str(kernel) == name] for name in kernels]
         if rule.samples:
             self._places = [[i] for i in range(len(candidates))]
-        options: dict[str, Any] = {"n_classes": n_classes if multiclass else None, "tie": tie, "dtype": dtype}
+        options: dict[str, Any] = {"n_classes": n_classes if self.multiclass else None, "tie": tie, "dtype": dtype}
         self._groups = [
             Group(candidates[places[0]][0], [candidates[i][1] for i in places], **options) for places in self._places
         ]

@@ -75,8 +75,10 @@ def test_scores_and_hypotheses_are_those_of_blocks(name, kernel, kind):
     rng = np.random.default_rng(1)
     short = 0
     for rows in cuts(rng, 100):
-        if rows.stop - rows.start == 1 and single.feed_one(X[rows.start], int(y[rows.start])):
+        one = single.feed_one(X[rows.start], int(y[rows.start])) if rows.stop - rows.start == 1 else None
+        if one is not None:
             short += 1
+            assert single.pool.dtype.type(one) == scores[rows.start]
             if rng.random() < 0.9:
                 continue
             given = single.members[0].hypothesis.scores
@@ -185,7 +187,7 @@ def test_scores_that_overflow_are_an_error():
 
     def play(*x):
         x = 1.2e154 * np.array(x)
-        if not one.feed_one(x, 1):
+        if one.feed_one(x, 1) is None:
             assert not compiling.on()
             one.feed(x[None], np.array([[1]]))
 

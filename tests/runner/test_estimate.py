@@ -163,6 +163,19 @@ def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     assert taken < estimated < 4 * taken
 
 
+def test_reading_a_table_takes_memory_of_its_own(tmp_path):
+    runs = runs_of(tmp_path, {"name": "rbp", "budget": 10})
+    (tmp_path / "own.csv").write_text("a,y\n" + "0.5,1\n1.5,2\n" * 20)
+    np.savez(tmp_path / "own.npz", X=np.array([[0.5], [1.5]] * 20), y=np.array([1, 2] * 20))
+    needed = []
+    for name in ("own.csv", "own.npz"):
+        own = {"name": "own", "path": str(tmp_path / name)} | ({"label_column": "y"} if name == "own.csv" else {})
+        info = make_plan(config_module.load(config(tmp_path, datasets=[own], repetitions=1))).infos["own"]
+        needed.append(job_bytes(runs, info, "float64"))
+    # Measured for CSV, JSON lines and Parquet: 85 to 120 MB more than for the same numbers in an .npz.
+    assert 80e6 < needed[0] - needed[1] < 130e6
+
+
 def test_a_dry_run_adds_up(tmp_path):
     options = Options(results=tmp_path / "results", jobs=2)
     loaded = config_module.load(config(tmp_path))

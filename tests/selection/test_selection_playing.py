@@ -65,9 +65,7 @@ def test_several_classes_and_sparse_rows():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=200)
     X = rng.normal(size=(200, 3)) + 2 * np.eye(3)[y]
-    dense, sparse = (
-        Selection(registry()["racing"](), candidates("multiclass"), n_classes=3, multiclass=True) for _ in range(2)
-    )
+    dense, sparse = (Selection(registry()["racing"](), candidates("multiclass"), n_classes=3) for _ in range(2))
     predicted = dense.feed(X, y[None])
     np.testing.assert_array_equal(sparse.feed(sp.csr_array(X), y[None]), predicted)
     alone = [engine_group.run(learner, k, X, y, n_classes=3) for k, learner in candidates("multiclass")]
