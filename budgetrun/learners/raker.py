@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class Mixture(Hypothesis):
 class OfSeveralKernels(Learner):
     """What the learners of this file have in common."""
 
-    form = Mixture
+    form: ClassVar[type[Hypothesis]] = Mixture
     draws = True
     compiled = False
     # Of the gradient: 1, or 2 for the squared loss.
