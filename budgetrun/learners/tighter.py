@@ -1,11 +1,14 @@
-"""The Tighter Budget Perceptron: the example leaves without which the others are classified best."""
+"""The Tighter Budget Perceptron: the example leaves without which f errs least."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.pairs import Pairs
@@ -15,8 +18,34 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
+class Remembering(Expansion):
+    """An expansion that keeps the examples and labels of all rounds. The verb for that is `remember`."""
+
+    compiled = False
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self._seen = np.zeros(0, dtype=np.intp)
+        self._labels = np.zeros(0)
+
+    def remember(self, y: int) -> None:
+        """Keep the example of the current round, and its label."""
+        self._seen = np.append(self._seen, self._block_slots[self._round])
+        self._labels = np.append(self._labels, y)
+
+    def errors_without(self) -> np.ndarray:
+        """Count, for each support example, the errors of f without it on what is kept, shape (size,); 0 means -1."""
+        parts = self.coef[:, None] * self._pool.between(self.slots, self._seen)
+        errors: np.ndarray = ((parts.sum(axis=0) - parts > self.rounding) != (self._labels > 0)).sum(axis=1)
+        return errors
+
+    @property
+    def held(self) -> np.ndarray:
+        return self._seen
+
+
 class TighterPerceptron(BinaryLearner):
-    """Before an example is added to a full cache, remove the one without which f errs least often on the cache.
+    """Before an example is added to a full cache, remove the one without which f errs least often.
 
     Parameters
     ----------
@@ -24,16 +53,21 @@ class TighterPerceptron(BinaryLearner):
         B, the most support examples between rounds: the size of the cache.
     beta : float, >= 0
         Examples with a margin of at most beta are added.
+    validation : {"cache", "all"}
+        Errors are counted on the examples in the cache (cache, default), or on those of all earlier rounds (all). The
+        latter breaks the budget: f has at most B support examples, but all examples of the stream are kept.
 
     Notes
     -----
     O(B d) per round and O(B^2) per removal, with memory for B^2 kernel values. The errors of f - coef_i k(x_i, .), for
     every i, are counted on all examples in the cache, among them x_i; a score that is 0 up to rounding predicts -1.
-    Among examples with as few errors the oldest is removed.
+    Among examples with as few errors the oldest is removed. With ``validation="all"``, a removal in round t takes
+    O(B t d), and the learner acts in every round, to keep its example.
 
     The source was not at hand: the rule is that of a program, which counts errors on the cache before the new example
-    is added. The source also has an ideal form, which counts them on all examples seen so far; it would have to store
-    them, and so has no budget. No mistake bound is known.
+    is added. The source also has the ideal form with all examples seen so far; that the new one is not among them is
+    not certain there. Two other readings are not here: to add the new example first and then remove one of B + 1, and
+    weights min(1, max(0, -y f(x) / k(x, x))) y instead of y. No mistake bound is known.
 
     References
     ----------
@@ -53,26 +87,42 @@ class TighterPerceptron(BinaryLearner):
     budget: int
     name = "tighter"
     title = "Tighter Perceptron"
+    added: ClassVar[Mapping[str, Any]] = {"validation": "cache"}
     _pairs: Pairs
 
-    def __init__(self, *, budget: Budget, beta: NotNegative = 0.0) -> None:
+    def __init__(
+        self, *, budget: Budget, beta: NotNegative = 0.0, validation: Literal["cache", "all"] = "cache"
+    ) -> None:
         self.budget = budget
         self.beta = beta
+        self.remembers = validation == "all"
 
     def start(self, pool: Pool) -> Expansion:
-        self._pairs = Pairs(self.budget)
-        return Expansion(pool)
+        self._pairs = Pairs(1 if self.remembers else self.budget)
+        return Remembering(pool) if self.remembers else Expansion(pool)
 
     def margins(self, f: Expansion, t: int) -> float:
-        return self.beta + f.rounding
+        return math.inf if self.remembers else self.beta + f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
+        if self.remembers:
+            self.update_by_all(f, y, score)
+            return
         if f.size == self.budget:
             i = self.most_redundant(f.coef, f.rounding)
             f.evict(i)
             self._pairs.remove(i)
         self._pairs.add(f.kernel_row(), f.square)
         f.add(y)
+
+    @interpreted
+    def update_by_all(self, f: Any, y: int, score: float) -> None:
+        """Act on a round with ``validation="all"``."""
+        if y * score < self.beta + f.rounding:
+            if f.size == self.budget:
+                f.evict(int(f.errors_without().argmin()))
+            f.add(y)
+        f.remember(y)
 
     def most_redundant(self, coef: np.ndarray, rounding: float) -> int:
         """Return the support example without which f errs least often on the support set."""
