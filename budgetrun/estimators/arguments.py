@@ -23,7 +23,7 @@ _OF_ALL |= {"dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
 DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 # The allowed values of the arguments that all classifiers share.
-_CHOICES = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
+_CHOICES: dict[str, tuple[Any, ...]] = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
 _CHOICES |= {"averaged": (False, True), "probabilities": (False, True)}
 
 

@@ -405,6 +405,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         scores = self.decision_function(X).astype(np.float64, copy=False)
         if note := self._not_in_force():
             raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        assert self._calibration is not None
         return np.array([self._calibration.of(score) for score in scores])
 
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
+from budgetrun.engine.hypotheses import ExplicitFeatures, Hypothesis, random_features
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
@@ -19,7 +19,7 @@ class FourierSteps(Learner):
 
     name = "fogd"
     title = "FOGD"
-    form = ExplicitFeatures
+    form: ClassVar[type[Hypothesis]] = ExplicitFeatures
     draws = True
 
     def __init__(
