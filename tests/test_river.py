@@ -434,6 +434,11 @@ def test_words():
     for name in ("Forgetron", "Perceptron"):
         with pytest.raises(ValueError, match="'c' is not among the classes 'a', 'b': give all of them in classes"):
             learned(make(name), [{"x": 1.0}] * 3, "abc")
+    known = learned(make("Perceptron"), [{"x": 1.0}, {"x": -1.0}], "ab")
+    before = state(known)
+    with pytest.raises(ValueError, match=re.escape("in classes, or use multiclass.OneVsRestClassifier(model)")):
+        known.learn_one({"x": 1.0}, "c")
+    assert state(known) == before
     for classes in (["a"], ["a", "a", "b"]):
         with pytest.raises(ValueError, match="classes must be at least two different labels, got "):
             make("Perceptron", classes=classes)

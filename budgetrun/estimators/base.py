@@ -194,10 +194,33 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         except Exception:
             self._forget()
             raise
-        if score is not None and self._calibration is not None:
+        if score is None:
+            return self._fits(x) and self._play_row(x, label)
+        if self._calibration is not None:
             # Rounded as those of blocks are.
             self._calibration.learn(float(self._group.pool.dtype.type(score)), int(label > 0))
-        return score is not None
+        return True
+
+    def _fits(self, x: np.ndarray) -> bool:
+        """Whether an array of numbers is an example that scikit-learn need not check."""
+        return x.shape == (self.n_features_in_,) and not self._sparse and bool(np.isfinite(x).all())
+
+    @_one_thread
+    def _play_row(self, x: np.ndarray, label: Any) -> bool:
+        """Play one round with such an example on the engine's general path."""
+        before = self._group.rounds
+        try:
+            self._fed(x[None].astype(np.float64), np.array([label]))
+        except Exception:
+            if self._group.rounds > before:
+                self._forget()
+            raise
+        return True
+
+    @_one_thread
+    def _score_row(self, x: np.ndarray) -> Any:
+        """Return the scores of such an example."""
+        return self._scores_of(x[None].astype(np.float64))[0]
 
     def _label_of(self, y: Any) -> Any:
         """Return a label as the engine's short path takes it; None if it cannot."""
@@ -211,11 +234,12 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the classes in ascending order, from ``classes`` or else from the labels; none for regression."""
         return np.empty(0)
 
-    def _score_one(self, x: np.ndarray) -> float | None:
-        """Return f(x) from the engine's short path; None if that is not possible, or if ``x`` has to be validated."""
-        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS or getattr(self, "averaged", False):
+    def _score_one(self, x: np.ndarray) -> Any:
+        """Return f(x), or the scores of all classes, of an example of shape (d,); None if it has to be validated."""
+        if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS:
             return None
-        return self._group.score_one(x)
+        score = None if getattr(self, "averaged", False) else self._group.score_one(x)
+        return self._score_row(x) if score is None and self._fits(x) else score
 
     @_one_thread
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
@@ -381,6 +405,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         scores = self.decision_function(X).astype(np.float64, copy=False)
         if note := self._not_in_force():
             raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        assert self._calibration is not None
         return np.array([self._calibration.of(score) for score in scores])
 
     @property
@@ -408,15 +433,16 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             self.classes_ = found
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
-        # The labels on the engine's short path, for two classes without feature names, which scikit-learn checks.
-        short = len(self.classes_) == 2 and not hasattr(self, "feature_names_in_") and not self._predicts_first
-        self._labels = dict(zip(self.classes_.tolist(), (-1, 1), strict=True)) if short else {}
+        # The labels of single rounds, without feature names, which scikit-learn checks.
+        short = not hasattr(self, "feature_names_in_") and not self._predicts_first
+        codes = (-1, 1) if len(self.classes_) == 2 else range(len(self.classes_))
+        self._labels = dict(zip(self.classes_.tolist(), codes, strict=True)) if short else {}
         known = set(self.classes_.tolist())
         unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
         if unknown:
             raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
-        codes = np.searchsorted(self.classes_, y)
-        return codes if len(self.classes_) > 2 else 2 * codes - 1
+        places = np.searchsorted(self.classes_, y)
+        return places if len(self.classes_) > 2 else 2 * places - 1
 
     def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """Return the classes in ascending order, from ``classes`` or else from the labels."""
