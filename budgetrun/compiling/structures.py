@@ -151,7 +151,9 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             _make_callable(source)
             overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
         elif isinstance(found, staticmethod):
-            overload_attribute(struct, attribute)(_constant(_compiled(found.__func__)))
+            # A function of its own: with an object, calls in loops are not vectorized.
+            _make_callable(found.__func__)
+            overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
@@ -198,12 +200,6 @@ def _add_attributes(struct: type[types.StructRef]) -> None:
             raise TypeError(f"compiled code cannot replace {name}, of type {field}")
         members = structref._Utils(context, builder, kind).get_data_struct(value)
         setattr(members, _MEMBER + name, context.cast(builder, new, given, field))
-
-
-def _compiled(source: Any) -> Any:
-    # A static method is a function of its own in compiled code: with an object, calls in loops are not vectorized.
-    _make_callable(source)
-    return numba.njit(**OPTIONS)(source)
 
 
 def _constant(value: Any) -> Callable[..., Any]:
