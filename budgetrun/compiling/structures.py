@@ -17,6 +17,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.extending import (
@@ -150,7 +151,9 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             _make_callable(source)
             overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
         elif isinstance(found, staticmethod):
-            overload_attribute(struct, attribute)(_constant(_compiled(found.__func__)))
+            # A function of its own: with an object, calls in loops are not vectorized.
+            _make_callable(found.__func__)
+            overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
@@ -197,12 +200,6 @@ def _add_attributes(struct: type[types.StructRef]) -> None:
             raise TypeError(f"compiled code cannot replace {name}, of type {field}")
         members = structref._Utils(context, builder, kind).get_data_struct(value)
         setattr(members, _MEMBER + name, context.cast(builder, new, given, field))
-
-
-def _compiled(source: Any) -> Any:
-    # A static method is a function of its own in compiled code: with an object, calls in loops are not vectorized.
-    _make_callable(source)
-    return numba.njit(**OPTIONS)(source)
 
 
 def _constant(value: Any) -> Callable[..., Any]:
@@ -258,13 +255,25 @@ def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:
         if name == _PARENT:
             setattr(values, name, thing)
             continue
-        attribute = c.pyapi.object_getattr_string(thing, name.removeprefix(_MEMBER))
+        attribute = c.pyapi.object_getattr(thing, _name(c, name))
         native = c.pyapi.to_native_value(field, attribute)
         with c.builder.if_then(native.is_error, likely=False):
             c.builder.store(cgutils.true_bit, error)
         setattr(values, name, native.value)
         c.pyapi.decref(attribute)
     return NativeValue(struct._getvalue(), is_error=c.builder.load(error))
+
+
+def _name(c: Any, member: str) -> Any:
+    """Return the name of an attribute as a Python string, which compiled code makes once."""
+    name, module = member.removeprefix(_MEMBER), c.builder.module
+    made = cgutils.add_global_variable(module, c.pyapi.pyobj, f"name of {name}")
+    made.linkage, made.initializer = "internal", ir.Constant(c.pyapi.pyobj, None)
+    with c.builder.if_then(cgutils.is_null(c.builder, c.builder.load(made)), likely=False):
+        kind = ir.FunctionType(c.pyapi.pyobj, [cgutils.voidptr_t])
+        intern = cgutils.get_or_insert_function(module, kind, "PyUnicode_InternFromString")
+        c.builder.store(c.builder.call(intern, [c.context.insert_const_string(module, name)]), made)
+    return c.builder.load(made)
 
 
 def _write_back(kind: Any, value: Any, c: Any) -> None:
@@ -275,7 +284,7 @@ def _write_back(kind: Any, value: Any, c: Any) -> None:
     for name, field in kind.field_dict.items():
         if isinstance(field, _WRITTEN_BACK):
             boxed = c.pyapi.from_native_value(field, getattr(values, name), c.env_manager)
-            c.pyapi.object_setattr_string(thing, name.removeprefix(_MEMBER), boxed)
+            c.pyapi.object_setattr(thing, _name(c, name), boxed)
             c.pyapi.decref(boxed)
         elif isinstance(field, types.StructRef):
             c.pyapi.reflect_native_value(field, getattr(values, name), c.env_manager)

@@ -240,8 +240,8 @@ class Group:
         OutOfRangeError
             The learner's numbers are out of range.
         """
-        single = self._single or self._open()
-        if single is None or x.shape != (single.examples.n_features,):
+        single = self._open(x)
+        if single is None:
             return None
         began = time.perf_counter()
         try:
@@ -249,7 +249,7 @@ class Group:
             if score != score:
                 # There may be no room; beginning again makes some.
                 self._close()
-                single = self._open()
+                single = self._open(x)
                 score = math.nan if single is None else single.learn(x, label)
         except Exception as raised:
             self._close()
@@ -259,10 +259,8 @@ class Group:
 
     def score_one(self, x: np.ndarray) -> float | None:
         """Return f(x) for one example of shape (d,), with the bits of `score`; None if that is not possible here."""
-        single = self._single or self._open()
-        if single is None or x.shape != (single.examples.n_features,):
-            return None
-        score = single.score(x)
+        single = self._open(x)
+        score = math.nan if single is None else single.score(x)
         return score if score == score else None
 
     def features_in_use(self) -> np.ndarray:
@@ -277,35 +275,29 @@ class Group:
         features, leave out none of them, and keep their order.
         """
         self._close()
-        self.pool.rearrange(self._held(), features, n_features)
-        for member in self._kept():
-            member.hypothesis.rearrange(features, n_features)
-
-    def _kept(self) -> list[Member]:
-        """Return the members that were not dropped."""
-        return [member for member in self._members if member.hypothesis is not None]
-
-    def _held(self) -> np.ndarray:
-        """Return the slots of all held examples."""
-        return np.unique(np.concatenate([member.hypothesis.held for member in self._kept()]))
+        kept = [member.hypothesis for member in self._members if member.hypothesis is not None]
+        self.pool.rearrange(np.concatenate([f.held for f in kept]), features, n_features)
+        for f in kept:
+            f.rearrange(features, n_features)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave compiled code out of pickles and copies."""
         self._close()
         return self.__dict__
 
-    def _open(self) -> Single | None:
-        """Begin single rounds in compiled code, if that is possible."""
-        if self._patience:
+    def _open(self, x: np.ndarray) -> Single | None:
+        """Return the state of single rounds in compiled code; None if that is not possible, or not for this example."""
+        if self._single is None and self._patience:
             self._patience -= 1
-        elif len(self._members) == len(self._players) == 1:
+        elif self._single is None and len(self._members) == len(self._players) == 1:
             f, learner = self._players[0].f, self._members[0].learner
             plain = not (self.watch or self.guard or self.isolate)
             if plain and compiling.takes(learner) and not learner.interpreted_when_full and type(f) is Expansion:
                 from budgetrun.engine import single
 
                 self._single = single.begin(self.pool, f, learner, self.tie == "positive")
-        return self._single
+        fits = self._single is not None and x.shape == (self._single.examples.n_features,)
+        return self._single if fits else None
 
     def _close(self) -> None:
         """End single rounds in compiled code."""

@@ -90,7 +90,7 @@ class Kind(ABC):
 
     def resize(self, capacity: int) -> None:
         """Make room for examples in slots below ``capacity``."""
-        self.scaled = _resized(self.scaled, capacity)
+        self.scaled = _resized(self.scaled, 2, capacity)
 
     @abstractmethod
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
@@ -181,7 +181,7 @@ class Bits(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored.T, capacity).T.copy()
+        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         words = np.ascontiguousarray(examples.rows.T)
@@ -259,7 +259,7 @@ class Integers(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored.T, capacity).T.copy()
+        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
@@ -267,8 +267,8 @@ class Integers(Kind):
         if compiling.on():
             paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
             if width == TILE:
-                by_pair = rows.reshape(tiles, TILE, rows.shape[1] // 2, 2)
-                paired = np.ascontiguousarray(by_pair.transpose(0, 2, 1, 3))
+                pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
+                paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
             right = np.stack([examples.squares, examples.factors])
             fill = compiling.loop("fill_integers")
             fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
@@ -306,7 +306,7 @@ class Floats(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored, capacity)
+        self.stored = _resized(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         columns = np.ascontiguousarray(examples.rows.T)
@@ -490,8 +490,8 @@ def _common(known: float | None, more: np.ndarray) -> float | None:
     return value if known in (None, value) and (more == value).all() else float("nan")
 
 
-def _resized(array: np.ndarray, capacity: int) -> np.ndarray:
-    """Return an array with ``capacity`` columns, which begins with the old ones; new ones are 0."""
-    new = np.zeros((array.shape[0], capacity), dtype=array.dtype)
-    new[:, : array.shape[1]] = array
+def _resized(array: np.ndarray, *shape: int) -> np.ndarray:
+    """Return a larger array that begins with the old one in each dimension; what is new is 0."""
+    new = np.zeros(shape, dtype=array.dtype)
+    new[: array.shape[0], : array.shape[1]] = array
     return new

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from budgetrun.engine.hypotheses import ExplicitFeatures, inputs
+from budgetrun.engine.hypotheses import ExplicitFeatures
+from budgetrun.kernels.features import Inputs
 from budgetrun.learners.base import BinaryLearner
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class LinearPerceptron(BinaryLearner):
     form = ExplicitFeatures
 
     def start(self, pool: Pool) -> ExplicitFeatures:
-        return ExplicitFeatures(pool, inputs(pool), 1.0)
+        return ExplicitFeatures(pool, pool.shared.setdefault("inputs", Inputs()), 1.0)
 
     def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y)

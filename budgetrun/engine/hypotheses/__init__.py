@@ -4,7 +4,6 @@ from budgetrun.engine.hypotheses.base import Hypothesis as Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying as Decaying
 from budgetrun.engine.hypotheses.expansion import Expansion as Expansion
 from budgetrun.engine.hypotheses.features import ExplicitFeatures as ExplicitFeatures
-from budgetrun.engine.hypotheses.features import inputs as inputs
 from budgetrun.engine.hypotheses.features import random_features as random_features
 from budgetrun.engine.hypotheses.multiclass import MulticlassExpansion as MulticlassExpansion
 from budgetrun.engine.hypotheses.multiclass_projected import MulticlassProjected as MulticlassProjected

@@ -221,7 +221,8 @@ class Hypothesis(Compilable, ABC):
 
         ``block`` is the number of rounds per block.
         """
-        return 48 * size
+        n_classes = len(self.scores) if self.scores.ndim > 1 else 0
+        return 48 * size + 8 * n_classes * (size + block)
 
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""

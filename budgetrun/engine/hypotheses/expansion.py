@@ -343,5 +343,5 @@ def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:
         f._known, f._n_known = known, f.size
 
 
-# Rows of a tile that the second cache holds.
-_CHUNK = 1024
+# Rows of a tile that the fastest caches hold.
+_CHUNK = 128

@@ -10,7 +10,7 @@ from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.features import BlockFeatures, FeatureMap, Inputs, RandomFeatures
+from budgetrun.kernels.features import BlockFeatures, FeatureMap, RandomFeatures
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple
 
@@ -134,8 +134,3 @@ class ExplicitFeatures(OfFeatures):
 def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> RandomFeatures:
     """Return the random features with these parameters: the same object for all learners of a pool."""
     return pool.shared.setdefault((rate, n_frequencies, seed), RandomFeatures(rate, n_frequencies, seed))
-
-
-def inputs(pool: Pool) -> Inputs:
-    """Return the examples as their own features: the same object for all learners of a pool."""
-    return pool.shared.setdefault("inputs", Inputs())

@@ -82,9 +82,6 @@ class MulticlassExpansion(Summed):
                 add_up(signed, np.flatnonzero(mine), values, scores[c])
         return scores
 
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * self.n_classes * (size + block)
-
     # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.hypotheses.multiclass import rival_of
-from budgetrun.engine.hypotheses.projected import Spanned
+from budgetrun.engine.hypotheses.projected import LEAST, Spanned
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
@@ -114,7 +114,7 @@ class MulticlassProjected(Spanned):
         held = False
         for c, weight in ((y, 1.0), (rival, -1.0)):
             part, i = self._places[c]
-            if part.gaps[self._round, i, i] > _LEAST * self.square * self._label_kernel.item(c, c):
+            if part.gaps[self._round, i, i] > LEAST * self.square * self._label_kernel.item(c, c):
                 self._add(c, weight)
                 held = True
             else:
@@ -128,11 +128,7 @@ class MulticlassProjected(Spanned):
         self._moved = np.zeros(self.n_classes)
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Return the rival of class ``y`` on a round of the block, and f_y minus the rival's score.
-
-        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
-        several tie. Scores tie if they differ only by rounding.
-        """
+        """Do what `MulticlassExpansion.lead_at` does, for a round of the block."""
         # Handicaps are costs minus 1.
         one = handicaps.any()
         scores, own = self.scores[:, t] + (handicaps + one), self.scores.item(y, t)
@@ -173,9 +169,6 @@ class MulticlassProjected(Spanned):
         weights = self._weights(self._pool.seen if averaged else None)
         return self._label_kernel.T @ weights @ self._values_with(X)
 
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * self.n_classes * (size + block)
-
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))
         place = {slot: i for i, slot in enumerate(self._slots.tolist())}
@@ -215,8 +208,3 @@ class MulticlassProjected(Spanned):
         left = part.gaps[t:, i, i]
         settle(left, self.squares_from(t)[:, None] * part.kernel[i, i], self.rounding, str(self._pool.kernel))
         part.gaps[t:, i, i] = left
-
-
-# In units of the function's squared norm: a function with a smaller residual is not added to a span, because
-# coordinates computed from such a tiny residual are mostly rounding error.
-_LEAST = 1e-6

@@ -105,7 +105,7 @@ class Projected(Spanned):
         slot = self._pool.block_slots.item(self._round)
         values = self._values(slot)
         self._step(weight, values, self.square)
-        beside = beside or self.residual <= _LEAST * self.square
+        beside = beside or self.residual <= LEAST * self.square
         if beside:
             self._weights = np.append(self._weights, [[weight], [weight * self.now]], axis=1)
         else:
@@ -202,5 +202,6 @@ class Projected(Spanned):
         settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
 
 
-# In units of k(x, x): an example with a smaller residual is held beside the span.
-_LEAST = 1e-6
+# In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed
+# from such a tiny residual are mostly rounding error.
+LEAST = 1e-6
