@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE, all_cases, firsts, random_stream
+from hypothesis import Phase, settings
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 from reference import kernel_expansion, multiclass
 from sklearn.base import clone
@@ -34,6 +34,7 @@ from budgetrun.kernels.spans import SpannedFunction
 from budgetrun.learners.absorbing import AbsorbingExpansion
 from budgetrun.learners.kons import Embedded
 from budgetrun.learners.points import Points
+from budgetrun.learners.raker import Mixture
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
@@ -354,7 +355,7 @@ FORMS = {
 
 
 # Block sizes change the rounding of products that a library for linear algebra computes.
-OF_PRODUCTS = (Spanned, OfFeatures, Embedded, AbsorbingExpansion)
+OF_PRODUCTS = (Spanned, OfFeatures, Embedded, AbsorbingExpansion, Mixture)
 
 
 def facts(model, points):
@@ -387,7 +388,8 @@ def mixed_calls(data, model, X, y, classes, path=None):
 
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names")
 @pytest.mark.usefixtures("interpreted")
-@settings(max_examples=200 if EXHAUSTIVE else 20, deadline=None)
+# Shrinking would take minutes.
+@settings(max_examples=200 if EXHAUSTIVE else 20, deadline=None, phases=set(Phase) - {Phase.shrink})
 @drawn(data=st.data())
 def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
     name = data.draw(st.sampled_from(sorted(BY_NAME)))

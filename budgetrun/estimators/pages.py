@@ -41,11 +41,14 @@ dtype : {"float64", "float32"}
 _AVERAGED = """
 averaged : bool
     Predict with the mean of the hypotheses of all rounds (online-to-batch conversion) instead of the last
-    hypothesis. It can be changed after fitting, except with probabilities.
+    hypothesis. It can be changed after fitting.
 """
 _PROBABILITIES = """
 probabilities : bool
     Offer probabilities. Their calibration is fitted while learning, which takes a few microseconds per round.
+"""
+_FIXED = """
+    With them, ``averaged`` cannot be changed after fitting.
 """
 _ATTRIBUTES = """
 Attributes
@@ -94,7 +97,9 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * ("averaged" in arguments), _PROBABILITIES * of_classes]
+    averaged = "averaged" in arguments
+    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * averaged, _PROBABILITIES * of_classes]
+    options.append(_FIXED * (averaged and of_classes))
     attributes = [_ATTRIBUTES, _OF_CLASSIFIERS * of_classes, _SEED * ("seed" in arguments)]
     lines += [line for text in [*options, "\n\n", *attributes] for line in text.splitlines()[1:]]
     if "hierarchy" not in arguments:

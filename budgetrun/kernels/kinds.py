@@ -398,7 +398,7 @@ def squares(X: Rows) -> np.ndarray:
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             if 0 < len(X) < X.shape[1]:
-                return np.cumsum(np.square(X, dtype=np.float64), axis=1)[:, -1]
+                return np.cumsum(np.square(X, dtype=np.float64), axis=1)[:, -1].copy()
             total = np.zeros(len(X))
             for column in X.T:
                 total += np.square(column, dtype=np.float64)
