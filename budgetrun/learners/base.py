@@ -10,6 +10,8 @@ import numpy as np
 
 from budgetrun.compiling import Compilable
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
+from budgetrun.errors import InputError
+from budgetrun.kernels import Gaussian
 from budgetrun.params import Task
 
 if TYPE_CHECKING:
@@ -197,3 +199,16 @@ class RegressionLearner(Learner):
         score : float
             f_t(x), the score at prediction time.
         """
+
+
+def gaussian_rate(pool: Pool, name: str, why: str) -> float:
+    """Return gamma of the pool's kernel exp(-gamma ||a - b||^2).
+
+    Raises
+    ------
+    InputError
+        It is another kernel; ``why`` says what the learner of this name needs the Gaussian one for.
+    """
+    if not isinstance(pool.kernel, Gaussian):
+        raise InputError(f"{name}: {why}, got {pool.kernel}: use the gaussian kernel, or leave {name} out")
+    return pool.kernel.rate

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.errors import InputError
-from budgetrun.kernels import Gaussian
 from budgetrun.learners.absorbing import AbsorbingExpansion, MulticlassAbsorbing
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, MulticlassLearner, gaussian_rate
 from budgetrun.learners.descent import Loss, descent
 from budgetrun.params import Budget, Count, Positive, Seed
 
@@ -211,11 +209,6 @@ def leaving(budget: int, k: int | None) -> int:
 
 def rate(pool: Pool, frequencies: Frequencies) -> float:
     """Return the gamma of exp(-gamma ||a - b||^2) that the random features approximate."""
-    kernel = pool.kernel
-    if not isinstance(kernel, Gaussian):
-        raise InputError(
-            f"dualsgd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
-            "leave dualsgd out"
-        )
+    gamma = gaussian_rate(pool, "dualsgd", "its random features approximate the gaussian kernel")
     # A standard deviation of 2 gamma is that of 2 gamma^2 in place of gamma.
-    return kernel.rate if frequencies == "right" else 2 * kernel.rate**2
+    return gamma if frequencies == "right" else 2 * gamma**2

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from budgetrun.engine.hypotheses import ExplicitFeatures, Hypothesis, random_features
-from budgetrun.errors import InputError
-from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
 from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
@@ -141,13 +139,8 @@ def frequencies(features: int, counting: str) -> int:
 
 def fourier(pool: Pool, n_frequencies: int, seed: int, step: float) -> ExplicitFeatures:
     """Return a hypothesis over random features of the Gaussian kernel; an InputError for any other kernel."""
-    kernel = pool.kernel
-    if not isinstance(kernel, Gaussian):
-        raise InputError(
-            f"fogd: its random features approximate the gaussian kernel, got {kernel}: use the gaussian kernel, or "
-            "leave fogd out"
-        )
-    features = random_features(pool, kernel.rate, n_frequencies, seed)
+    rate = gaussian_rate(pool, "fogd", "its random features approximate the gaussian kernel")
+    features = random_features(pool, rate, n_frequencies, seed)
     return ExplicitFeatures(pool, features, step)
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import CANCELLED
-from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, Rows
 from budgetrun.kernels.sums import add_up, evaluated, inner
 from budgetrun.learners.avm import Distances
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
 from budgetrun.params import Count, Factors, Positive, Seed
 
@@ -177,13 +176,8 @@ class OKS(BinaryLearner):
         self._L = np.zeros(K)
 
     def start(self, pool: Pool) -> Drawn:
-        kernel = pool.kernel
-        if not isinstance(kernel, Gaussian):
-            raise InputError(
-                f"{self.name}: its kernels are multiples of the gaussian kernel, got {kernel}: use the gaussian "
-                f"kernel, or leave {self.name} out"
-            )
-        return Drawn(pool, [Gaussian(gamma=factor * kernel.rate) for factor in self.factors], self._draw())
+        rate = gaussian_rate(pool, self.name, "its kernels are multiples of the gaussian kernel")
+        return Drawn(pool, [Gaussian(gamma=factor * rate) for factor in self.factors], self._draw())
 
     def margins(self, f: Drawn, t: int) -> float:
         return math.inf

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.errors import InputError
-from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.base import RegressionLearner, gaussian_rate
 from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
@@ -62,13 +60,8 @@ class QKLMS(RegressionLearner):
         self.near = 1.0
 
     def start(self, pool: Pool) -> Expansion:
-        kernel = pool.kernel
-        if not isinstance(kernel, Gaussian):
-            raise InputError(
-                f"qklms: it finds near examples by the gaussian kernel, got {kernel}: use the gaussian kernel, or "
-                "leave qklms out"
-            )
-        self.near = math.exp(-kernel.rate * self.epsilon**2)
+        rate = gaussian_rate(pool, "qklms", "it finds near examples by the gaussian kernel")
+        self.near = math.exp(-rate * self.epsilon**2)
         return Expansion(pool)
 
     def update(self, f: Expansion, y: float, score: float) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.errors import InputError
-from budgetrun.kernels import Gaussian, Rows
+from budgetrun.kernels import Rows
 from budgetrun.kernels.features import Frequencies, SeveralWidths
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
 from budgetrun.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
 
 if TYPE_CHECKING:
@@ -145,13 +144,8 @@ class OfSeveralKernels(Learner):
         self.seed = seed
 
     def start(self, pool: Pool) -> Mixture:
-        kernel = pool.kernel
-        if not isinstance(kernel, Gaussian):
-            raise InputError(
-                f"{self.name}: its random features approximate multiples of the gaussian kernel, got {kernel}: use the "
-                f"gaussian kernel, or leave {self.name} out"
-            )
-        rates = tuple(kernel.rate * factor for factor in self.factors)
+        rate = gaussian_rate(pool, self.name, "its random features approximate multiples of the gaussian kernel")
+        rates = tuple(rate * factor for factor in self.factors)
         key = rates, self.features, self.seed, self.frequencies
         features = pool.shared.setdefault(key, SeveralWidths(*key))
         return Mixture(pool, features, self.step * self._unit)
