@@ -20,7 +20,7 @@ try:
 except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
-from budgetrun import estimators
+from budgetrun import estimators, kernels
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.learners.calibration import Calibration
 
@@ -49,6 +49,9 @@ _REGRESSOR_PAGE = """
     columns : dict
         The column of each key.
 """
+
+
+_BY_PLACE = [name for name, kernel in kernels.registry().items() if kernel.by_place]
 
 
 class _Model:
@@ -121,7 +124,14 @@ class _Model:
     # -- the estimator -------------------------------------------------------------------------------------------------
 
     def _new_estimator(self) -> Any:
-        return self._made(**{name: getattr(self, name) for name in inspect.signature(self._made).parameters})
+        made = self._made(**{name: getattr(self, name) for name in inspect.signature(self._made).parameters})
+        for one in made._candidates():
+            if one.kernel in _BY_PLACE:
+                raise ValueError(
+                    f"kernel {one.kernel!r} needs the task in the last column, and the keys of a dict have no order: "
+                    f"use budgetrun.{type(one).__name__}, which takes arrays"
+                )
+        return made
 
     def _teach(self, learn: Any, *given: Any) -> None:
         try:

@@ -254,7 +254,7 @@ def test_seed_is_the_learner_s_own():
         ({"budget": 0}, "budget must be an integer >= 1, got 0"),
         ({"budget": 2.5}, "budget must be an integer >= 1, got 2.5"),
         ({"variant": "bold"}, "variant must be one of basic, greedy, self_tuned, simplified, got 'bold'"),
-        ({"kernel": "gauss"}, "kernel must be one of gaussian, linear, polynomial, got 'gauss'"),
+        ({"kernel": "gauss"}, "kernel must be one of gaussian, linear, polynomial, multitask, got 'gauss'"),
         ({"gamma": -1.0}, "gamma must be a number > 0, got -1.0"),
         ({"gamma": 1.0, "sigma": 1.0}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
         ({"tie": "skip"}, "tie must be one of mistake, positive, got 'skip'"),

@@ -1,12 +1,16 @@
 """The multitask kernel: several tasks, one support set."""
 
+import pickle
 import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import random_stream
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
+import budgetrun
 from budgetrun import kernels
 from budgetrun.engine import Group
 from budgetrun.errors import InputError
@@ -132,3 +136,73 @@ def test_parameters_that_do_not_go_together(given, sentence):
 def test_its_name_says_all():
     assert str(of("gaussian", 0.5)[0]) == "multitask(n_tasks=3, b=0.5, base=gaussian(gamma=0.5))"
     assert of("linear", 0.5)[0] == of("linear", 0.5)[0] != of("linear", 0.6)[0]
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("made", [budgetrun.RBP, budgetrun.CKS, budgetrun.KRLS])
+def test_estimators_take_it(made, base, tmp_path):
+    """The engine's scores, for rows in one call, one by one, and after saving, pickling and cloning."""
+    kernel, _ = of(base, 2.0)
+    X, y = random_stream(T=120)
+    rows = joined(X, tasks_of(X))
+    own = {"nu": 0.1} if made is budgetrun.KRLS else {}
+    model = made(budget=12, kernel="multitask", n_tasks=K, b=2.0, base=base, **BASES[base][0], **own)
+    assert model.get_params()["n_tasks"] == K
+    group = Group(kernel, [next(iter(model._learners.values()))(budget=12, **own)])
+    group.feed(rows, np.asarray(y, dtype=float if own else int)[None])
+    expected = group.members[0].hypothesis.score(rows)
+    several = clone(model)
+    for x, label in zip(rows, y, strict=True):
+        several.learn_one(x, label, **({} if own else {"classes": [-1, 1]}))
+    model.fit(rows, y).save(tmp_path / "model")
+    for one in (model, several, pickle.loads(pickle.dumps(model)), budgetrun.load(tmp_path / "model")):
+        np.testing.assert_array_equal(one._scores(rows), expected)
+        np.testing.assert_array_equal(one.support_set_[:, -1], one.support_set_[:, -1].astype(int))
+
+
+def test_estimators_search_its_parameters():
+    X, y = random_stream()
+    grid = {"kernel": ["gaussian", "multitask"], "b": [0, 2], "base": ["gaussian", "linear"]}
+    search = GridSearchCV(budgetrun.RBP(n_tasks=K), grid, cv=2, error_score="raise").fit(joined(X, tasks_of(X)), y)
+    assert len(search.cv_results_["params"]) == 8
+    coded = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = budgetrun.Perceptron(kernel="multitask", n_tasks=K).fit(joined(X, tasks_of(X)), coded)
+    assert model.decision_function(joined(X, tasks_of(X))).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "n_tasks is required: it must be an integer >= 2, got None"),
+        ({"n_tasks": 1}, "n_tasks must be an integer >= 2, got 1"),
+        ({"n_tasks": K, "b": -1}, "b must be a number >= 0, got -1"),
+        ({"n_tasks": K, "base": "rbf"}, "base must be one of gaussian, polynomial, linear, got 'rbf'"),
+        ({"n_tasks": K, "base": ["linear"]}, "base must be one of gaussian, polynomial, linear, got a list"),
+        ({"n_tasks": K, "gamma": 0.0}, "gamma must be a number > 0, got 0.0"),
+    ],
+)
+def test_wrong_arguments_of_estimators(given, sentence):
+    X, y = random_stream(T=10)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        budgetrun.RBP(kernel="multitask", **given).fit(joined(X, tasks_of(X)), y)
+
+
+def test_learners_that_need_distances_refuse_it():
+    X, y = random_stream(T=10)
+    why = r"^avm: .* examples of two tasks have no distance, got multitask"
+    with pytest.raises(InputError, match=why):
+        budgetrun.Avm(kernel="multitask", n_tasks=K).fit(joined(X, tasks_of(X)), y)
+
+
+def test_models_of_river_refuse_it():
+    of_river = pytest.importorskip("budgetrun.river", reason="river is not installed")
+    chosen = of_river.SelectingClassifier(
+        estimators=budgetrun.RBP(n_tasks=K), grid={"kernel": ["gaussian", "multitask"]}
+    )
+    sentence = (
+        "kernel 'multitask' needs the task in the last column, and the keys of a dict have no order: use budgetrun.RBP, "
+        "which takes arrays"
+    )
+    for model in (of_river.RBP(kernel="multitask", n_tasks=K), chosen):
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            model.learn_one({"a": 0.5, "task": 1}, True)

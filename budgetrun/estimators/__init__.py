@@ -65,7 +65,8 @@ def _make(base: type[T], name: str, variants: Variants, several: Variants) -> ty
     )
     of_classes = issubclass(base, BudgetClassifier)
     every = {variant: learners.find(name, variant, "multiclass") for variant in variants if of_classes}
-    namespace = {"__init__": __init__, "_learners": variants, "_several": every, "__module__": __name__}
+    # Models that were saved before there was some argument do not have it.
+    namespace = arguments | {"__init__": __init__, "_learners": variants, "_several": every, "__module__": __name__}
     namespace |= {"_arguments": frozenset(arguments), "__doc__": page(title, variants, several, arguments)}
     return type(title, (base,), namespace)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +19,8 @@ from budgetrun.registry import parameters
 # Learners by variant; None if the name has only one.
 Variants: TypeAlias = dict[str | None, type[Any]]
 
-_OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0, "tie": "mistake"}
-_OF_ALL |= {"dtype": "float64"}
+_OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0}
+_OF_ALL |= {"n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
 DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 # The allowed values of the arguments that all classifiers share.
@@ -114,9 +115,7 @@ def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Lear
         chosen[name] = given[name]
     if given.get("random_state") is not None:
         chosen["seed"] = _seed(given["random_state"], given["seed"], wanted["seed"].default)
-    for name, parameter in wanted.items():
-        if name not in chosen and parameter.default is parameter.empty:
-            raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
+    _check_complete(chosen, wanted)
     return chosen
 
 
@@ -134,14 +133,15 @@ def _seed(random_state: Any, seed: Any, default: Any) -> int:
 
 
 def _kernel(given: dict[str, Any]) -> kernels.Kernel:
-    known = {name: kernel for name, kernel in kernels.registry().items() if parameters(kernel).keys() <= given.keys()}
+    known = kernels.registry()
     if given["kernel"] not in list(known):
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
-    wanted = parameters(kernel)
-    chosen = {name: given[name] for name in wanted if given.get(name) is not None}
+    wanted = kernel.parameters_with(given)
+    chosen = {name: given[name] for name in wanted if given[name] is not None}
     for name, value in chosen.items():
         _check(name, value, wanted[name].annotation)
+    _check_complete(chosen, wanted)
     if "sigma" in wanted and not {"gamma", "sigma"} & set(chosen):
         chosen["gamma"] = 1.0
     return kernel(**chosen)
@@ -154,6 +154,12 @@ def _check(name: str, value: Any, annotation: Any) -> None:
         problems = [f"must be {ValueType(annotation).wanted}, got {value!r}"]
     if problems:
         raise ValueError(f"{name} {problems[0]}")
+
+
+def _check_complete(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> None:
+    for name, parameter in wanted.items():
+        if name not in chosen and parameter.default is parameter.empty:
+            raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
 
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:

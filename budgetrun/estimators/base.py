@@ -267,6 +267,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             raise
         return self
 
+    def _candidates(self) -> list[Any]:
+        """Return the estimators that `fit` will run, not fitted."""
+        return [self]
+
     def _started(self, found: Any) -> Any:
         """Return what plays the rounds of a stream with these classes."""
         kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)

@@ -18,7 +18,7 @@ random_state : int >= 0, numpy.random.RandomState or None
     leaves it to ``seed``. The seed in use is `seed_`.
 """
 _OF_ALL = """
-kernel : {"gaussian", "polynomial", "linear"}
+kernel : {"gaussian", "linear", "polynomial", "multitask"}
     The kernel; "gaussian" by default.
 gamma : float > 0, or None
     Parameter of the gaussian kernel, exp(-gamma ||a - b||^2), and of the polynomial kernel; None means 1.
@@ -27,6 +27,12 @@ sigma : float > 0, or None
 degree : int, >= 1
 coef0 : float, >= 0
     Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+n_tasks : int >= 2, or None
+    The number of tasks of the multitask kernel; the last column of X is the task, from 0 to n_tasks - 1.
+b : float, >= 0
+    How much the tasks share: values between two tasks are b / (n_tasks + b) times those within one.
+base : {"gaussian", "polynomial", "linear"}
+    The multitask kernel's kernel of the other columns, with its parameters as above.
 """
 _TIE = """
 tie : {"mistake", "positive"}

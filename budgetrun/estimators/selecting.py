@@ -117,17 +117,20 @@ class SelectingClassifier(BudgetClassifier):
             raise ValueError("estimators must have at least one classifier, got an empty list")
         return found
 
-    def _started(self, found: np.ndarray) -> Any:
-        check_choices({"probabilities": self.probabilities})
+    def _candidates(self) -> list[Any]:
         listed = self._listed()
         grids = self.grid if isinstance(self.grid, list) else [self.grid] * len(listed)
         if len(grids) != len(listed):
             raise ValueError(f"grid must be a dict, or a list of {len(listed)}, one per estimator, got {len(grids)}")
-        self.candidates_ = [
+        return [
             clone(one).set_params(**chosen)
             for one, grid in zip(listed, grids, strict=True)
             for chosen in ParameterGrid(grid or {})
         ]
+
+    def _started(self, found: np.ndarray) -> Any:
+        check_choices({"probabilities": self.probabilities})
+        self.candidates_ = self._candidates()
         built = [
             group_options(one.get_params(deep=False), one._learners, one._several, found) for one in self.candidates_
         ]

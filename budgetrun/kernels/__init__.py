@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
@@ -16,7 +18,7 @@ from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.kinds import Encoded, Kind, held, kind_of, squares
 from budgetrun.kernels.rows import Rows
 from budgetrun.params import InRange, Positive
-from budgetrun.registry import defined_in
+from budgetrun.registry import defined_in, parameters
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 
@@ -39,11 +41,19 @@ class Kernel(Compilable, ABC):
         Raised whenever the kernel's values change; part of every run id (`budgetrun.runner.identity`).
     of_distance : bool
         Whether the kernel is a function of ||a - b||^2; otherwise it is one of <a, b>.
+    by_place : bool
+        Whether values depend on which column a feature is in.
     """
 
     name: ClassVar[str]
     revision: ClassVar[int] = 1
     of_distance: ClassVar[bool] = False
+    by_place: ClassVar[bool] = False
+
+    @classmethod
+    def parameters_with(cls, given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+        """Return the parameters that the kernel takes, if it is given these values."""
+        return parameters(cls)
 
     @property
     @abstractmethod

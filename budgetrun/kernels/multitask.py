@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import Field
 
 from budgetrun.errors import InputError
 from budgetrun.kernels import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
 from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
 from budgetrun.kernels.rows import IntegerRows, Rows, floats
-from budgetrun.params import Count, NotNegative, Positive
+from budgetrun.params import Countable, NotNegative, Positive
 from budgetrun.registry import parameters
 
 _LEAST_TASKS = 2
+_BASES: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Gaussian, Polynomial, Linear)}
+_OF_BASES = {name for kernel in _BASES.values() for name in parameters(kernel)}
+
+
+Tasks = Annotated[int, Field(ge=_LEAST_TASKS, strict=True), Countable]
 
 
 class Multitask(Kernel):
@@ -27,11 +35,12 @@ class Multitask(Kernel):
     """
 
     name = "multitask"
+    by_place = True
 
     def __init__(
         self,
         *,
-        n_tasks: Count,
+        n_tasks: Tasks,
         b: NotNegative = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         gamma: Positive | None = None,
@@ -43,14 +52,21 @@ class Multitask(Kernel):
             raise ValueError(f"n_tasks must be at least {_LEAST_TASKS}, got {n_tasks}")
         given = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
         given = {key: value for key, value in given.items() if value is not None}
-        kernel = {"gaussian": Gaussian, "polynomial": Polynomial, "linear": Linear}[base]
-        for key in given.keys() - parameters(kernel).keys():
+        for key in given.keys() - self.parameters_with({"base": base}).keys():
             raise ValueError(f"{key} is no parameter of base: {base}; leave {key} out")
         self.n_tasks = n_tasks
         self.b = b
-        self._base: Kernel = kernel(**given)
+        self._base: Kernel = _BASES[base](**given)
         self.of_distance = self._base.of_distance  # type: ignore[misc]  # that of the kernel of x
         self._shared = b / (n_tasks + b)
+
+    @classmethod
+    def parameters_with(cls, given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+        own = parameters(cls)
+        if given["base"] not in list(_BASES):
+            return own
+        base = parameters(_BASES[given["base"]])
+        return {name: parameter for name, parameter in own.items() if name in base or name not in _OF_BASES}
 
     @property
     def base_kernel(self) -> Kernel:

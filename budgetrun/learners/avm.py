@@ -9,6 +9,7 @@ import numpy as np
 
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.errors import InputError
 from budgetrun.kernels import Kernel
 from budgetrun.kernels.sums import taken
 from budgetrun.learners.base import BinaryLearner
@@ -61,6 +62,9 @@ class Covering(Expansion):
     form = "covering"
 
     def __init__(self, pool: Pool) -> None:
+        if pool.kernel.by_place:
+            why = "its cores stand for the examples near them, and examples of two tasks have no distance"
+            raise InputError(f"avm: {why}, got {pool.kernel}: use another kernel, or leave avm out")
         super().__init__(pool)
         self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
@@ -109,11 +113,11 @@ class SphereAVM(BinaryLearner):
 
     Notes
     -----
-    O(n d) per round for n cores. Distances are in the space of the examples, for any kernel, and are not computed from
-    kernel values, but from the examples, exactly for whole numbers. (Those of sparse examples with more than 8,192
-    features come from inner products.) A distance of exactly delta is within delta; squared distances that differ by
-    at most 1e-9 delta^2 count as equal, and the oldest of the nearest cores is taken. With the hinge loss, a margin of
-    exactly 1 is a loss. The learner acts in every round.
+    O(n d) per round for n cores. Distances are in the space of the examples, for any kernel but the multitask one, and
+    are computed from the examples instead of kernel values, exactly for whole numbers. (Those of sparse examples with
+    more than 8,192 features come from inner products.) A distance of exactly delta is within delta; squared distances
+    that differ by at most 1e-9 delta^2 count as equal, and the oldest of the nearest cores is taken. With the hinge
+    loss, a margin of exactly 1 is a loss. The learner acts in every round.
 
     f is stored, and its scores are given, times lambda t, after t rounds; then weights do not decay. Predictions are
     the same. Departures from the source: none in what is here; the option to add an example for which a core stands,

@@ -77,14 +77,16 @@ def finite_or_refused(data, names):
     name = data.draw(st.sampled_from(names))
     classifier = CLASSIFIERS[name]
     own = arguments(classifier)
-    kernels = ["gaussian"] if name in ONLY_GAUSSIAN else ["gaussian", "linear", "polynomial"]
+    kernels = ["gaussian"] if name in ONLY_GAUSSIAN else ["gaussian", "linear", "polynomial", "multitask"]
     kernel = data.draw(st.sampled_from(kernels))
-    own |= {"kernel": kernel, "dtype": data.draw(st.sampled_from(["float64", "float32"]))}
+    own |= {"kernel": kernel, "n_tasks": 4, "dtype": data.draw(st.sampled_from(["float64", "float32"]))}
     numeric = [key for key, p in inspect.signature(classifier).parameters.items() if key not in ("kernel", "dtype")]
     for key in data.draw(st.lists(st.sampled_from(numeric), max_size=2)):
         own[key] = data.draw(st.sampled_from(NUMBERS))
     several = classifier._several and data.draw(st.booleans())
     X = data.draw(examples())
+    if kernel == "multitask" and data.draw(st.booleans()):
+        X[:, -1] = np.arange(len(X)) % 4
     y = np.arange(len(X)) % (3 if several and len(X) > 2 else 2) if data.draw(st.booleans()) else Y[: len(X)]
     given = FORMS[data.draw(st.sampled_from(sorted(FORMS)))](X)
     try:
