@@ -200,8 +200,8 @@ def test_models_of_river_refuse_it():
         estimators=budgetrun.RBP(n_tasks=K), grid={"kernel": ["gaussian", "multitask"]}
     )
     sentence = (
-        "kernel 'multitask' needs the task in the last column, and the keys of a dict have no order: use budgetrun.RBP, "
-        "which takes arrays"
+        "kernel 'multitask' needs the task in the last column, and the keys of a dict have no order: "
+        "use budgetrun.RBP, which takes arrays"
     )
     for model in (of_river.RBP(kernel="multitask", n_tasks=K), chosen):
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):

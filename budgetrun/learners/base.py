@@ -47,8 +47,8 @@ class Learner(Compilable, ABC):
     task : {"binary", "multiclass", "regression"}
         Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float
-        The learner acts on mistakes and on rounds whose margin is below this; 0 means on mistakes only. A learner whose
-        threshold varies from round to round overrides ``margins``.
+        The learner acts on mistakes and on rounds whose margin is below this; 0 means on mistakes only, infinity in
+        every round. A learner whose threshold varies from round to round overrides ``margins``.
     budget : int or None
         B, the most support examples between rounds; None for a learner without a budget.
     alike_until_full : str or None
@@ -65,6 +65,10 @@ class Learner(Compilable, ABC):
         interpreted, unless it sets this itself.
     interpreted_when_full : bool
         Whether that does not hold for an update with a full support set; what it calls is marked `interpreted`.
+    calls : int, >= 0
+        About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
+    holds : float or None, 0 to 1
+        Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     """
 
     name: ClassVar[str]
@@ -82,6 +86,8 @@ class Learner(Compilable, ABC):
     draws: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
     interpreted_when_full: ClassVar[bool] = False
+    calls: ClassVar[int] = 0
+    holds: ClassVar[float | None] = None
 
     budget: int | None = None
 

@@ -106,6 +106,10 @@ class Drawn(Hypothesis):
     def memory(self, size: int, block: int) -> float:
         return super().memory(size, block) + 8 * size * block
 
+    def solving(self, size: int) -> float:
+        # The kernel values of a part of the examples, from distances, and copies of what is held.
+        return 500.0 * size
+
     def _terms(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights of f_i, and the kernel values of its examples with that of round ``t`` of the tile."""
         mine = np.flatnonzero(self._of == self.chosen)
@@ -157,8 +161,11 @@ class OKS(BinaryLearner):
     name = "oks"
     title = "OKS"
     form = Drawn
+    margin = math.inf
     draws = True
     compiled = False
+    calls = 115
+    holds = 1.0
 
     def __init__(
         self, *, factors: Factors = FACTORS, horizon: Count = 1_000, step: Positive | None = None, seed: Seed = 0
@@ -178,9 +185,6 @@ class OKS(BinaryLearner):
     def start(self, pool: Pool) -> Drawn:
         rate = gaussian_rate(pool, self.name, "its kernels are multiples of the gaussian kernel")
         return Drawn(pool, [Gaussian(gamma=factor * rate) for factor in self.factors], self._draw())
-
-    def margins(self, f: Drawn, t: int) -> float:
-        return math.inf
 
     def update(self, f: Drawn, y: int, score: float) -> None:
         p = float(self._p[f.chosen])
@@ -243,6 +247,7 @@ class IOKS(OKS):
 
     name = "ioks"
     title = "IOKS"
+    calls = 210
 
     def __init__(
         self, *, factors: Factors = FACTORS, horizon: Count = 1_000, U: Positive = 15.0, seed: Seed = 0

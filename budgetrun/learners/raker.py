@@ -116,13 +116,20 @@ class Mixture(Hypothesis):
         # The features of the block, three times while they are computed.
         return 48.0 * block * math.prod(self._map.shape)
 
+    def solving(self, size: int) -> float:
+        # Operations on single numbers take long, compared with those of products of matrices.
+        return 500.0 * math.prod(self._map.shape)
+
 
 class OfSeveralKernels(Learner):
     """What the learners of this file have in common."""
 
     form: ClassVar[type[Hypothesis]] = Mixture
+    # It acts in every round.
+    margin = math.inf
     draws = True
     compiled = False
+    holds = 0.0
     # Of the gradient: 1, or 2 for the squared loss.
     _unit = 1.0
 
@@ -150,10 +157,6 @@ class OfSeveralKernels(Learner):
         features = pool.shared.setdefault(key, SeveralWidths(*key))
         return Mixture(pool, features, self.step * self._unit)
 
-    def margins(self, f: Mixture, t: int) -> float:
-        """Act in every round."""
-        return math.inf
-
 
 def logistic(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return log(1 + exp(-y f)) and minus its derivative with respect to f."""
@@ -167,6 +170,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
+    calls = 50
     _loss = staticmethod(logistic)
     # Of the step, by default.
     _rate = 0.5
@@ -303,6 +307,7 @@ class RakerRegressor(_Raker, RegressionLearner):
 
 
 class _AdaRaker(OfSeveralKernels):
+    calls = 130
     _loss = staticmethod(logistic)
 
     def __init__(

@@ -5,6 +5,7 @@ A learner or solver is known by what its class declares, never by its name.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -72,6 +73,7 @@ class Rates:
     products: float  # multiplications and additions of a matrix product
     gathers: float  # additions of weighted kernel values of scattered examples
     updates: float  # updates of a learner
+    calls: float  # operations of numpy on small arrays
 
 
 @cache
@@ -80,15 +82,20 @@ def machine_rates(dtype: str) -> Rates:
     rng = np.random.default_rng(0)
     A = rng.random((1000, 400)).astype(dtype)
     tile, scores, slots, weights = A[:, :TILE].copy(), np.empty(TILE), np.arange(0, 1000, 2), rng.random(500)
+    few = rng.random((1, 6))
 
     def update() -> None:
         for _ in range(100):
             sums.add_multiple(scores, 0.5, tile[7])
 
+    def call() -> None:
+        for _ in range(100):
+            (np.abs(few) * few).sum(axis=1)
+
     with threadpool_limits(1):
         products = 2 * A.shape[0] * 256 * A.shape[1] / _fastest(lambda: A @ A[:256].T)
         gathers = len(slots) * TILE / _fastest(lambda: sums.add_up(weights, slots, tile, scores))
-        return Rates(products, gathers, 100 / (_CALLS * _fastest(update)))
+        return Rates(products, gathers, 100 / (_CALLS * _fastest(update)), 300 / _fastest(call))
 
 
 @cache
@@ -196,7 +203,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     T, d = info.n_examples, info.n_features
     pool = 0.6 * min(T, sum(_stored(run, T, info.n_classes) for run in runs))
     kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, _values(info), dtype)
-    scores = updates = 0.0
+    scores = updates = calls = 0.0
     for run in runs:
         held, asks, mistakes = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes), _mistakes(run, T)
         if asks.shares and not asks.has_budget:
@@ -206,8 +213,10 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         # A learner that shares a hypothesis until its budget is full costs nothing of its own until then.
         alone = max(0.0, 1 - held / mistakes) if asks.shares else 0.8
         scores += alone * T * held * (info.n_classes if run.spec.task == "multiclass" else 1)
-        updates += alone * _MORE_ERRORS * mistakes * asks.form.upkeep
-    return kernel + scores / rates.gathers + updates / rates.updates
+        acts = T if asks.learner.margin == math.inf else alone * _MORE_ERRORS * mistakes
+        updates += acts * asks.form.upkeep
+        calls += acts * asks.learner.calls
+    return kernel + scores / rates.gathers + updates / rates.updates + calls / rates.calls
 
 
 def compile_seconds(runs: Iterable[Run]) -> float:
@@ -223,6 +232,7 @@ def compile_seconds(runs: Iterable[Run]) -> float:
 class _Demands(NamedTuple):
     """What a learner's memory and time depend on."""
 
+    learner: type[Learner]
     has_budget: bool
     acts_on_margins: bool  # it also acts on rounds that are not mistakes
     only_adds: bool  # its support set grows with every action
@@ -231,20 +241,22 @@ class _Demands(NamedTuple):
     form: Hypothesis  # the form that it starts with
 
 
-_KNOWN: dict[tuple[type, int], _Demands] = {}
+_KNOWN: dict[tuple[type, int, str], _Demands] = {}
 
 
 def _demands(spec: RunSpec, n_classes: int) -> _Demands:
-    """Return the demands of a run's learner, which depend on its class and the number of classes."""
+    """Return the demands of a run's learner, which depend on its class, its parameters and the number of classes."""
     learner = cast("type[Learner]", algorithm_of(spec))
-    if (learner, n_classes) not in _KNOWN:
+    key = learner, n_classes, repr(spec.parameters)
+    if key not in _KNOWN:
         pool = Pool(Gaussian(gamma=1.0), np.dtype(np.float64))
         has_budget = "budget" in parameters(learner)
         # Any budget that the other parameters go with will do.
         started = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if has_budget else spec)
         # Learners that act on margins override what all learners share.
         own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
-        _KNOWN[learner, n_classes] = _Demands(
+        _KNOWN[key] = _Demands(
+            learner=learner,
             has_budget=has_budget,
             acts_on_margins=bool(learner.margin) or "margins" in own or learner.task == "regression",
             only_adds=learner.only_adds,
@@ -252,7 +264,7 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             copies=n_classes if issubclass(learner, OneVsRest) else 1,
             form=started.start(pool, n_classes) if spec.task == "multiclass" else started.start(pool),
         )
-    return _KNOWN[learner, n_classes]
+    return _KNOWN[key]
 
 
 def _passes(run: Run, info: StreamInfo) -> float:
@@ -302,6 +314,8 @@ def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) 
     if spec.budget_fraction is not None:
         return int(share * n_rounds * spec.budget_fraction) + 1
     asks = _demands(spec, n_classes)
+    if asks.learner.holds is not None:
+        return int(asks.learner.holds * n_rounds) + 1
     if asks.form.solving(1):
         return min(int(_PROJECTION_GUESS * n_rounds), _MOST_PROJECTED) + 1
     if "features" in spec.parameters:

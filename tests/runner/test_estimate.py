@@ -98,6 +98,20 @@ def test_support_sizes_are_guessed(tmp_path, cost):
     assert low < guessed < high
 
 
+def test_learners_that_are_interpreted_cost_what_they_declare(tmp_path):
+    def of(cost, n_rounds=20_000, **given):
+        return cost(runs_of(tmp_path, given), StreamInfo(n_rounds, 20, None, ["-"], ""), "float64")
+
+    for name, calls in (("raker", 30), ("adaraker", 90), ("oks", 80), ("ioks", 150)):
+        assert of(job_seconds, name=name) > 20_000 * calls / machine_rates("float64").calls > 0.05
+    # Each setting has its own form, whatever was asked before.
+    for cost in (job_seconds, job_bytes):
+        assert of(cost, name="raker", features=3000) > 1.2 * of(cost, name="raker", features=50)
+    # It holds the examples of all rounds.
+    more = of(job_bytes, name="oks") - of(job_bytes, n_rounds=10_000, name="oks")
+    assert more > 10_000 * 8 * (256 + 20)
+
+
 def test_a_factor_of_the_kernel_matrix_takes_memory_up_to_a_bound(tmp_path):
     runs = runs_of(tmp_path, {"name": "projectron", "eta": 0.1})
     sizes = [job_bytes(runs, StreamInfo(T, 1, None, ["-"], ""), "float64") for T in (10_000, 60_000, 600_000)]
