@@ -154,7 +154,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     "algorithms",
     multiple=True,
     metavar="NAME[:KEY=VALUE,...]",
-    help="A learner, see 'budgetrun list algorithms'; repeatable.  [default: a few that differ in kind]",
+    help="A learner, see 'budgetrun list algorithms'; a list is KEY=[A,B]; repeatable.  [default: a few of each kind]",
 )
 @click.option(
     "--select",

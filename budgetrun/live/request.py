@@ -27,6 +27,9 @@ _FORMS = {
 _MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
 _ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 
+# Those in brackets belong to a list.
+_COMMA = re.compile(r",(?![^\[]*\])")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -183,11 +186,14 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
     entry: dict[str, Any] = {called: found["name"]}
     if found["variant"]:
         entry["variant"] = found["variant"]
-    for pair in filter(None, (found["values"] or "").split(",")):
+    for pair in filter(None, _COMMA.split(found["values"] or "")):
         key, equals, value = pair.partition("=")
+        try:
+            entry[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
         if not equals:
-            raise InputError(f"{option} {text}: {pair!r} must be KEY=VALUE")
-        entry[key.strip()] = yaml.safe_load(value)
+            raise InputError(f"{option} {text}: {pair!r} must be KEY=VALUE, or KEY=[VALUE,VALUE] for a list")
     return entry
 
 

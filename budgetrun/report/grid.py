@@ -105,7 +105,7 @@ class Grid:
         places = [self._find(Place(row, column, budget, setting)) for column in self.columns]
         ran = [self.ran[place] for place in places if place is not None and place.budget == budget]
         means = {one.budget for one in ran}
-        if row in self.own and len(means) == 1 and all(one.n_streams == 1 for one in ran):
+        if row in self.own and budget != NO_BUDGET and len(means) == 1 and all(one.n_streams == 1 for one in ran):
             number = int(means.pop())
             return Row(header, setting, f"B {number:,}" if budget.kind == "fraction" else "", cells, number)
         return Row(

@@ -128,6 +128,7 @@ WORKS = {
     "a constant column": ("s.csv", text_of(TABLE.assign(one=1.0)), [], "never changed"),
     "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "never full"),
     "an algorithm with a parameter": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=0.5"], ""),
+    "several values": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=[0.5,0.7],budget=10"], "epsilon=0.7"),
     "a variant": ("s.csv", text_of(), ["--algorithm", "forgetron(greedy)"], ""),
 }
 # Of each attempt that cannot work: the same, and a part of the only sentence.
@@ -148,6 +149,19 @@ FAILS = {
     "a torn Parquet file": ("s.parquet", parquet()[:200], [], "s.parquet"),
     "no such algorithm": ("s.csv", text_of(), ["--algorithm", "forgetton"], "forgetron"),
     "a parameter that does not exist": ("s.csv", text_of(), ["--algorithm", "rbp:size=3"], "size"),
+    "a list without brackets": (
+        "s.csv",
+        text_of(),
+        ["--algorithm", "raker:factors=4,1"],
+        "KEY=[VALUE,VALUE] for a list",
+    ),
+    "a list without its end": (
+        "s.csv",
+        text_of(),
+        ["--algorithm", "raker:factors=[4,1"],
+        "KEY=[VALUE,VALUE] for a list",
+    ),
+    "a number for a list": ("s.csv", text_of(), ["--algorithm", "raker:factors=4"], "must be a list with at least one"),
     "a budget of words": ("s.csv", text_of(), ["--budget", "many"], "many"),
     "a negative gamma": ("s.csv", text_of(), ["--gamma", "-1"], "--gamma"),
     "a pipe that is shuffled": ("-", text_of(), ["--shuffle", "1"], "--shuffle"),
@@ -189,6 +203,18 @@ def test_works(what, tmp_path, monkeypatch):
     folder = tmp_path / "results" / ("stdin" if name == "-" else "s")
     assert (folder / "report.html").is_file() == (what in WITH_PAGE)
     assert (folder / "config.yaml").is_file()
+
+
+def test_a_list_of_a_learner_without_a_budget(tmp_path, monkeypatch):
+    arguments = ["--algorithm", "raker:factors=[4, 0.25],features=5", "--algorithm", "fogd:features=5,step=0.1"]
+    result = attempt(tmp_path, monkeypatch, "s.csv", text_of(), [*arguments, "--seeds", "1"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "results" / "s" / "report.html").is_file()
+    config = (tmp_path / "results" / "s" / "config.yaml").read_text()
+    assert "{name: raker, factors: [4, 0.25], features: 5}" in config
+    assert "{name: fogd, features: 5, step: 0.1}" in config
+    alone = attempt(tmp_path, monkeypatch, "s.csv", text_of(), [*arguments[:2], "--seeds", "1", "--force"])
+    assert alone.exit_code == 0, alone.output
 
 
 @pytest.mark.parametrize("what", FAILS)
