@@ -211,7 +211,7 @@ def test_a_list_of_a_learner_without_a_budget(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert (tmp_path / "results" / "s" / "report.html").is_file()
     config = (tmp_path / "results" / "s" / "config.yaml").read_text()
-    assert "{name: raker, factors: [4, 0.25], features: 5}" in config
+    assert "  factors: [4, 0.25]\n  features: 5\n" in config
     assert "{name: fogd, features: 5, step: 0.1}" in config
     alone = attempt(tmp_path, monkeypatch, "s.csv", text_of(), [*arguments[:2], "--seeds", "1", "--force"])
     assert alone.exit_code == 0, alone.output
