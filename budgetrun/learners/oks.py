@@ -282,7 +282,7 @@ class IOKS(OKS):
 
 
 def _slope(margin: float) -> float:
-    """Return 1 / (1 + exp(margin))."""
+    """Return 1 / (1 + exp(margin)). numpy's exp has another last digit for some numbers, on which outcomes depend."""
     small = math.exp(-abs(margin))
     return (small if margin > 0 else 1.0) / (1 + small)
 

@@ -471,8 +471,7 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     have learned when their weight is set again. The program's features are not divided by sqrt(D), so that its step
     0.1 / 10 is the step D / 100 here, and its regulariser 0.01 is 0.01 / D; defaults are its values, with D = 50.
     Departures from the program: its copies that have not begun have a weight, too, which makes all predictions smaller,
-    and depend on T; and it adds 1e-12 (copies: 1e-10) to numerator and
-    denominator of scaled errors.
+    and depend on T; and it adds 1e-12 (copies: 1e-10) to numerator and denominator of scaled errors.
 
     References
     ----------

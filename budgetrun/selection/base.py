@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -94,8 +93,11 @@ class Rule(ABC):
         """
 
     def next_weights(self) -> np.ndarray:
-        """Return the weights before the next round, shape (N,)."""
-        return deepcopy(self).weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
+        """Return the weights before the next round, shape (N,).
+
+        A rule overrides this if its `weigh` changes what it keeps also where nobody errs.
+        """
+        return self.weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
 
     def drawn(self) -> np.ndarray:
         """Draw which candidates learn from the next round, shape (N,) of bool; called before each if `samples`."""

@@ -67,6 +67,9 @@ class FixedShare(Rule):
             self.costs = self.costs + losses[:, t]
         return out
 
+    def next_weights(self) -> np.ndarray:
+        return self.weights.copy()
+
     def facts(self) -> dict[str, float]:
         return super().facts() | {"best_sequence": float(self.costs.min()), "rate": self.rate}
 

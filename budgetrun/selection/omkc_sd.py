@@ -55,7 +55,7 @@ class SampledOMKC(OMKC):
         self._random = np.random.default_rng(self.seed)
 
     def drawn(self) -> np.ndarray:
-        weights = self.weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
+        weights = self.next_weights()
         p = (1 - self.smoothing) * weights / weights.max() + self.smoothing
         drawn: np.ndarray = self._random.random(len(weights)) < p
         return drawn

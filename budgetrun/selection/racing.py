@@ -52,7 +52,7 @@ class Racing(Hedge):
     def weigh(self, losses: np.ndarray) -> np.ndarray:
         weights = super().weigh(losses)
         errs = losses.astype(np.float64)
-        self.apart += (errs @ (1 - errs).T).astype(np.int64)
+        self.apart = self.apart + (errs @ (1 - errs).T).astype(np.int64)
         return weights
 
     def drop(self) -> np.ndarray:
