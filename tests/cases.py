@@ -25,6 +25,15 @@ def firsts(case_ids):
     return list(found.values())
 
 
+def one_of_each_form(estimators):
+    """Return the names of the first class of each form of hypothesis, or all names if tests are exhaustive."""
+    if EXHAUSTIVE:
+        return list(estimators)
+    return list(
+        {next(iter(made._learners.values())).form: name for name, made in reversed(estimators.items())}.values()
+    )
+
+
 def with_blocks(case_ids, streams):
     """Return (case, stream, block size): each case with blocks of 7, and the first ones also with 1 and 256."""
     few, every = firsts(case_ids), list(case_ids)

@@ -1,5 +1,6 @@
 """What all tests need."""
 
+import gc
 import signal
 
 import pytest
@@ -12,6 +13,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # nohup makes them deaf to hangups.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish():
+    """Do not search the thousands of collected tests for garbage again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cases import EXHAUSTIVE, all_cases
+from cases import all_cases, one_of_each_form
 
 import budgetrun
 from budgetrun import compiling
@@ -30,11 +30,7 @@ for _, algorithm, _, parameters, _ in all_cases():
     for argument in inspect.signature(ESTIMATORS[name]).parameters.values():
         if argument.default is inspect.Parameter.empty or argument.name == "budget":
             GIVEN[name].setdefault(argument.name, parameters.get(argument.name, argument.default))
-# One learner of each form; every learner with make test-all.
-FORMS = {next(iter(made._learners.values())).form: name for name, made in reversed(ESTIMATORS.items())}
-of_learner = pytest.mark.parametrize(
-    "name", [n for n in CLASSIFIERS if EXHAUSTIVE or n in {*FORMS.values(), "Forgetron"}]
-)
+of_learner = pytest.mark.parametrize("name", sorted({*one_of_each_form(ESTIMATORS), "Forgetron"}))
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker")
 
