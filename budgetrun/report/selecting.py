@@ -13,10 +13,21 @@ from budgetrun.report.aggregate import STREAM
 from budgetrun.report.layout import Listing
 from budgetrun.store.read import Results
 
-_NUMBERS = (
-    "candidates", "left", "rule_percent", "best_percent", "above_best_percent", "rest_rule_percent",
-    "rest_first_tenth_percent", "rest_best_percent", "examples", "best_examples", "rule_seconds", "best_seconds",
-)  # fmt: skip
+# The columns, and their headings on pages. "Later" is after the first tenth.
+_HEADINGS = {
+    "candidates": "candidates",
+    "left": "left",
+    "rule_percent": "rule",
+    "best_percent": "best",
+    "above_best_percent": "above best",
+    "rest_rule_percent": "later: rule",
+    "rest_first_tenth_percent": "later: choice of the first tenth",
+    "rest_best_percent": "later: best",
+    "examples": "examples",
+    "best_examples": "examples of the best",
+    "rule_seconds": "seconds",
+    "best_seconds": "seconds of the best",
+}
 
 
 def listings(results: Results) -> list[Listing]:
@@ -27,19 +38,19 @@ def listings(results: Results) -> list[Listing]:
         for spec in results.config.select:
             found = [_numbers(own, spec) for _, own in here.groupby(STREAM) if spec.label in set(own["label"])]
             if found := [numbers for numbers in found if numbers]:
-                means = pd.DataFrame(found, columns=_NUMBERS).mean()
+                means = pd.DataFrame(found, columns=list(_HEADINGS)).mean()
                 rows.append([dataset, spec.label, *(None if np.isnan(mean) else mean for mean in means.tolist())])
     if not rows:
         return []
     remark = (
-        "The rule's online error in percent; that of the candidate with the fewest mistakes on the stream, which is "
-        "known in hindsight; and how much more the rule errs, in percent of that. The same over the rounds after the "
-        "first tenth, and the error there of the candidate with the fewest mistakes in the first tenth. Examples: the "
-        "most that all live candidates held together, and the most that the best one held. Seconds: of the rule with "
-        "all its candidates, and of the best one. Means over the streams."
+        "The rule's online error in percent; that of the best candidate, which has the fewest mistakes on the stream, "
+        "as is known in hindsight; and how much more the rule errs, in percent of that. Later: the same over the "
+        "rounds after the first tenth, and the error there of the candidate with the fewest mistakes in the first "
+        "tenth. Examples: the most that all live candidates held together, and the most that the best one held. "
+        "Seconds: of the rule with all its candidates, and of the best one. Means over the streams."
     )
-    titles = results.report.titles
-    header = ["dataset", "selection", *_NUMBERS]
+    titles = results.report.titles | _HEADINGS
+    header = ["dataset", "selection", *_HEADINGS]
     return [Listing("selections", "Selection on the stream", remark, titles, header, rows, 2)]
 
 

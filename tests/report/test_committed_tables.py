@@ -1,0 +1,18 @@
+"""Committed tables are those of the committed runs."""
+
+import pytest
+
+from budgetrun.files import checkout
+from budgetrun.report import Report, selecting, tables
+
+TOP = checkout()
+FOLDERS = sorted((TOP / "results").glob("*/runs.csv*")) if TOP else []
+
+
+@pytest.mark.parametrize("name", sorted({path.parent.name for path in FOLDERS}))
+def test_tables_are_those_of_the_runs(name, tmp_path):
+    folder = TOP / "results" / name
+    report = Report(folder)
+    written = tables.write(tmp_path, report.tables, selecting.listings(report.results))
+    stale = [path.name for path in written if path.read_bytes() != (folder / "tables" / path.name).read_bytes()]
+    assert not stale, f"type: budgetrun report results/{name}"
