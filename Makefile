@@ -7,6 +7,7 @@ READY := $(VENV)/ready$(if $(LOCKED),-locked)
 LOCK := requirements.lock
 PROFILE ?= full
 JOBS ?=
+AT_ONCE ?=
 N ?= 1000
 MINUTES ?= 10
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
@@ -80,8 +81,9 @@ report: $(READY)  ## Write tables, figures and pages again from the finished run
 bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs; fails if one is violated
 	$(BIN)/budgetrun bounds $(RESULTS)
 
-reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version
-	$(SWEEP) $(CONFIGS)
+# Most sweeps of the small version are shorter than the start of their workers.
+reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version, AT_ONCE=2 sweeps two at a time
+	$(if $(AT_ONCE),echo $(CONFIGS) | xargs -n 6 -P $(AT_ONCE) $(SWEEP),$(SWEEP) $(CONFIGS))
 
 $(addprefix reproduce-,$(CONFIGS)): reproduce-%: $(READY)
 	$(SWEEP) $*

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
 
@@ -38,3 +38,10 @@ def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """Return the parameters of a learner, solver or kernel: the keyword-only arguments of its ``__init__``."""
     signature = inspect.signature(cls, eval_str=True)
     return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+@cache
+def float_parameters(cls: type[Any]) -> frozenset[str]:
+    """Return the names of the parameters whose values are floats, or floats and None."""
+    kinds = get_type_hints(cls.__init__)
+    return frozenset(name for name, kind in kinds.items() if float in (kind, *get_args(kind)))

@@ -35,9 +35,13 @@ def one_of_each_form(estimators):
 
 
 def with_blocks(case_ids, streams):
-    """Return (case, stream, block size): each case with blocks of 7, and the first ones also with 1 and 256."""
-    few, every = firsts(case_ids), list(case_ids)
-    return [(i, s, b) for b, chosen in ((1, few), (7, every), (256, few)) for s in streams for i in chosen]
+    """Return (case, stream, block size): the first cases of each learner with blocks of 1, 7 and 256 on all streams.
+
+    The others have blocks of 7, on the first stream and on ties.
+    """
+    few = firsts(case_ids)
+    others = [(i, s, 7) for s in streams if EXHAUSTIVE or s in ("random", "tied") for i in case_ids if i not in few]
+    return [(i, s, b) for b in (1, 7, 256) for s in streams for i in few] + others
 
 
 def all_cases(kind="CASES"):

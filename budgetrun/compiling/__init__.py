@@ -96,6 +96,11 @@ def interpreted(method: F) -> F:
 class Compilable:
     """An object that compiled code can take."""
 
+    @classmethod
+    def floats(cls) -> frozenset[str]:
+        """Return the attributes that are floats in compiled code, also where they are integers."""
+        return frozenset()
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave the type in compiled code out of pickles."""
         return {name: value for name, value in self.__dict__.items() if name != "_numba_type_"}

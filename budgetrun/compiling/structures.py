@@ -63,7 +63,10 @@ def function(source: FunctionType) -> Callable[..., Any]:
 
 def prepare(thing: Any) -> None:
     """Give an object its type in compiled code, according to the present types of its attributes."""
-    fields = [(_MEMBER + name, _type_of(value)) for name, value in vars(thing).items() if name != "_numba_type_"]
+    floats, values = thing.floats(), vars(thing).items()
+    # Code for step=0.5 is also that for step=1.
+    of_one_type = [(name, float(value) if name in floats and type(value) is int else value) for name, value in values]
+    fields = [(_MEMBER + name, _type_of(value)) for name, value in of_one_type if name != "_numba_type_"]
     known = [(name, kind) for name, kind in fields if kind is not None]
     key = type(thing), *((name, kind._code) for name, kind in known)
     if key not in _STRUCTURES:

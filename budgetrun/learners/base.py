@@ -13,6 +13,7 @@ from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansi
 from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
 from budgetrun.params import Task
+from budgetrun.registry import float_parameters
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -94,6 +95,10 @@ class Learner(Compilable, ABC):
     def __init_subclass__(cls) -> None:
         if "compiled" not in vars(cls) and not cls.__module__.startswith("budgetrun."):
             cls.compiled = False
+
+    @classmethod
+    def floats(cls) -> frozenset[str]:
+        return float_parameters(cls)
 
     @classmethod
     def averages(cls) -> bool:

@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from budgetrun import compiling
+from budgetrun.learners import find
 
 MODULE = """
     import sys
@@ -49,3 +50,12 @@ def test_classes_from_elsewhere_do_not_spoil_the_cache_of_other_processes(tmp_pa
     # Compiled code for another type is added to an index with types that only the first process had.
     assert run("[0.25, 3]") == "0.5 6 "
     assert run("[2]") == "4 "
+
+
+def test_a_number_is_compiled_once_whether_it_has_a_point_or_not():
+    kinds = set()
+    for step in (1, 1.0, 0.5):
+        learner = find("bogd")(budget=2, step=step)
+        kinds.add(compiling.prepared(learner)._numba_type_)
+        assert repr(learner.step) == repr(step)
+    assert len(kinds) == 1
