@@ -223,7 +223,7 @@ def plot(results: Path) -> None:
             _say(path)
         return [report.incomplete]
 
-    _for_each(results, draw)
+    _for_each(results, act=draw)
 
 
 @main.command()
@@ -242,7 +242,7 @@ def report(results: Path) -> None:
         if reports and reports[0].results.folder != results:
             _say(f"index of {counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
 
-    _for_each(results, write, finish=index)
+    _for_each(results, act=write, finish=index)
 
 
 @main.command()
@@ -269,12 +269,12 @@ def predict(model: Path, stream: str, label: str | None, missing: str, output: P
 
 
 @main.command()
-@click.argument("results", type=_Folder(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=_Folder(path_type=Path))
 @_data_option
 @click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
-def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> None:
-    """Check the papers' mistake bounds on the runs of a results folder; exit code 1 if one is violated."""
+def bounds(results: tuple[Path, ...], data_dir: Path | None, streams: int, every: bool) -> None:
+    """Check the papers' mistake bounds on the runs of results folders; exit code 1 if one is violated."""
     from budgetrun.bounds import write_bounds
 
     def evaluate(folder: Path) -> list[str]:
@@ -282,7 +282,7 @@ def bounds(results: Path, data_dir: Path | None, streams: int, every: bool) -> N
         _say(report.text)
         return [*report.missing, *report.violated, report.incomplete]
 
-    _for_each(results, evaluate)
+    _for_each(*results, act=evaluate)
 
 
 @main.command()
@@ -312,7 +312,7 @@ def status(results: Path) -> None:
         _say(status_of(folder))
         return []
 
-    _for_each(results, show, complete=False)
+    _for_each(results, act=show, complete=False)
 
 
 @main.command(name="list")
@@ -473,11 +473,11 @@ def _folders(results: Path) -> list[Path]:
 
 
 def _for_each(
-    results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
+    *results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
 ) -> None:
     """Do something with each results folder, finish, and exit: with 1 if there is a problem or an altered table."""
     problems: list[str] = []
-    for folder in _folders(results):
+    for folder in dict.fromkeys(folder for one in results for folder in _folders(one)):
         try:
             if complete:
                 _complete(folder)

@@ -171,4 +171,4 @@ def test_configs_of_the_tables(name: str) -> None:
     seconds = [table for table in config.report.tables if table.quantity == "seconds_ratio"]
     assert len(seconds) == 1
     assert len(seconds[0].published) == 36
-    assert config_module.load(name, "ci").datasets[0].n_examples == 2000
+    assert config_module.load(name, "ci").datasets[0].n_examples == 500
