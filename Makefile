@@ -79,7 +79,7 @@ report: $(READY)  ## Write tables, figures and pages again from the finished run
 	$(BIN)/budgetrun report $(RESULTS)
 
 bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs; fails if one is violated
-	$(if $(AT_ONCE),echo $(RESULTS)/*/ | xargs -n 6 -P $(AT_ONCE) $(BIN)/budgetrun bounds,$(BIN)/budgetrun bounds $(RESULTS))
+	$(if $(AT_ONCE),echo $(wildcard $(addprefix $(RESULTS)/,$(CONFIGS))) | xargs -n 6 -P $(AT_ONCE) $(BIN)/budgetrun bounds,$(BIN)/budgetrun bounds $(RESULTS))
 
 # Most sweeps of the small version are shorter than the start of their workers.
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version, AT_ONCE=2 sweeps two at a time

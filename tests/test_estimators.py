@@ -39,7 +39,7 @@ from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}
 SEVERAL = sorted(learners.registry("multiclass"))
-FORMS = {next(iter(CLASSIFIERS[name]._learners.values())).name for name in one_of_each_form(CLASSIFIERS)}
+CHECKED = {next(iter(CLASSIFIERS[name]._learners.values())).name for name in one_of_each_form(CLASSIFIERS)}
 AVERAGED = sorted(name for name, made in BY_NAME.items() if "averaged" in made().get_params())
 MULTICLASS_CASES = {case_id: rest for case_id, *rest in all_cases("MULTICLASS_CASES")}
 CUTS = [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]
@@ -87,8 +87,8 @@ def coded_stream(T=150, n_classes=4, seed=3):
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        *((name, {}) for name in sorted(FORMS)),
-        *((name, {"averaged": True}) for name in AVERAGED if name in FORMS),
+        *((name, {}) for name in sorted(CHECKED)),
+        *((name, {"averaged": True}) for name in AVERAGED if name in CHECKED),
         *((name, {"probabilities": True}) for name in ("forgetron", "passive_aggressive")),
     ],
 )
