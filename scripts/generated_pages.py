@@ -7,39 +7,68 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from budgetrun import config as configs
 from budgetrun import estimators, learners, selection, solvers, theory
 from budgetrun.config.schema import Config
-from budgetrun.engine.hypotheses import Expansion
 
 TOP = Path(__file__).resolve().parent.parent
 RESULTS = TOP / "results"
 CLAIMS = TOP / "configs" / "claims"
 
-# Kinds of learners, by verbs of a hypothesis; the first kind that a rule uses a verb of is its kind.
+
+class Kind(NamedTuple):
+    """A kind of learners: those with one of these forms, or whose rule uses one of these verbs of an expansion."""
+
+    text: str
+    forms: frozenset[str] = frozenset()
+    verbs: str = ""
+
+
+# If a rule uses verbs of several kinds, the last of these counts.
 KINDS = {
-    "step|absorb": (
-        "Explicit features",
+    "No limit": Kind(
+        "Every example that is added stays, so memory and time per round grow with the stream. Only Stoptron adds none "
+        "to a full support set.",
+        verbs="add",
+    ),
+    "Removal": Kind(
+        "Examples leave again: in most cases, one for each that joins a full support set.", verbs="evict|displace"
+    ),
+    "Shrinking": Kind(
+        "All weights shrink, so that an old example has a small weight when it is removed.", verbs="scale"
+    ),
+    "Merging": Kind(
+        "Two points of a full support set become one, which is between them and need not be an example.",
+        frozenset({"points"}),
+    ),
+    "Projection": Kind(
+        "An example that is near to others, or nearly lies in their span, is represented by these; or they take over "
+        "what leaves. In a learner without a budget, eta or alpha is how far from the span an example may be: a larger "
+        "one gives a smaller support set.",
+        frozenset({"projected", "covering"}),
+        "project|keep",
+    ),
+    "Second thoughts": Kind(
+        "The prediction adds a hint, the mean of the last examples.", frozenset({"hinted_framed", "optimistic"})
+    ),
+    "Second order": Kind(
+        "Newton steps in coordinates of the support set or of a dictionary, with a matrix of as many rows and columns.",
+        frozenset({"curved", "embedded"}),
+    ),
+    "Explicit features": Kind(
         "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or "
         "others that approximate the kernel.",
+        frozenset({"features", "nystroem", "sketched", "absorbing"}),
     ),
-    "descend": (
-        "Second order",
-        "Newton steps in coordinates of the support set, with a matrix of as many rows and columns.",
+    "Many kernels": Kind(
+        "One learner with several kernel widths, weighted or drawn by their losses so far. Rules of selection, below, "
+        "do so with any learners.",
+        frozenset({"mixture", "drawn"}),
     ),
-    "set_hint_weight": ("Second thoughts", "The prediction adds a hint, the mean of the last examples."),
-    "project|keep|distances": (
-        "Projection",
-        "An example that is near to others, or nearly lies in their span, is represented by these. In a learner "
-        "without a budget, eta is how far from the span an example may be: a larger eta gives a smaller support set.",
-    ),
-    "scale": ("Shrinking", "All weights shrink, so that an old example has a small weight when it is removed."),
-    "evict|displace": ("Removal", "Examples leave again: in most cases, one for each that joins a full support set."),
-    "add": ("No limit", "Every example that is added stays, so memory and time per round grow with the stream."),
 }
 
 
@@ -54,12 +83,12 @@ def markdown(heading: list[str], rows: Iterable[list[str]]) -> str:
 
 def all_learners() -> str:
     """Return a table of learners for each kind."""
-    kinds: dict[str, list[list[str]]] = {title: [] for title, _ in KINDS.values()}
+    kinds: dict[str, list[list[str]]] = {title: [] for title in KINDS}
     for variants in learners.registry().values():
         for learner in variants.values():
             kinds[_kind(learner)].append(_learner_row(learner))
     head = ["learner", "rule", "cost per round", "mistake bound", "classes", "measured in"]
-    parts = [f"## {title}\n\n{text}\n\n{markdown(head, kinds[title])}" for title, text in reversed(KINDS.values())]
+    parts = [f"## {title}\n\n{kind.text}\n\n{markdown(head, kinds[title])}" for title, kind in KINDS.items()]
     numbers = [learner for variants in learners.registry("regression").values() for learner in variants.values()]
     text = "The labels are numbers, and the score is the prediction: `task: regression` in a config."
     parts.append(f"## Regression\n\n{text}\n\n{markdown(head, map(_learner_row, numbers))}")
@@ -79,16 +108,17 @@ def all_rules() -> str:
 
 
 def _kind(learner: type[Any]) -> str:
+    for title, kind in KINDS.items():
+        if learner.form.form in kind.forms:
+            return title
     own = [base for base in learner.__mro__ if base.__module__.startswith("budgetrun.learners.")]
     rules = "".join(inspect.getsource(base) for base in own if not inspect.isabstract(base))
-    # What the rule leaves to functions of its module.
-    whole = Path(inspect.getfile(learner)).read_text(encoding="utf-8")
-    found: list[str] = []
-    for text in (rules, whole):
-        found = found or [title for verbs, (title, _) in KINDS.items() if re.search(rf"\bf\.({verbs})\(", text)]
-    assert found, f"{learner.__name__} uses none of the verbs of KINDS: {', '.join(KINDS)}"
-    # To add to a weight vector holds no example.
-    return KINDS["step|absorb"][0] if found == [KINDS["add"][0]] and learner.form is not Expansion else found[0]
+    # Verbs of f, and functions of f that are named after them; then what the rule leaves to functions of its module.
+    for text in (rules, Path(inspect.getfile(learner)).read_text(encoding="utf-8")):
+        for title, kind in reversed(KINDS.items()):
+            if kind.verbs and re.search(rf"\bf\.({kind.verbs})\(|\b({kind.verbs})\w*\(f\b", text):
+                return title
+    raise AssertionError(f"{learner.__name__} has no kind: give its form, {learner.form.form}, one in KINDS")
 
 
 def _learner_row(learner: type[Any]) -> list[str]:
