@@ -31,8 +31,8 @@ Rule = Callable[[float, bool, float, float], float | None]
 # As in the engine: a score is a tie if it is no larger than this relative to its terms, and so is a margin error whose
 # gain is no larger than this.
 ROUNDING = 1e-9
-# Rows by which an inverse's array grows.
-_GROWTH = 64
+# Rows by which the arrays of inverses grow.
+GROWTH = 64
 
 
 class Held:
@@ -47,7 +47,7 @@ class Held:
             np.empty(capacity),
             np.empty(capacity),
         )
-        self.room = np.zeros(capacity + _GROWTH)
+        self.room = np.zeros(capacity + GROWTH)
 
     def row(self, t: int, size: int) -> Floats:
         """Return the kernel values of round t with the first ``size`` examples; valid until the next call."""
@@ -112,7 +112,7 @@ def _shrinking(oldest: float, score: float, Q: float, n_mistakes: int) -> tuple[
     return phi, Q + damage(phi * sigma, phi * mu)
 
 
-class _Inverse:
+class Inverse:
     """The inverse kernel matrix of the paper's Fig. 4, in an array with room to grow.
 
     It is symmetric, so BLAS reads and updates only one triangle, which takes half the time. Its symmetric routines take
@@ -120,7 +120,7 @@ class _Inverse:
     """
 
     def __init__(self) -> None:
-        self._matrix = np.zeros((_GROWTH, _GROWTH), order="F")
+        self._matrix = np.zeros((GROWTH, GROWTH), order="F")
 
     def times(self, room: Floats) -> Floats:
         """Return the product with the vector at the start of ``room``, padded with 0."""
@@ -132,7 +132,7 @@ class _Inverse:
         solution[size] = -1
         self._matrix = dsyr(1 / residual, solution, lower=1, a=self._matrix, overwrite_a=1)
         if size + 1 == len(self._matrix):
-            self._matrix = np.asfortranarray(np.pad(self._matrix, (0, _GROWTH)))
+            self._matrix = np.asfortranarray(np.pad(self._matrix, (0, GROWTH)))
 
 
 def _plus_plus(
@@ -164,7 +164,7 @@ def always_adding_projectron(X: Floats, y: Labels, gamma: float, eta: float) -> 
 
 def _projecting(X: Floats, y: Labels, gamma: float, enough: float, rule: Rule) -> tuple[list[int], list[int]]:
     """Run a learner that updates on rounds with a margin below ``enough``, by its rule."""
-    held, inverse = Held(X, gamma, len(y)), _Inverse()
+    held, inverse = Held(X, gamma, len(y)), Inverse()
     mistakes: list[int] = []
     added: list[int] = []
     for t, label in enumerate(y.tolist()):

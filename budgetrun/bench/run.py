@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from budgetrun import engine
+from budgetrun.bench import field
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
 from budgetrun.bench.check import RATIOS, write_ratios
 from budgetrun.bench.comparisons import (
@@ -19,7 +20,6 @@ from budgetrun.bench.comparisons import (
     ijcnn1_forgetron,
     usps_perceptrons,
 )
-from budgetrun.bench.field import a9a_avm, a9a_bogd, a9a_bpa, a9a_bsgd, a9a_dualsgd, a9a_norma
 from budgetrun.bench.floor import PARTS, Floor
 from budgetrun.bench.growth import Point, measure_growth
 from budgetrun.bench.projections import (
@@ -37,7 +37,7 @@ from budgetrun.errors import DataMissingError
 from budgetrun.files import make_folder, write
 from budgetrun.runner import provenance
 
-COMPARISONS = (
+_PAPERS = (
     usps_perceptrons,
     a9a_forgetron,
     a9a_perceptron,
@@ -46,13 +46,11 @@ COMPARISONS = (
     a9a_projectron_pp,
     a9a_projectron_pp_large,
     cod_rna_projectron_2024,
-    a9a_bpa,
-    a9a_bsgd,
-    a9a_norma,
-    a9a_bogd,
-    a9a_dualsgd,
-    a9a_avm,
 )
+COMPARISONS: dict[str, Callable[[Sizes, Path | None], Comparison]] = {
+    **{compare.__name__: compare for compare in _PAPERS},
+    **field.COMPARISONS,
+}
 
 
 def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
@@ -74,12 +72,12 @@ def run_benchmarks(quick: bool, data_dir: Path | None, results: Path) -> None:
     missing: list[str] = []
     points: list[Point] = []
     with threadpool_limits(1):
-        for compare in COMPARISONS:
-            _say(f"{compare.__name__} ...")
+        for name, compare in COMPARISONS.items():
+            _say(f"{name} ...")
             try:
                 comparison = compare(sizes, data_dir)
             except DataMissingError as error:
-                missing.append(f"{compare.__name__}: left out. {error}")
+                missing.append(f"{name}: left out. {error}")
                 print(missing[-1])
                 continue
             done.append(comparison)
