@@ -44,14 +44,14 @@ def nogd(X: Floats, y: Labels, gamma: float, *, budget: int, step: float, rank: 
     features, w = np.empty((0, budget)), np.empty(0)
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
-        k, weights = held.row(t, size), held.weights[:size]
-        z = features @ k if size == budget else k
-        margin = label * float((w if size == budget else weights) @ z)
-        if margin <= ROUNDING * step if size == budget else errs(margin, weights, k):
+        k, weights, full = held.row(t, size), held.weights[:size], size == budget
+        z = features @ k if full else k
+        margin = label * float((w if full else weights) @ z)
+        if margin <= ROUNDING * step if full else errs(margin, weights, k):
             mistakes.append(t)
         if margin >= 1 - ROUNDING:
             continue
-        if size == budget:
+        if full:
             w += step * label * z
             continue
         held.put(size, t, step * label)
@@ -181,8 +181,8 @@ def con_kons(X: Floats, y: Labels, gamma: float, *, g: float) -> list[int]:
 
 
 def _kons(X: Floats, y: Labels, gamma: float, g: float, *, restarts: bool) -> list[int]:
-    # The dictionary, with S as its weights; the places of the examples that are in the basis; and the frames of the
-    # basis, and of S K S + g I.
+    # The dictionary, with S as its weights; the places of its examples that are not nearly in the span of earlier ones;
+    # and the frames of these, and of S K S + g I.
     held, size, basis = Held(X, gamma, len(y)), 0, np.empty(0, dtype=int)
     frame, ridge, newton, random = _Frame(), _Frame(), _Newton(1.0, 1.0), np.random.default_rng(0)
     mistakes: list[int] = []
@@ -292,6 +292,7 @@ def _sketched(both: Floats, one: Floats, rank: int, trace: float) -> Floats:
     values, vectors = (found[..., ::-1] for found in np.linalg.eigh(both))
     roots = np.sqrt(np.where(values > ROUNDING * trace, values, 0.0))[:rank]
     left, singular, right = np.linalg.svd(one, full_matrices=False)
-    inverses = np.where(singular > 1e-6 * trace, 1 / singular, 0.0)
-    Q: Floats = ((canonical(values, vectors, ROUNDING)[:, :rank] * roots).T @ left * inverses) @ right
+    some = singular > 1e-6 * trace
+    chosen = canonical(values, vectors, ROUNDING)[:, :rank]
+    Q: Floats = (chosen * roots).T @ left[:, some] / singular[some] @ right[some]
     return Q

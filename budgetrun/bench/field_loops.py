@@ -201,6 +201,7 @@ def _merge(held: Held, by_age: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _first_least(values: Floats, tolerances: Floats) -> int:
+    """Return the index of the least value; the first of several that are equal."""
     return int(np.argmax(values <= values.min() + tolerances))
 
 
@@ -307,6 +308,14 @@ def _cheapest(lost: Floats, sizes: Floats, by_age: NDArray[np.int64]) -> tuple[i
     return r, int(by_age[r])
 
 
+def _into_ball(weights: Floats, norm_sq: float, U: float) -> float:
+    """Scale weights so that ||f|| <= U, by the squared norm, which is returned."""
+    if norm_sq <= U**2:
+        return norm_sq
+    weights *= U / math.sqrt(norm_sq)
+    return U**2
+
+
 class _Sparse:
     """A function of norm at most U in the span of examples, which grows by those farther from it than ``alpha``."""
 
@@ -317,6 +326,7 @@ class _Sparse:
 
     @property
     def weights(self) -> Floats:
+        """The weights of the examples, which can be changed in place."""
         return self.held.weights[: self.size]
 
     def approximate(self, k: Floats) -> float:
@@ -336,9 +346,7 @@ class _Sparse:
             self._inverse.extend(self.solution, self.size, 1 - self._projected_square)
             self.held.put(self.size, t, weight)
             self.size += 1
-        if self._norm_sq > self._U**2:
-            self.weights[:] *= self._U / math.sqrt(self._norm_sq)
-            self._norm_sq = self._U**2
+        self._norm_sq = _into_ball(self.weights, self._norm_sq, self._U)
 
 
 def avp_ogs(X: Floats, y: Labels, gamma: float, *, alpha: float, epsilon: float, U: float, c: float) -> list[int]:
@@ -476,9 +484,7 @@ def pomdr(X: Floats, y: Labels, gamma: float, *, budget: int, first_budget: int,
         size += not projects
         A += max(0.0, square - 2 * label * hinted)
         norm_sq += label * step * (2 * score + label * step * square)
-        if norm_sq > U**2:
-            held.weights[:size] *= U / math.sqrt(norm_sq)
-            norm_sq = U**2
+        norm_sq = _into_ball(held.weights[:size], norm_sq, U)
     return mistakes
 
 
@@ -496,10 +502,7 @@ def avp(X: Floats, y: Labels, gamma: float, *, epsilon: float, U: float) -> list
         step = U / math.sqrt(U**2 + len(mistakes))
         held.put(size, t, label * step)
         size += 1
-        norm_sq += step * (2 * margin + step)
-        if norm_sq > U**2:
-            held.weights[:size] *= U / math.sqrt(norm_sq)
-            norm_sq = U**2
+        norm_sq = _into_ball(held.weights[:size], norm_sq + step * (2 * margin + step), U)
     return mistakes
 
 
@@ -517,22 +520,19 @@ def ahpatron(X: Floats, y: Labels, gamma: float, *, budget: int, epsilon: float,
             continue
         if size == budget:
             heaviest = np.argsort(-np.round(np.abs(weights) / np.abs(weights).max(), 9), kind="stable")
-            stay, leave = np.sort(heaviest[:half]), np.sort(heaviest[half:])
+            stay, leave = np.sort(heaviest[:half]), heaviest[half:]
             among = kept[np.ix_(stay, stay)]
-            moved = np.linalg.solve(among + eta * np.eye(half), kept[np.ix_(stay, leave)] @ weights[leave])
-            ours = weights[stay] + moved
+            theta = np.linalg.solve(among + eta * np.eye(half), kept[np.ix_(stay, leave)] @ weights[leave])
+            moved = weights[stay] + theta
             held.keep(stay)
-            held.weights[:half] = ours * math.sqrt(norm_sq / (ours @ among @ ours))
+            held.weights[:half] = moved * math.sqrt(norm_sq / (moved @ among @ moved))
             kept[:half, :half] = among
             size, k = half, k[stay]
             margin = label * float(held.weights[:half] @ k)
         held.put(size, t, label * step)
         kept[size, :size] = kept[:size, size] = k
         size += 1
-        norm_sq += step * (2 * margin + step)
-        if norm_sq > U**2:
-            held.weights[:size] *= U / math.sqrt(norm_sq)
-            norm_sq = U**2
+        norm_sq = _into_ball(held.weights[:size], norm_sq + step * (2 * margin + step), U)
     return mistakes
 
 
@@ -630,10 +630,7 @@ def ioks(X: Floats, y: Labels, gamma: float, *, horizon: int, U: float) -> list[
         step = math.sqrt(0.5 / (1 + S[i])) * U * slope
         f.put(size, t, label * step)
         sizes[i] += 1
-        norms_sq[i] += step * (2 * margin + step)
-        if norms_sq[i] > U**2:
-            f.weights[: size + 1] *= U / math.sqrt(norms_sq[i])
-            norms_sq[i] = U**2
+        norms_sq[i] = _into_ball(f.weights[: size + 1], norms_sq[i] + step * (2 * margin + step), U)
         loss = math.log1p(math.exp(-margin)) / (p[i] if p[i] > etas.max() else p[i] + etas.max())
         q = _moved(q, etas, i, loss)
         p = (1 - T**-0.75) * q + T**-0.75 / K
