@@ -33,6 +33,11 @@ def one_of_each_form(estimators):
     return list(found.values())
 
 
+def paired(some, others):
+    """Return each of some things with one of the others, in turn, or all pairs if tests are exhaustive."""
+    return [(a, b) for i, a in enumerate(some) for j, b in enumerate(others) if EXHAUSTIVE or i % len(others) == j]
+
+
 def with_blocks(case_ids, streams):
     """Return (case, stream, block size): the first cases of each learner with blocks of 1, 7 and 256 on all streams.
 

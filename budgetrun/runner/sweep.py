@@ -167,8 +167,10 @@ class _Sweep:
 
     def _run_jobs(self, jobs: list[Job], progress: Progress) -> None:
         """Run jobs; those that were running when a worker died are divided until the runs to blame are found."""
-        # Where run times are compared, jobs on the same data follow one another under similar conditions.
-        left = jobs if self.config.timed else sorted(jobs, key=self._seconds, reverse=True)
+        # Jobs on the same data follow one another where run times are compared, and with one worker, which then reads
+        # the data once. Several workers end at about the same time if the longest jobs come first.
+        in_order = self.config.timed or self.options.workers(self.config) == 1
+        left = jobs if in_order else sorted(jobs, key=self._seconds, reverse=True)
         # Jobs that are retried, each alone.
         suspects: deque[Job] = deque()
         while left or suspects:

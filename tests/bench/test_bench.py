@@ -272,6 +272,7 @@ def test_a_wrong_projection_is_noticed(tiny, monkeypatch):
         projections.ijcnn1_projectron_pp(TINY, None)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_everything_is_written(tiny, tmp_path):
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, all_cases, firsts, random_stream, with_blocks
+from cases import STREAMS, all_cases, firsts, paired, random_stream, with_blocks
 from reference import kernel_expansion
 
 from budgetrun import kernels
@@ -154,8 +154,7 @@ def test_ties_can_predict_positive(traces, stream):
         )
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("stream", "sparse"), paired(STREAMS, [False, True]))
 def test_shared_pool_is_each_learner_alone(traces, stream, sparse):
     X, y = STREAMS[stream]()
     learners = [find(name, variant)(**parameters) for name, variant, parameters, _ in CASES.values()]

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from cases import all_cases, firsts
+from cases import EXHAUSTIVE, all_cases, firsts
 from reference import kernel_expansion
 
 from budgetrun import config as config_module
@@ -105,9 +105,11 @@ SAMPLES = [
     ("forgetron_table81", "synthetic_10"),
     pytest.param("forgetron_table81", "usps", marks=real_data),
     ("projectron_fig7", "synthetic"),
-    pytest.param("projectron_fig6", "a9a", marks=real_data),
-    pytest.param("digits_hierarchy", "usps", marks=real_data),
 ]
+if EXHAUSTIVE:
+    SAMPLES += [
+        pytest.param(*one, marks=real_data) for one in (("projectron_fig6", "a9a"), ("digits_hierarchy", "usps"))
+    ]
 
 
 def setting(row):

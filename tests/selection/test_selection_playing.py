@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, random_stream
+from cases import STREAMS, paired, random_stream
 from reference import kernel_expansion, selection
 
 from budgetrun import learners
@@ -32,8 +32,7 @@ def candidates(task="binary"):
     return [(kernel, one()) for kernel in KERNELS for one in found]
 
 
-@pytest.mark.parametrize("tie", ["mistake", "positive"])
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("stream", "tie"), paired(STREAMS, ["mistake", "positive"]))
 @pytest.mark.parametrize("name", registry())
 def test_candidates_run_as_they_would_alone_and_calls_do_not_matter(name, stream, tie):
     X, y = STREAMS[stream]()
