@@ -42,7 +42,7 @@ def inner(values: np.ndarray, others: np.ndarray) -> Any:
 
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values in some places, float64."""
-    return values[places].astype(np.float64)
+    return values[places].astype(np.float64, copy=False)
 
 
 def mass(weights: np.ndarray, squares: np.ndarray) -> Any:

@@ -127,8 +127,8 @@ class Drawn(Hypothesis):
         return super().memory(size, block) + 8 * size * block
 
     def solving(self, size: int) -> float:
-        # The kernel values of a part of the examples, from distances, and copies of what is held.
-        return 500.0 * size
+        # The kernel values of a part of the examples, from distances.
+        return 100.0 * size
 
     def _own(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the slots and the weights of the examples of the current kernel."""
@@ -192,7 +192,7 @@ class OKS(BinaryLearner):
     margin = math.inf
     draws = True
     compiled = False
-    calls = 115
+    calls = 35
     holds = 1.0
 
     def __init__(
@@ -277,7 +277,7 @@ class IOKS(OKS):
 
     name = "ioks"
     title = "IOKS"
-    calls = 210
+    calls = 60
 
     def __init__(
         self, *, factors: Factors = FACTORS, horizon: Count = 1_000, U: Positive = 15.0, seed: Seed = 0
