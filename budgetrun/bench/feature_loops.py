@@ -293,6 +293,5 @@ def _sketched(both: Floats, one: Floats, rank: int, trace: float) -> Floats:
     roots = np.sqrt(np.where(values > ROUNDING * trace, values, 0.0))[:rank]
     left, singular, right = np.linalg.svd(one, full_matrices=False)
     some = singular > 1e-6 * trace
-    chosen = canonical(values, vectors, ROUNDING)[:, :rank]
-    Q: Floats = (chosen * roots).T @ left[:, some] / singular[some] @ right[some]
+    Q: Floats = (canonical(values, vectors, ROUNDING, rank) * roots).T @ left[:, some] / singular[some] @ right[some]
     return Q

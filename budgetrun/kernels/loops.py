@@ -246,6 +246,15 @@ def _evaluated(kernel, s):
     return out
 
 
+def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
+    """Do what `sums.evaluated_sums` does."""
+    values, total, absolute = _evaluated(kernel, _taken(tile[:, column], slots)), 0.0, 0.0
+    for i in range(len(values)):
+        total += weights[i] * values[i]
+        absolute += abs(weights[i]) * values[i]
+    return total, absolute
+
+
 for _function, _loop in (
     (sums.add_up, add_up),
     (sums.add_multiple, _add_multiple),

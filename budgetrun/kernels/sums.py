@@ -42,7 +42,7 @@ def inner(values: np.ndarray, others: np.ndarray) -> Any:
 
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values in some places, float64."""
-    return values[places].astype(np.float64)
+    return values[places].astype(np.float64, copy=False)
 
 
 def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
@@ -92,3 +92,14 @@ def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
     """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
     values: np.ndarray = kernel.formula(s, *kernel.numbers)
     return values
+
+
+def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, column: int) -> Any:
+    """Return the sums of ``weights[i] * k_i`` and of their absolute values, for the kernel's values k_i >= 0.
+
+    They are added in this order; k_i is that for ||a - b||^2 or <a, b> in ``tile[slots[i], column]``.
+    """
+    if compiling.on():
+        return compiling.loop("evaluated_sums")(compiling.prepared(kernel), weights, slots, tile, column)
+    values = evaluated(kernel, tile[slots, column])
+    return float(inner(weights, values)), float(inner(np.abs(weights), values))

@@ -54,6 +54,7 @@ class Framed(Spanned):
     def __init__(self, pool: Pool, *shape: int) -> None:
         super().__init__(pool, *shape)
         self.w = np.zeros((*shape, 0))
+        self.z = np.zeros(0)
         self._rows = TriangularRows()
         # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows, with
         # room for those that the block can add; how many rounds before it; their slots; and the residuals of the block.
@@ -67,8 +68,8 @@ class Framed(Spanned):
         return self._room[:, : self.size]
 
     @property
-    def z(self) -> np.ndarray:
-        return self._coordinates[self._n_kept + self._round]
+    def size(self) -> int:
+        return len(self._slots)
 
     @property
     def residual(self) -> float:
@@ -99,6 +100,7 @@ class Framed(Spanned):
         row[n + self._round] = distance
         self._room[:, self.size] = row
         self._slots = np.append(self._slots, slot)
+        self.z = self._coordinates[n + self._round]
         self._rows.append(self.z)
         self._residuals -= np.square(row[n:])
         self._residuals[self._round] = 0.0
@@ -115,6 +117,9 @@ class Framed(Spanned):
         self.w = np.asarray(phi)[..., None] * self.w
 
     # -- called by the engine ------------------------------------------------------------------------------------
+
+    def _begin_round(self) -> None:
+        self.z = self._coordinates[self._n_kept + self._round]
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -301,7 +306,9 @@ class Curved(Framed):
 
     def _direction(self) -> np.ndarray:
         """Return A^-1 z(x) for the example x of the current round."""
-        added = self.z[len(self._inverse) :] / self._mu
+        at_start, n = self._products[self._round], len(self._inverse)
+        if self.size > n:
+            at_start = np.concatenate([at_start, self.z[n:] / self._mu])
         changes = self._changes[: self._n_changes, : self.size]
-        direction: np.ndarray = np.concatenate([self._products[self._round], added]) - (changes @ self.z) @ changes
+        direction: np.ndarray = at_start - (changes @ self.z) @ changes
         return direction

@@ -162,7 +162,7 @@ def approximate(f: Nystroem, rank: int, reading: str = "algorithm") -> None:
     """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
     values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
     if reading == "program":
-        every = canonical(values, every, f.rounding)
+        every = canonical(values, every, f.rounding, len(values))
     kept = np.flatnonzero(values[:rank] > f.rounding * values[0])
     roots, vectors = np.sqrt(values[kept]), every[:, kept]
     # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
@@ -170,8 +170,8 @@ def approximate(f: Nystroem, rank: int, reading: str = "algorithm") -> None:
     f.approximate(vectors / roots, w)
 
 
-def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float) -> np.ndarray:
-    """Return eigenvectors, as columns, that do not depend on the basis that LAPACK chose in each eigenspace.
+def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float, rank: int) -> np.ndarray:
+    """Return the first ``rank`` eigenvectors, as columns, whatever basis LAPACK chose in each eigenspace.
 
     They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
     each is positive; if several are largest, the first of them.
@@ -183,14 +183,15 @@ def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float) -> np.nd
     vectors : ndarray, shape (n, n)
         Orthonormal eigenvectors, as columns.
     rounding : float
+    rank : int
     """
-    chosen = np.empty_like(vectors)
+    chosen = np.empty((len(vectors), rank))
     ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
         space = vectors[:, first:end].copy()
-        for j in range(first, end):
+        for j in range(first, min(end, rank)):
             squares = np.square(space).sum(axis=1)
             i = (squares >= squares.max() - rounding).argmax()
             chosen[:, j] = space @ space[i] / np.sqrt(squares[i])
-            space -= np.outer(chosen[:, j], chosen[:, j] @ space)
+            space -= np.multiply.outer(chosen[:, j], chosen[:, j] @ space)
     return chosen

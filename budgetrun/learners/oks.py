@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun import compiling
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.kernels import Gaussian, Rows
-from budgetrun.kernels.sums import add_up, evaluated, inner
+from budgetrun.kernels.sums import add_up, evaluated_sums
 from budgetrun.learners.avm import Distances
 from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
@@ -53,36 +56,51 @@ class Drawn(Hypothesis):
         super().__init__(pool)
         self.chosen = chosen
         self.norm_sq = np.zeros(len(kernels))
-        self.coef = np.zeros(0)
         self._kernels = kernels
-        self._slots = np.zeros(0, dtype=np.intp)
-        # The kernel of each support example.
-        self._of = np.zeros(0, dtype=np.intp)
+        # For each kernel: its support examples and their weights, with room for more, and how many they are.
+        self._slots = np.zeros((len(kernels), 0), dtype=np.intp)
+        self._weights = np.zeros((len(kernels), 0))
+        self._sizes = [0] * len(kernels)
+        self._current = 0.0
         self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
 
     @property
     def slots(self) -> np.ndarray:
-        return self._slots
+        return self._oldest_first(self._slots)
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._oldest_first(self._weights)
+
+    @property
+    def size(self) -> int:
+        return sum(self._sizes)
 
     @property
     def current(self) -> float:
-        return float(inner(*self._terms(self._round)))
+        return self._current
 
     def add(self, weight: float) -> None:
         """f_i += weight k_i(x, .), for the example x of the current round."""
-        self.norm_sq[self.chosen] += 2 * weight * self.current + weight**2 * self.square
-        self._slots = np.append(self._slots, self._block_slots[self._round])
-        self.coef = np.append(self.coef, weight)
-        self._of = np.append(self._of, self.chosen)
+        i, n = self.chosen, self._sizes[self.chosen]
+        self.norm_sq[i] += 2 * weight * self._current + weight**2 * self.square
+        self._slots[i, n], self._weights[i, n] = self._block_slots[self._round], weight
+        self._sizes[i] += 1
+        self._current += weight * self.square
 
     def scale(self, phi: float) -> None:
         """f_i *= phi."""
         self.norm_sq[self.chosen] *= phi**2
-        self.coef = np.where(self._of == self.chosen, phi, 1.0) * self.coef
+        self._weights[self.chosen] *= phi
+        self._current *= phi
 
     def begin_block(self) -> None:
         super().begin_block()
+        most = max(self._sizes) + len(self._block_slots)
+        if most > self._weights.shape[1]:
+            room = (0, 0), (0, most)
+            self._slots, self._weights = np.pad(self._slots, room), np.pad(self._weights, room)
         self._distances = self._shared.of_block(self._pool)
 
     def end_block(self) -> None:
@@ -90,31 +108,41 @@ class Drawn(Hypothesis):
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
-        weights, values = self._terms(t)
-        score = float(inner(weights, values))
-        self.scores[t] = score = 0.0 if abs(score) <= CANCELLED * inner(np.abs(weights), values) else score
+        slots, weights = self._own()
+        tile, column = self._distances[self._tile], t - self.tile_start
+        self._current, mass = evaluated_sums(self._kernels[self.chosen], weights, slots, tile, column)
+        self.scores[t] = score = 0.0 if abs(self._current) <= CANCELLED * mass else self._current
         return score
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        scores, mine = np.zeros(X.shape[0]), self._of == self.chosen
-        if mine.any():
+        scores = np.zeros(X.shape[0])
+        slots, weights = self._own()
+        if len(slots):
             assert self._pool.kind is not None
-            values = self._pool.kind.taken(self._slots[mine]).between(self._kernels[self.chosen], X)
-            add_up(self.coef[mine], np.arange(len(values)), values, scores)
+            values = self._pool.kind.taken(slots).between(self._kernels[self.chosen], X)
+            add_up(weights, np.arange(len(values)), values, scores)
         return scores
 
     def memory(self, size: int, block: int) -> float:
         return super().memory(size, block) + 8 * size * block
 
     def solving(self, size: int) -> float:
-        # The kernel values of a part of the examples, from distances, and copies of what is held.
-        return 500.0 * size
+        # The kernel values of a part of the examples, from distances.
+        return 100.0 * size
 
-    def _terms(self, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of f_i, and the kernel values of its examples with that of round ``t`` of the tile."""
-        mine = np.flatnonzero(self._of == self.chosen)
-        squares = self._distances[self._tile][self._slots[mine], t - self.tile_start]
-        return self.coef[mine], evaluated(self._kernels[self.chosen], squares)
+    def _own(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slots and the weights of the examples of the current kernel."""
+        n = self._sizes[self.chosen]
+        return self._slots[self.chosen, :n], self._weights[self.chosen, :n]
+
+    def _oldest_first(self, rows: np.ndarray) -> np.ndarray:
+        """Return what these arrays, one per kernel, have for the support examples."""
+        slots, values = (
+            np.concatenate([row[:n] for row, n in zip(of_each, self._sizes, strict=True)])
+            for of_each in (self._slots, rows)
+        )
+        ordered: np.ndarray = values[np.argsort(self._pool.rounds[slots])]
+        return ordered
 
 
 class OKS(BinaryLearner):
@@ -164,7 +192,7 @@ class OKS(BinaryLearner):
     margin = math.inf
     draws = True
     compiled = False
-    calls = 115
+    calls = 35
     holds = 1.0
 
     def __init__(
@@ -179,24 +207,26 @@ class OKS(BinaryLearner):
         self.step = 25 * math.sqrt(self.delta / (K * T)) if step is None else step
         self.seed = seed
         self._random = np.random.default_rng(seed)
-        self._p = np.full(K, 1 / K)
-        self._L = np.zeros(K)
+        self._p = [1 / K] * K
+        self._L = [0.0] * K
 
     def start(self, pool: Pool) -> Drawn:
         rate = gaussian_rate(pool, self.name, "its kernels are multiples of the gaussian kernel")
         return Drawn(pool, [Gaussian(gamma=factor * rate) for factor in self.factors], self._draw())
 
     def update(self, f: Drawn, y: int, score: float) -> None:
-        p = float(self._p[f.chosen])
+        p = self._p[f.chosen]
         f.add(self.step * y * _slope(y * score) / p)
-        self._L[f.chosen] += np.logaddexp(0.0, -y * score) / p
-        weights = np.exp(-self.eta * (self._L - self._L.min()))
-        self._p = (1 - self.delta) * weights / weights.sum() + self.delta / len(weights)
+        self._L[f.chosen] += float(np.logaddexp(0.0, -y * score)) / p
+        least, K = min(self._L), len(self._L)
+        weights = np.exp([-self.eta * (L - least) for L in self._L])
+        total = float(weights.sum())
+        self._p = [(1 - self.delta) * weight / total + self.delta / K for weight in weights.tolist()]
         f.chosen = self._draw()
 
     def _draw(self) -> int:
         """Draw the kernel of the next round."""
-        return min(int(np.searchsorted(np.cumsum(self._p), self._random.random(), "right")), len(self._p) - 1)
+        return min(bisect_right(list(accumulate(self._p)), self._random.random()), len(self._p) - 1)
 
 
 class IOKS(OKS):
@@ -247,7 +277,7 @@ class IOKS(OKS):
 
     name = "ioks"
     title = "IOKS"
-    calls = 210
+    calls = 60
 
     def __init__(
         self, *, factors: Factors = FACTORS, horizon: Count = 1_000, U: Positive = 15.0, seed: Seed = 0
@@ -259,14 +289,14 @@ class IOKS(OKS):
         self.U = U
         self.least = T**-0.75
         self.growth = math.exp(2 / (3 * math.log(T)))
-        self._q = self._p.copy()
+        self._q = np.array(self._p)
         self._etas = np.full(K, 8 * K**0.375 / (U * math.sqrt(T * math.log(T))))
-        self._rho = np.full(K, 2.0 * K)
-        self._S = np.zeros(K)
+        self._rho = [2.0 * K] * K
+        self._S = [0.0] * K
 
     def update(self, f: Drawn, y: int, score: float) -> None:
         i = f.chosen
-        p, largest = float(self._p[i]), float(self._etas.max())
+        p, largest = self._p[i], float(self._etas.max())
         g = _slope(y * score) / p
         self._S[i] += g**2
         f.add(math.sqrt(0.5) * self.U / math.sqrt(1 + self._S[i]) * g * y)
@@ -274,10 +304,11 @@ class IOKS(OKS):
             f.scale(self.U / math.sqrt(f.norm_sq[i]))
         loss = float(np.logaddexp(0.0, -y * score)) / (p if p > largest else p + largest)
         self._q = _moved(self._q, self._etas, i, loss)
-        self._p = (1 - self.least) * self._q + self.least / len(self._q)
-        rare = 1 / self._p > self._rho
-        self._rho = np.where(rare, 2 / self._p, self._rho)
-        self._etas = np.where(rare, self.growth, 1.0) * self._etas
+        self._p = [(1 - self.least) * q + self.least / len(self._q) for q in self._q.tolist()]
+        for j, p in enumerate(self._p):
+            if 1 / p > self._rho[j]:
+                self._rho[j] = 2 / p
+                self._etas[j] *= self.growth
         f.chosen = self._draw()
 
 
@@ -289,12 +320,21 @@ def _slope(margin: float) -> float:
 
 def _moved(q: np.ndarray, eta: np.ndarray, i: int, loss: float) -> np.ndarray:
     """Return (q_j^(-7/8) + eta_j (l_j - c))^(-8/7) with sum 1, where l_i = loss and the other l_j are 0."""
-    base, slope = (q**-0.875).tolist(), eta.tolist()
-    base[i] += slope[i] * loss
-    low, high = 0.0, min(loss, *(b / s for b, s in zip(base, slope, strict=True)))
-    # The sum grows with c, from at most 1 at 0.
-    while (c := (low + high) / 2) not in (low, high):
-        terms = [b - s * c for b, s in zip(base, slope, strict=True)]
-        low, high = (c, high) if sum(t ** (-8 / 7) for t in terms) < 1 else (low, c)
-    moved: np.ndarray = (np.array(base) - low * eta) ** (-8 / 7)
+    base = q**-0.875
+    base[i] += eta[i] * loss
+    solve = compiling.function(_solved) if compiling.on() else _solved
+    moved: np.ndarray = (base - solve(base, eta, min(loss, float((base / eta).min()))) * eta) ** (-8 / 7)
     return moved
+
+
+def _solved(base: np.ndarray, eta: np.ndarray, most: float) -> float:
+    """Return the c below ``most`` at which the sum of (base_j - eta_j c)^(-8/7) is 1."""
+    low, high = 0.0, most
+    # The sum grows with c, from at most 1 at 0.
+    while True:
+        c, total = (low + high) / 2, 0.0
+        if c in (low, high):
+            return low
+        for j in range(len(base)):
+            total += (base[j] - eta[j] * c) ** (-8 / 7)
+        low, high = (c, high) if total < 1 else (low, c)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -74,15 +74,17 @@ class Mixture(Hypothesis):
 
     def descend(self, shrink: np.ndarray | float, weights: np.ndarray) -> None:
         """w_ij = shrink_i w_ij + weights_ij z_j(x); shapes (copies, 1, 1) or a number, and (copies, kernels)."""
-        self.w = shrink * self.w + weights[..., None] * self._Z[self._round]
+        self.w *= shrink
+        self.w += weights[..., None] * self._Z[self._round]
 
     def begin_copy(self) -> None:
         """Add a copy with weights 0; assign ``shares`` next."""
         self.w = np.concatenate([self.w, np.zeros((1, *self.w.shape[1:]))])
 
-    def settled(self, values: Any) -> Any:
-        """Return values with those that are 0 except for rounding set to 0."""
-        return np.where(np.abs(values) <= self.rounding * self._unit, 0.0, values)
+    def settled(self, values: np.ndarray) -> np.ndarray:
+        """Set values to 0 that are 0 except for rounding, and return them."""
+        values[np.abs(values) <= self.rounding * self._unit] = 0.0
+        return values
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -97,7 +99,8 @@ class Mixture(Hypothesis):
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
         self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
-        self.scores[t] = score = float(self.settled((self.shares * self.parts).sum()))
+        score = float((self.shares * self.parts).sum())
+        self.scores[t] = score = 0.0 if abs(score) <= self.rounding * self._unit else score
         return score
 
     def features_in_use(self) -> np.ndarray:
@@ -160,8 +163,8 @@ class OfSeveralKernels(Learner):
 
 def logistic(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return log(1 + exp(-y f)) and minus its derivative with respect to f."""
-    small = np.exp(-np.abs(scores))
-    return np.logaddexp(0.0, -y * scores), y * np.where(y * scores > 0, small, 1.0) / (1 + small)
+    margins, small = y * scores, np.exp(-np.abs(scores))
+    return np.logaddexp(0.0, -margins), y * np.where(margins > 0, small, 1.0) / (1 + small)
 
 
 def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,8 +26,11 @@ class Sketched(Nystroem):
 
     def move(self, w: np.ndarray) -> None:
         """Replace w, with the same features."""
-        self._steps[:] = 0
-        self._replace(w)
+        assert self._features is not None
+        self._w, self._steps[:] = w, 0
+        rest, before = slice(self._round, self.tile_end), self.scores.item(self._round)
+        self.scores[rest] = self._features.Z[rest] @ w
+        self._moved, self.scores[self._round] = self.scores.item(self._round) - before, before
 
     @property
     def features(self) -> np.ndarray:
@@ -78,7 +81,7 @@ class Sketch:
         kept = singular > _LEAST * self._scale
         inverse = right[kept].T / singular[kept] @ left[:, kept].T
         Q = np.zeros((len(self._S), rank))
-        Q[self._sampled] = inverse @ (canonical(values, every, rounding)[:, :rank] * roots)
+        Q[self._sampled] = inverse @ (canonical(values, every, rounding, rank) * roots)
         return Q
 
 
@@ -278,7 +281,7 @@ class FORKS(SkeGD):
             w = w - excess / float(z @ direction) * direction
         slope = -2 * y * (1 - y * (score - excess))
         growth = 1 + self.curvature * slope**2 * float(z @ direction)
-        self._inverse -= np.outer(direction, self.curvature * slope**2 / growth * direction)
+        self._inverse -= np.multiply.outer(direction, self.curvature * slope**2 / growth * direction)
         f.move(w - slope / growth * direction)
 
     def go_on(self, f: Sketched, features: np.ndarray) -> None:

@@ -102,7 +102,7 @@ def test_learners_that_are_interpreted_cost_what_they_declare(tmp_path):
     def of(cost, n_rounds=20_000, **given):
         return cost(runs_of(tmp_path, given), StreamInfo(n_rounds, 20, None, ["-"], ""), "float64")
 
-    for name, calls in (("raker", 30), ("adaraker", 90), ("oks", 80), ("ioks", 150)):
+    for name, calls in (("raker", 30), ("adaraker", 90), ("oks", 30), ("ioks", 50)):
         assert of(job_seconds, name=name) > 20_000 * calls / machine_rates("float64").calls > 0.05
     # Each setting has its own form, whatever was asked before.
     for cost in (job_seconds, job_bytes):

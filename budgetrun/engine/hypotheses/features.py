@@ -43,7 +43,7 @@ class OfFeatures(Hypothesis):
     @property
     def w(self) -> np.ndarray:
         """The weights of the features, shape (D,)."""
-        acted = np.flatnonzero(self._steps)
+        acted = self._steps.nonzero()[0]
         if self._features is None or not len(acted):
             return self._w
         change: np.ndarray = self._steps[acted] @ self._features.Z[self._start + acted]

@@ -52,11 +52,6 @@ class Nystroem(OfFeatures, Expansion):
         """
         self._map, self.compiled = features, True
         self._find_features()
-        self._replace(w)
-
-    @interpreted
-    def _replace(self, w: np.ndarray) -> None:
-        """Go on with other weights of the features."""
         self._w = w
         before = self.scores.item(self._round)
         self._score_from(self._round)
