@@ -197,6 +197,13 @@ def _inner(values, others):
     return result
 
 
+def _count_errors(scores, factor, row, positive, limit):
+    errors = 0
+    for i in range(len(scores)):
+        errors += (scores[i] + factor * row[i] > limit) != positive[i]
+    return errors
+
+
 def _mass(weights, squares):
     result = 0.0
     for i in range(len(weights)):
@@ -251,6 +258,7 @@ for _function, _loop in (
     (sums.add_multiple, _add_multiple),
     (sums.multiply, _multiply),
     (sums.inner, _inner),
+    (sums.count_errors, _count_errors),
     (sums.mass, _mass),
     (sums.copy, _copy),
     (sums.close_gap, _close_gap),

@@ -45,6 +45,11 @@ def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     return values[places].astype(np.float64)
 
 
+def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
+    """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
+    return int(np.count_nonzero((scores + factor * row > limit) != positive))
+
+
 def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
     """Return the sum of |weight| ||k(x, .)||, added in this order."""
     return np.cumsum(np.abs(weights) * np.sqrt(squares))[-1] if len(weights) else 0.0
