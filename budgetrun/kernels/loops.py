@@ -221,6 +221,19 @@ def _close_gap(values, at, end):
         values[i] = values[i + 1]
 
 
+def _product(values, vector):
+    return values @ vector
+
+
+def add_outer(matrix, factor, vector):
+    """Compile `sums.add_outer`."""
+    scaled = factor * vector
+    for i in range(len(vector)):
+        row, number = matrix[i], vector[i]
+        for j in range(len(vector)):
+            row[j] += number * scaled[j]
+
+
 def _taken(values, places):
     out = np.empty(len(places))
     for i in range(len(places)):
@@ -262,6 +275,8 @@ for _function, _loop in (
     (sums.mass, _mass),
     (sums.copy, _copy),
     (sums.close_gap, _close_gap),
+    (sums.product, _product),
+    (sums.add_outer, add_outer),
     (sums.put, _put),
     (sums.taken, _taken),
     (sums.along, _along),

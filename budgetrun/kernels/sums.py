@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun import compiling
 
@@ -38,6 +39,26 @@ def multiply(values: np.ndarray, factor: float) -> None:
 def inner(values: np.ndarray, others: np.ndarray) -> Any:
     """Return the inner product of two arrays, added in their order; 0 if they are empty."""
     return np.cumsum(values * others)[-1] if len(values) else 0.0
+
+
+def product(values: np.ndarray, vector: np.ndarray) -> Any:
+    """Return the product of a matrix, stored by rows, or a vector, and a vector; not added in a stated order.
+
+    Compiled code, too, calls scipy's linear algebra library, which may be another one than numpy's.
+    """
+    return dgemv(1.0, values.T, vector, trans=1) if values.ndim > 1 else ddot(values, vector)
+
+
+def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
+    """matrix += factor times the outer product of a vector with itself."""
+    if compiling.on():
+        compiling.loop("add_outer")(matrix, factor, vector)
+        return
+    scaled = factor * vector
+    # By rows that fit into the cache.
+    for start in range(0, len(vector), 64):
+        rows = slice(start, start + 64)
+        matrix[rows] += np.outer(vector[rows], scaled)
 
 
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
