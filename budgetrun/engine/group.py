@@ -292,7 +292,7 @@ class Group:
         elif self._single is None and len(self._members) == len(self._players) == 1:
             f, learner = self._players[0].f, self._members[0].learner
             plain = not (self.watch or self.guard or self.isolate)
-            if plain and compiling.takes(learner) and not learner.interpreted_when_full and type(f) is Expansion:
+            if plain and compiling.takes(learner) and not learner.uncompiled(f) and type(f) is Expansion:
                 from budgetrun.engine import single
 
                 self._single = single.begin(self.pool, f, learner, self.tie == "positive")

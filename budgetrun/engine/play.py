@@ -28,10 +28,8 @@ def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     rounds, costs = (play_classes, (learner.costs,)) if f.scores.ndim > 1 else (_LOOPS[y.dtype.kind], ())
     if not (f.compiled and compiling.takes(learner)):
         return rounds(f, learner, y, t, options, *costs)
-    if learner.interpreted_when_full:
-        if f.size == learner.budget:
-            return rounds(f, learner, y, t, options._replace(single=True), *costs)
-        options = options._replace(full=learner.budget)
+    if learner.uncompiled(f):
+        return rounds(f, learner, y, t, options._replace(single=True), *costs)
     return int(compiling.function(rounds)(compiling.prepared(f), compiling.prepared(learner), y, t, options, *costs))
 
 
@@ -56,7 +54,7 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
                 learner.update(f, label, score)
                 f.largest_size = max(f.largest_size, f.size)
                 t += 1
-                if single:
+                if single or learner.uncompiled(f):
                     return t
                 break
             t += 1
@@ -82,7 +80,7 @@ def play_classes(f: Any, learner: Any, y: np.ndarray, t: int, options: Options, 
                 f.at(t, mistake)
                 learner.update(f, label, rival, lead)
                 f.largest_size = max(f.largest_size, f.size)
-                if single:
+                if single or learner.uncompiled(f):
                     return t + 1
             t += 1
     return t
@@ -100,7 +98,7 @@ def play_targets(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) 
                 f.at(t, False)
                 learner.update(f, target, score)
                 f.largest_size = max(f.largest_size, f.size)
-                if single:
+                if single or learner.uncompiled(f):
                     return t + 1
             t += 1
     return t

@@ -120,8 +120,8 @@ def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> float:
 
 def _begin(one: Any, x: np.ndarray, label: float) -> int:
     """Begin a round, and return the slot of its example; -1, with nothing changed, if that is not possible."""
-    f, slot = one.f, one.next_slot()
-    if not f.has_room() or one.used + 2 > len(one.squares) or not one.examples.store(x, slot):
+    f, slot, learner = one.f, one.next_slot(), one.learner
+    if learner.uncompiled(f) or not f.has_room() or one.used + 2 > len(one.squares) or not one.examples.store(x, slot):
         return -1
     square = one.examples.square(slot)
     if not math.isfinite(square):

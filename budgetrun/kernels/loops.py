@@ -197,6 +197,13 @@ def _inner(values, others):
     return result
 
 
+def _count_errors(scores, factor, row, positive, limit):
+    errors = 0
+    for i in range(len(scores)):
+        errors += (scores[i] + factor * row[i] > limit) != positive[i]
+    return errors
+
+
 def _mass(weights, squares):
     result = 0.0
     for i in range(len(weights)):
@@ -212,6 +219,19 @@ def _copy(values, to):
 def _close_gap(values, at, end):
     for i in range(at, end - 1):
         values[i] = values[i + 1]
+
+
+def _product(values, vector):
+    return values @ vector
+
+
+def add_outer(matrix, factor, vector):
+    """Compile `sums.add_outer`."""
+    scaled = factor * vector
+    for i in range(len(vector)):
+        row, number = matrix[i], vector[i]
+        for j in range(len(vector)):
+            row[j] += number * scaled[j]
 
 
 def _taken(values, places):
@@ -260,9 +280,12 @@ for _function, _loop in (
     (sums.add_multiple, _add_multiple),
     (sums.multiply, _multiply),
     (sums.inner, _inner),
+    (sums.count_errors, _count_errors),
     (sums.mass, _mass),
     (sums.copy, _copy),
     (sums.close_gap, _close_gap),
+    (sums.product, _product),
+    (sums.add_outer, add_outer),
     (sums.put, _put),
     (sums.taken, _taken),
     (sums.along, _along),

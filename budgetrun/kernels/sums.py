@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun import compiling
 
@@ -40,9 +41,34 @@ def inner(values: np.ndarray, others: np.ndarray) -> Any:
     return np.cumsum(values * others)[-1] if len(values) else 0.0
 
 
+def product(values: np.ndarray, vector: np.ndarray) -> Any:
+    """Return the product of a matrix, stored by rows, or a vector, and a vector; not added in a stated order.
+
+    Compiled code, too, calls scipy's linear algebra library, which may be another one than numpy's.
+    """
+    return dgemv(1.0, values.T, vector, trans=1) if values.ndim > 1 else ddot(values, vector)
+
+
+def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
+    """matrix += factor times the outer product of a vector with itself."""
+    if compiling.on():
+        compiling.loop("add_outer")(matrix, factor, vector)
+        return
+    scaled = factor * vector
+    # By rows that fit into the cache.
+    for start in range(0, len(vector), 64):
+        rows = slice(start, start + 64)
+        matrix[rows] += np.outer(vector[rows], scaled)
+
+
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values in some places, float64."""
     return values[places].astype(np.float64, copy=False)
+
+
+def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
+    """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
+    return int(np.count_nonzero((scores + factor * row > limit) != positive))
 
 
 def mass(weights: np.ndarray, squares: np.ndarray) -> Any:

@@ -72,7 +72,6 @@ class Ahpatron(BinaryLearner):
     budget: int
     name = "ahpatron"
     title = "Ahpatron"
-    interpreted_when_full = True
     added: ClassVar = {"halving": "largest"}
 
     def __init__(
@@ -101,6 +100,9 @@ class Ahpatron(BinaryLearner):
 
     def margins(self, f: Expansion, t: int) -> float:
         return 1 - self.epsilon - f.rounding
+
+    def uncompiled(self, f: Expansion) -> bool:
+        return f.size == self.budget
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:

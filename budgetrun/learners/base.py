@@ -64,8 +64,6 @@ class Learner(Compilable, ABC):
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
         functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
         interpreted, unless it sets this itself.
-    interpreted_when_full : bool
-        Whether that does not hold for an update with a full support set; what it calls is marked `interpreted`.
     calls : int, >= 0
         About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
     holds : float or None, 0 to 1
@@ -86,7 +84,6 @@ class Learner(Compilable, ABC):
     only_adds: ClassVar[bool] = False
     draws: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
-    interpreted_when_full: ClassVar[bool] = False
     calls: ClassVar[int] = 0
     holds: ClassVar[float | None] = None
 
@@ -104,6 +101,10 @@ class Learner(Compilable, ABC):
     def averages(cls) -> bool:
         """Return whether the mean of all hypotheses is available at the end of a stream."""
         return cls.only_adds or cls.form.averages
+
+    def uncompiled(self, f: Any) -> bool:
+        """Return whether the next update cannot be compiled, though others can: it calls what is `interpreted`."""
+        return False
 
     def facts(self, f: Any) -> dict[str, float]:
         """Return the quantities, other than counts, that the mistake bound of the learner's paper depends on.

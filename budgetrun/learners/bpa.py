@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.sums import put
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
@@ -342,7 +341,6 @@ class ProjectingBPA(BinaryLearner):
     name = "bpa"
     variant = "projecting"
     title = "BPA-P"
-    interpreted_when_full = True
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False, ridge: Positive = 0.001) -> None:
         self.budget = budget
@@ -354,16 +352,14 @@ class ProjectingBPA(BinaryLearner):
     def margins(self, f: Expansion, t: int) -> float:
         return 1 - f.rounding
 
+    def uncompiled(self, f: Expansion) -> bool:
+        return f.size == self.budget and self._inverse.is_due(f.size)
+
     def update(self, f: Expansion, y: int, score: float) -> None:
         tau = step(1 - y * score, f.square, self.C)
-        if f.size == self.budget:
-            self.replace(f, y, tau)
-        else:
+        if f.size < self.budget:
             f.add(y * tau)
-
-    @interpreted
-    def replace(self, f: Expansion, y: int, tau: float) -> None:
-        """Add the new example, and project the example that costs least on the others."""
+            return
         inverse = self._inverse
         inverse.add_current(f)
         r, lost = cheapest(f, 1 / inverse.diagonal()[: f.size])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner
@@ -152,24 +151,21 @@ class ProjectingBSGD(RemovingBSGD):
     title = "BSGD, projection"
     default_variant = False
     added: ClassVar[Mapping[str, Any]] = {}
-    interpreted_when_full = True
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4, ridge: Positive = 0.001) -> None:
         super().__init__(budget=budget, regulariser=regulariser)
         self.ridge = ridge
         self._inverse = Inverse(ridge)
 
-    def update(self, f: Expansion, y: int, score: float) -> None:
-        if f.size == self.budget:
-            self.replace(f, y)
-        else:
-            f.add(y)
+    def uncompiled(self, f: Expansion) -> bool:
+        return f.size == self.budget and self._inverse.is_due(f.size)
 
-    @interpreted
-    def replace(self, f: Expansion, y: int) -> None:
-        """Add the new example, and project the one of the smallest weight on the others."""
+    def update(self, f: Expansion, y: int, score: float) -> None:
+        if f.size < self.budget:
+            f.add(y)
+            return
         self._inverse.add_current(f)
-        weights = np.append(f.coef, y)
+        weights = np.append(f.coef, float(y))
         p = first_smallest(np.abs(weights), f.rounding)
         weights += weights[p] * self._inverse.remove(p)
         keep_and_add(f, p, weights)

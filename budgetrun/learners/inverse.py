@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.kernels.sums import close_gap
+from budgetrun.compiling import Compilable, interpreted
+from budgetrun.kernels.sums import add_outer, close_gap, product, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
 
 
-class Inverse:
+class Inverse(Compilable):
     """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
 
     Parameters
@@ -44,24 +45,21 @@ class Inverse:
     def add_current(self, f: Expansion) -> None:
         """Add the example of the current round, as the youngest, to a full support set.
 
-        Every n times, and the first time, the inverse is computed from G.
+        Every n times, and the first time, the inverse is computed from G; compiled code cannot do that.
         """
         n = f.size
         if n >= len(self.places):
             self._make_room(f)
-        if self.additions % n == 0:
-            free = self.places[n:]
-            self.matrix[free, free] = 1.0
-            self.values = np.linalg.inv(self.matrix)
-            self.matrix[free, free] = self.values[free, free] = 0.0
+        if self.is_due(n):
+            self._compute(n)
         self.additions += 1
         place = self.places[n]
         row = self._by_place(f.kernel_row())
         column = self._solved(row)
         square = f.square + self.ridge
-        rest = square - row @ column
+        rest = square - product(row, column)
         column[place] = -1.0
-        self._add_outer(1 / rest, column)
+        add_outer(self.values, 1 / rest, column)
         self.matrix[place] = self.matrix[:, place] = row
         self.matrix[place, place] = square
         self.size = n + 1
@@ -77,11 +75,12 @@ class Inverse:
         place = self.places[i]
         right = np.zeros(len(self.places))
         right[place] = 1.0
-        column = self._solved(right)
+        # The product of the inverse and this, in which there is no -0.
+        column = self._refined(self.values[:, place] + 0.0, right)
         shares: np.ndarray = -column[self.places[: self.size]] / column[place]
-        self._add_outer(-1 / column[place], column)
-        for matrix in (self.matrix, self.values):
-            matrix[place] = matrix[:, place] = 0.0
+        add_outer(self.values, -1 / column[place], column)
+        self.matrix[place] = self.matrix[:, place] = 0.0
+        self.values[place] = self.values[:, place] = 0.0
         close_gap(self.places, i, self.size)
         self.size -= 1
         self.places[self.size] = place
@@ -93,8 +92,20 @@ class Inverse:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of G^-1, oldest first, shape (n,)."""
-        return self.values.diagonal()[self.places[: self.size]]
+        return taken(np.diag(self.values), self.places[: self.size])
 
+    def is_due(self, n: int) -> bool:
+        """Return whether the next addition to ``n`` examples computes the inverse from G."""
+        return self.additions % n == 0
+
+    @interpreted
+    def _compute(self, n: int) -> None:
+        free = self.places[n:]
+        self.matrix[free, free] = 1.0
+        self.values = np.linalg.inv(self.matrix)
+        self.matrix[free, free] = self.values[free, free] = 0.0
+
+    @interpreted
     def _make_room(self, f: Expansion) -> None:
         n, known = f.size, self.size
         room = n + 1 + (n // 4 if known else 0)
@@ -108,21 +119,15 @@ class Inverse:
 
     def _by_place(self, values: np.ndarray) -> np.ndarray:
         placed = np.zeros(len(self.places))
-        placed[self.places[: len(values)]] = values
+        put(values, self.places[: len(values)], placed)
         return placed
 
     def _solved(self, right: np.ndarray) -> np.ndarray:
-        found = self.values @ right
-        refined: np.ndarray = found + self.values @ (right - self.matrix @ found)
-        return refined
+        return self._refined(product(self.values, right), right)
 
-    def _add_outer(self, factor: float, column: np.ndarray) -> None:
-        """Add ``factor`` times the outer product of a vector with itself to the inverse, in place."""
-        scaled = factor * column
-        # By rows that fit into the cache.
-        for start in range(0, len(column), 64):
-            rows = slice(start, start + 64)
-            self.values[rows] += np.outer(column[rows], scaled)
+    def _refined(self, found: np.ndarray, right: np.ndarray) -> np.ndarray:
+        refined: np.ndarray = found + product(self.values, right - product(self.matrix, found))
+        return refined
 
 
 def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:
@@ -139,4 +144,4 @@ def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:
     chosen = np.flatnonzero(np.arange(n) != i)
     f.keep(chosen, weights[chosen])
     if i < n:
-        f.add(weights.item(n))
+        f.add(weights[n])

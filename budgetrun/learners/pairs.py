@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from budgetrun.compiling import Compilable
-from budgetrun.kernels.sums import close_gap, put, taken
+from budgetrun.kernels.sums import close_gap, put
 
 
 class Pairs(Compilable):
@@ -54,10 +54,6 @@ class Pairs(Compilable):
         close_gap(self.places, i, self.size)
         self.size -= 1
         self.places[self.size] = place
-
-    def row(self, i: int) -> np.ndarray:
-        """Return k(x_i, x_j) for all support examples j, oldest first, shape (size,)."""
-        return taken(self.values[self.places[i]], self.places[: self.size])
 
 
 def first_smallest(values: np.ndarray, tolerance: float) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.kernels.sums import add_up, count_errors, put
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.pairs import Pairs
 from budgetrun.params import Budget, NotNegative
@@ -127,13 +128,13 @@ class TighterPerceptron(BinaryLearner):
     def most_redundant(self, coef: np.ndarray, rounding: float) -> int:
         """Return the support example without which f errs least often on the support set."""
         pairs, n = self._pairs, len(coef)
-        scores = np.zeros(n)
-        for i in range(n):
-            scores += coef[i] * pairs.row(i)
+        # By place: all are taken.
+        scores, positive = np.zeros(n), np.zeros(n, dtype=np.bool_)
+        add_up(coef, pairs.places, pairs.values, scores)
+        put(coef > 0, pairs.places, positive)
         best, fewest = 0, n + 1
         for i in range(n):
-            without = scores - coef[i] * pairs.row(i)
-            errors = int(np.count_nonzero((without > rounding) != (coef > 0)))
+            errors = count_errors(scores, -coef[i], pairs.values[pairs.places[i]], positive, rounding)
             if errors < fewest:
                 best, fewest = i, errors
         return best

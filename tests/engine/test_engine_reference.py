@@ -11,6 +11,7 @@ from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem, Optimistic
 from budgetrun.errors import InputError
 from budgetrun.learners import find
+from budgetrun.learners.base import Learner
 from budgetrun.learners.kons import Embedded
 from budgetrun.learners.points import Points
 
@@ -46,8 +47,8 @@ class Recorder:
         self.changes = [{} for _ in learners]
         self.scores = []
         # The two programs solve linear systems for weights differently, and search with different rounding.
-        forms = Embedded, Nystroem, Optimistic, Points
-        solved = [a.form.averages or a.form in forms or a.interpreted_when_full for a in learners]
+        forms, always = (Embedded, Nystroem, Optimistic, Points), Learner.uncompiled
+        solved = [a.form.averages or a.form in forms or type(a).uncompiled is not always for a in learners]
         self.weights = [{"rtol": 1e-6, "atol": 1e-7} if s else {"rtol": 1e-9, "atol": 1e-12} for s in solved]
         self.tolerances = [{"rtol": 1e-9, "atol": 1e-8 if s else 1e-10} for s in solved]
 

@@ -11,7 +11,7 @@ from budgetrun import compiling, estimators
 from budgetrun.engine import Group, group
 from budgetrun.errors import OutOfRangeError
 from budgetrun.kernels import Gaussian, Linear, Polynomial
-from budgetrun.learners import forgetron, perceptron, rbp
+from budgetrun.learners import bpa, forgetron, perceptron, rbp
 
 T, D = 700, 11
 LEARNERS = {
@@ -91,6 +91,20 @@ def test_scores_and_hypotheses_are_those_of_blocks(name, kernel, kind):
         np.testing.assert_array_equal(getattr(f, attribute), getattr(g, attribute))
     assert single.rounds == whole.rounds
     assert single.pool.used <= len(g.held) + 1
+
+
+def test_rounds_whose_updates_are_not_compiled_are_played_by_feed():
+    X, y = stream("floats")
+    whole, single = (Group(GAUSSIAN, [bpa.ProjectingBPA(budget=30)], tie="positive") for _ in range(2))
+    scores = whole.feed(X, y[None])[0]
+    ones = []
+    for t in range(T):
+        one = single.feed_one(X[t], int(y[t]))
+        ones.append(one)
+        assert scores[t] == (single.feed(X[t : t + 1], y[None, t : t + 1]) if one is None else one)
+    assert None in ones[100:]
+    assert len([one for one in ones if one is not None]) > T / 2 or not compiling.on()
+    np.testing.assert_array_equal(single.members[0].hypothesis.coef, whole.members[0].hypothesis.coef)
 
 
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN][:-1])

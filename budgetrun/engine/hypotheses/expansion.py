@@ -156,7 +156,6 @@ class Expansion(Summed):
         self._shift(i, delta, i + 1)
         self._mass += abs(delta) * np.sqrt(self._squares[self._slots[self._head + i]])
 
-    @interpreted
     def keep(self, chosen: np.ndarray, weights: np.ndarray, norm_sq: float | None = None) -> None:
         """f = sum of ``weights`` times k(x_i, .) over the ``chosen`` support examples; drop the others.
 
@@ -169,21 +168,24 @@ class Expansion(Summed):
         norm_sq : float or None
             The new ||f||^2, if the caller knows it.
         """
-        slots = self.slots[chosen]
-        n = len(slots)
+        n = len(chosen)
+        self._slots[:n], self._weights[:n] = self.slots[chosen], weights
         self._head, self._tail = 0, n
-        self._slots[:n] = slots
-        self._weights[:n] = weights
         self._change_weights()
-        self._moved = float(inner(self.coef, self.kernel_row())) - self.scores.item(self._round)
+        self._moved = float(inner(self.coef, self.kernel_row())) - float(self.scores[self._round])
         self._sum_again(self._round + 1)
+        if self._normed or self._track != _NONE:
+            self._track_again(norm_sq)
+
+    @interpreted
+    def _track_again(self, norm_sq: float | None) -> None:
         if self._normed:
             self._norm_sq = float(self.gram() @ self.coef @ self.coef) if norm_sq is None else norm_sq
         if self._track != _NONE:
             K = self.gram()
             self.self_scores[:] = (K if self._track == _ALL else np.triu(K)) @ self.coef
             if self._track == _ALL:
-                self._place[:n] = np.arange(n)
+                self._place[: len(K)] = np.arange(len(K))
                 self._pairs, self._n_free = K, 0
                 self._make_room()
 
