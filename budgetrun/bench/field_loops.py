@@ -36,10 +36,7 @@ def bsgd(X: Floats, y: Labels, gamma: float, *, budget: int, regulariser: float)
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = min(n_added, budget)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        *_, margin = held.predict(t, size, label, mistakes)
         if margin < (1 - ROUNDING) * regulariser * max(t, 1):
             held.put(n_added % budget, t, label)
             n_added += 1
@@ -52,10 +49,7 @@ def norma(X: Floats, y: Labels, gamma: float, *, budget: int, step: float, regul
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = min(n_added, budget)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        _, weights, margin = held.predict(t, size, label, mistakes)
         weights *= 1 - step * regulariser
         if margin < 1 - ROUNDING:
             held.put(n_added % budget, t, step * label)
@@ -70,10 +64,7 @@ def bogd(X: Floats, y: Labels, gamma: float, *, budget: int, step: float, regula
     by_age: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        _, weights, margin = held.predict(t, size, label, mistakes)
         weights *= 1 - step * regulariser
         if margin >= 1 - ROUNDING:
             continue
@@ -92,10 +83,7 @@ def bpa(X: Floats, y: Labels, gamma: float, *, budget: int, C: float) -> list[in
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        k, weights, margin = held.predict(t, size, label, mistakes)
         if margin >= 1 - ROUNDING:
             continue
         weight, place = label * min(C, 1 - margin), size
@@ -160,10 +148,7 @@ def bsgd_lookup_wd(X: Floats, y: Labels, gamma: float, *, budget: int, regularis
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        *_, margin = held.predict(t, size, label, mistakes)
         if margin >= (1 - ROUNDING) * regulariser * max(t, 1):
             continue
         held.put(size, t, label)
@@ -224,10 +209,7 @@ def bpa_nearest(X: Floats, y: Labels, gamma: float, *, budget: int, C: float) ->
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        k, weights, margin = held.predict(t, size, label, mistakes)
         if margin >= 1 - ROUNDING:
             continue
         weight, place = label * min(C, 1 - margin), size
@@ -269,10 +251,7 @@ def bpa_projecting(X: Floats, y: Labels, gamma: float, *, budget: int, C: float,
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        k, weights, margin = held.predict(t, size, label, mistakes)
         if margin >= 1 - ROUNDING:
             continue
         weight, place = label * min(C, 1 - margin), size
@@ -493,10 +472,7 @@ def avp(X: Floats, y: Labels, gamma: float, *, epsilon: float, U: float) -> list
     held, size, norm_sq = Held(X, gamma, len(y)), 0, 0.0
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        *_, margin = held.predict(t, size, label, mistakes)
         if margin >= 1 - epsilon - ROUNDING:
             continue
         step = U / math.sqrt(U**2 + len(mistakes))
@@ -512,10 +488,7 @@ def ahpatron(X: Floats, y: Labels, gamma: float, *, budget: int, epsilon: float,
     U, step, norm_sq = math.sqrt(budget) / 2, 1 / 4, 0.0
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        k, weights, margin = held.predict(t, size, label, mistakes)
         if margin >= 1 - epsilon - ROUNDING:
             continue
         if size == budget:
@@ -542,10 +515,7 @@ def tighter(X: Floats, y: Labels, gamma: float, *, budget: int, beta: float) -> 
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
         size = len(by_age)
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        k, weights, margin = held.predict(t, size, label, mistakes)
         if margin > beta + ROUNDING:
             continue
         place = size
@@ -567,10 +537,7 @@ def bogd_plus_plus(X: Floats, y: Labels, gamma: float, *, budget: int, step: flo
     held, size, random = Held(X, gamma, budget), 0, np.random.default_rng(0)
     mistakes: list[int] = []
     for t, label in enumerate(y.tolist()):
-        k, weights = held.row(t, size), held.weights[:size]
-        margin = label * float(weights @ k)
-        if errs(margin, weights, k):
-            mistakes.append(t)
+        _, weights, margin = held.predict(t, size, label, mistakes)
         weights *= 1 - step * regulariser
         if margin >= 1 - ROUNDING:
             continue

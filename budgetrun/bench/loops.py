@@ -57,6 +57,14 @@ class Held:
         k -= self.squares[t]
         return np.exp(k, out=k)
 
+    def predict(self, t: int, size: int, label: int, mistakes: list[int]) -> tuple[Floats, Floats, float]:
+        """Return the kernel values of round t, the weights and the margin; a wrong round is added to the mistakes."""
+        k, weights = self.row(t, size), self.weights[:size]
+        margin = label * float(weights @ k)
+        if errs(margin, weights, k):
+            mistakes.append(t)
+        return k, weights, margin
+
     def put(self, place: int, t: int, weight: float) -> None:
         """Hold the example of round t."""
         self.examples[place], self.weights[place], self.offsets[place] = self.X[t], weight, self.squares[t]
