@@ -61,26 +61,30 @@ def all_cases(kind="CASES"):
             yield f"{name}{f'({variant})' if variant else ''}-{given}", name, variant, parameters, function
 
 
-def random_stream(T=220, d=2, seed=0):
+# Rounds of most streams; many tests keep some 20 examples at most.
+LENGTH = 220 if EXHAUSTIVE else 130
+
+
+def random_stream(T=LENGTH, d=2, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], T)
     return rng.normal(size=(T, d)) + 0.7 * y[:, None], y
 
 
-def duplicated_stream(T=220, seed=1):
+def duplicated_stream(T=LENGTH, seed=1):
     """Few distinct examples, each seen with both labels."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(12, 3))
     return points[rng.integers(12, size=T)], rng.choice([-1, 1], T)
 
 
-def tied_stream(T=200, seed=2):
+def tied_stream(T=LENGTH, seed=2):
     """Points of a small grid: equal distances, equal products, scores that cancel."""
     rng = np.random.default_rng(seed)
     return rng.integers(-1, 2, size=(T, 2)).astype(float), rng.choice([-1, 1], T)
 
 
-def far_stream(T=160, seed=3):
+def far_stream(T=LENGTH, seed=3):
     """Points so far apart that kernel values underflow towards zero, and scores with them."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(T, 2)) * 12, rng.choice([-1, 1], T)

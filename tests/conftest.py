@@ -1,6 +1,7 @@
 """What all tests need."""
 
 import gc
+import os
 import signal
 
 import pytest
@@ -26,7 +27,27 @@ def compiled_before(monkeypatch):
     monkeypatch.setattr(compiling, "begins", lambda: False)
 
 
-@pytest.fixture
-def interpreted(monkeypatch):
-    """Nothing is compiled; the tests in tests/engine show that this changes no result."""
-    monkeypatch.setattr(compiling, "on", lambda: False)
+# What the user wants of compiled code; only tests that are marked for it compile any.
+GIVEN = os.environ.get(compiling.ENVIRONMENT, "1")
+
+
+def switch_compiling(wanted):
+    # The processes that a test starts inherit it.
+    os.environ[compiling.ENVIRONMENT] = wanted
+    compiling.on.cache_clear()
+
+
+switch_compiling("0")
+
+
+@pytest.fixture(autouse=True)
+def compiled_if_marked(request):
+    """Compiling a learner takes longer than most tests; those of tests/engine show that it changes no bit."""
+    marked = request.node.get_closest_marker("compiled") is not None
+    if marked:
+        switch_compiling(GIVEN)
+        if not compiling.on():
+            pytest.skip(f"nothing is compiled: numba is missing, or {compiling.ENVIRONMENT} is 0")
+    yield
+    if marked:
+        switch_compiling("0")

@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_info
 
 import budgetrun
-from budgetrun import compiling, learners
+from budgetrun import learners
 from budgetrun.engine.hypotheses.features import OfFeatures
 from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.errors import InputError
@@ -43,18 +43,6 @@ CHECKED = {next(iter(CLASSIFIERS[name]._learners.values())).name for name in one
 AVERAGED = sorted(name for name, made in BY_NAME.items() if "averaged" in made().get_params())
 MULTICLASS_CASES = {case_id: rest for case_id, *rest in all_cases("MULTICLASS_CASES")}
 CUTS = [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]
-# The others are interpreted: compiling all learners takes longer than all tests, and those of the engine do it.
-COMPILED = (
-    "test_compiled_calls_of_any_form_are_one_dense_fit",
-    "test_probabilities_are_fitted_to_the_scores_before_each_round",
-    "test_a_change_is_seen_between_single_rounds",
-)
-
-
-@pytest.fixture(autouse=True)
-def mostly_interpreted(request):
-    if request.node.originalname not in COMPILED:
-        request.getfixturevalue("interpreted")
 
 
 def make(name, **given):
@@ -423,6 +411,7 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names")
+@pytest.mark.compiled
 def test_compiled_calls_of_any_form_are_one_dense_fit(tmp_path):
     for X in MIXED.values():
         y = MIXED_Y > 0
@@ -446,11 +435,12 @@ MODELS_WITH_PROBABILITIES = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS_WITH_PROBABILITIES)
-def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classes, tmp_path, monkeypatch):
-    if (name, n_classes) != ("rbp", 2):
-        monkeypatch.setattr(compiling, "on", lambda: False)
+@pytest.mark.parametrize(
+    ("name", "n_classes"),
+    [(name, n) for name in MODELS_WITH_PROBABILITIES for n in (2, 3)]
+    + [pytest.param("rbp", 2, marks=pytest.mark.compiled)],
+)
+def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classes, tmp_path):
     X, y = MIXED["floats"][:100], MIXED_Y[:100] % n_classes
     whole, loop, cut = (clone(MODELS_WITH_PROBABILITIES[name]) for _ in range(3))
     whole.partial_fit(X, y, classes=range(n_classes))
@@ -535,6 +525,7 @@ def test_parameters_are_in_force_or_said_not_to_be():
     assert repr(clone(model.set_params(budget=9))) == "Forgetron(budget=9, gamma=0.5)"
 
 
+@pytest.mark.compiled
 def test_a_change_is_seen_between_single_rounds():
     X, y = random_stream()
     model, other = budgetrun.RBP(budget=20), budgetrun.RBP(budget=20)

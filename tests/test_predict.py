@@ -39,7 +39,6 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_columns_go_by_name():
     model = budgetrun.RBP(budget=30).fit(FRAME, WORDS)
     model.save("model")
@@ -65,7 +64,6 @@ def test_columns_go_by_name():
     assert "column 'c' of the table that was learned is missing" in predict("model", "short.csv", code=2)[1]
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_columns_without_names_go_by_position(tmp_path):
     model = budgetrun.Perceptron().fit(X, SIGNS.astype(int))
     model.save("model")
@@ -83,7 +81,6 @@ def test_columns_without_names_go_by_position(tmp_path):
     )
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_categories_and_several_classes_are_those_of_the_model():
     color = np.random.default_rng(1).choice(["red", "green", "blue"], N)
     FRAME.assign(color=color, y=np.array(["u", "v", "w"])[np.arange(N) % 3]).to_csv("train.csv", index=False)
@@ -104,7 +101,6 @@ def test_categories_and_several_classes_are_those_of_the_model():
     assert [[float(row[f"score_{c}"]) for c in "uvw"] for row in found] == first.tolist()
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_what_cannot_be_predicted():
     budgetrun.Forgetron().save("new")
     assert predict("new", "named.csv", code=2)[1] == "new: this Forgetron has not been fitted\n"
@@ -128,7 +124,6 @@ def test_what_cannot_be_predicted():
     )
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("words", [WORDS, np.where(SIGNS, np.where(X[:, 2] > 0, "yes", "no"), "maybe")])
 def test_the_best_learner_of_a_stream_predicts(words):
     from budgetrun.live.request import Request
@@ -158,7 +153,6 @@ def test_the_best_learner_of_a_stream_predicts(words):
     assert predict(path, "stream.csv", "--label", "y") == (stdout, stderr)
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_a_regressor_predicts_numbers():
     target = X[:, 0] - X[:, 1] / 3
     FRAME.assign(y=target).to_csv("numbers.csv", index=False)
@@ -185,7 +179,6 @@ def test_a_regressor_predicts_numbers():
     assert predict("new", "named.csv", code=2)[1] == "new: this KRLS has not been fitted\n"
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_the_best_regression_learner_of_a_stream_predicts():
     from budgetrun.live.request import Request
     from budgetrun.live.run import run

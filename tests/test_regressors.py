@@ -37,7 +37,6 @@ def test_every_regression_learner_has_a_regressor():
     assert all(is_regressor(made()) for made in REGRESSORS.values())
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", BY_NAME)
 def test_check_estimator(name):
     with warnings.catch_warnings():
@@ -47,7 +46,6 @@ def test_check_estimator(name):
     assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", BY_NAME)
 def test_calls_of_any_size_are_one_pass_of_the_engine(name, tmp_path):
     X, y = stream()
@@ -102,7 +100,6 @@ def test_what_regressors_refuse():
         budgetrun.KLMS(budget=0).fit(X, y)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("made", REGRESSORS.values(), ids=REGRESSORS)
 def test_pages(made):
     text = made.__doc__

@@ -9,10 +9,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cases import all_cases, one_of_each_form
+from cases import EXHAUSTIVE, all_cases, one_of_each_form
 
 import budgetrun
-from budgetrun import compiling
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
 from budgetrun.learners.calibration import Calibration
 
@@ -33,16 +32,6 @@ for _, algorithm, _, parameters, _ in all_cases():
 of_learner = pytest.mark.parametrize("name", sorted({*one_of_each_form(ESTIMATORS), "Forgetron"}))
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker")
-
-
-# The others are interpreted: compiling a learner takes longer than its tests.
-COMPILED = ("Forgetron", "Norma", "NOGD")
-
-
-@pytest.fixture(autouse=True)
-def mostly_interpreted(request, monkeypatch):
-    if getattr(request.node, "callspec", None) and request.node.callspec.params.get("name") not in COMPILED:
-        monkeypatch.setattr(compiling, "on", lambda: False)
 
 
 def make(name, **given):
@@ -100,7 +89,8 @@ NEEDS_ARGUMENT = {
 IN_FULL = ("Forgetron",)
 
 
-@of_learner
+# Its checks take seconds for each, and all have one adapter.
+@pytest.mark.parametrize("name", CLASSIFIERS if EXHAUSTIVE else ["Forgetron", "NOGD", "FOGD", "Projectron"])
 def test_check_estimator(name, monkeypatch):
     if name not in IN_FULL:
         monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(10))])

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from cases import EXHAUSTIVE
 
 from budgetrun.estimators import REGRESSORS as ESTIMATORS
 
@@ -26,11 +27,6 @@ GIVEN = {
 GIVEN["FOGDRegressor"]["features"] = 20
 # Random frequencies belong to columns.
 BY_COLUMN = ("FOGDRegressor", "RakerRegressor", "AdaRakerRegressor")
-
-
-@pytest.fixture(autouse=True)
-def not_compiled(interpreted):
-    pass
 
 
 def make(name, **given):
@@ -54,7 +50,8 @@ def learned(model, examples, y):
     return model
 
 
-@of_learner
+# Its checks take seconds for each, and all have one adapter.
+@pytest.mark.parametrize("name", REGRESSORS if EXHAUSTIVE else ["KLMS", "NOGDRegressor", "FOGDRegressor"])
 def test_check_estimator(name, monkeypatch):
     if name != "KLMS":
         monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.TrumpApproval().take(10))])

@@ -7,12 +7,10 @@ import budgetrun
 from budgetrun.cli import main
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_tutorial_shows_what_its_commands_print(tmp_path, monkeypatch):
     if "run" not in main.commands or not hasattr(budgetrun, "load"):
         pytest.skip("needs `budgetrun run` and `budgetrun.load`")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BUDGETRUN_COMPILED", "0")
     monkeypatch.setenv("COLUMNS", "100")
     page = tutorial.PAGE.read_text(encoding="utf-8")
     assert tutorial.played(page) == page, "type: python scripts/tutorial.py"

@@ -188,12 +188,13 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
         entry["variant"] = found["variant"]
     for pair in filter(None, _COMMA.split(found["values"] or "")):
         key, equals, value = pair.partition("=")
+        wrong = InputError(f"{option} {text}: {pair!r} must be KEY=VALUE, or KEY=[VALUE,VALUE] for a list")
+        if not equals:
+            raise wrong
         try:
             entry[key.strip()] = yaml.safe_load(value)
         except yaml.YAMLError:
-            equals = ""
-        if not equals:
-            raise InputError(f"{option} {text}: {pair!r} must be KEY=VALUE, or KEY=[VALUE,VALUE] for a list")
+            raise wrong from None
     return entry
 
 

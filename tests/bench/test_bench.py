@@ -272,7 +272,6 @@ def test_a_wrong_projection_is_noticed(tiny, monkeypatch):
         projections.ijcnn1_projectron_pp(TINY, None)
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_everything_is_written(tiny, tmp_path):
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
@@ -325,7 +324,6 @@ def test_everything_is_written(tiny, tmp_path):
     assert all((row["support_size"] != "") == (row["panel"] == "support_size") for row in points)
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     def missing(*_):
         raise DataMissingError("put a9a.xz there")

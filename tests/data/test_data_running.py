@@ -58,6 +58,7 @@ def test_results_are_the_same_bits_for_any_chunks(X):
         assert all(np.array_equal(value, vars(other)[name]) for name, value in vars(one).items())
 
 
+@pytest.mark.compiled
 @BOTH
 def test_compiled_or_not_the_bits_are_the_same(X, monkeypatch):
     expected = [plain(Running(5).scaled(X)).tobytes()]

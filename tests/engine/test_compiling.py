@@ -1,16 +1,24 @@
-"""Code is compiled from the sources of plain classes, and kept on disk for other processes."""
+"""Code is compiled from the sources of plain classes, gives the same bits, and is kept on disk for other processes."""
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
 from budgetrun import compiling
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
+
+KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
+N_CLASSES = 3
 
 MODULE = """
     import sys
@@ -36,7 +44,49 @@ MODULE = """
 """
 
 
-@pytest.mark.skipif(not compiling.on(), reason="nothing is compiled")
+def compiled_cases():
+    """Return (task, case, learner) for whatever is compiled: every case of it, or the first of each form and task."""
+    found = {}
+    for task, kind in KINDS.items():
+        cases = {i: (name, variant, given) for i, name, variant, given, _ in all_cases(kind)}
+        for case_id in firsts(cases):
+            name, variant, given = cases[case_id]
+            learner = find(name, variant, task)(**given)
+            if learner.compiled and learner.form.compiled:
+                found.setdefault((task, case_id if EXHAUSTIVE else learner.form), (task, case_id, learner))
+    return list(found.values())
+
+
+def traced(task, learner, X, y):
+    """Return a learner's scores, and its support set and weights after each round on which it acts."""
+    trace = []
+
+    def watch(i, t):
+        f = group.members[i].hypothesis
+        trace.extend([f.rounds.copy(), f.coef.copy()])
+
+    n_classes = N_CLASSES if task == "multiclass" else None
+    group = Group(Gaussian(gamma=0.5), [copy.deepcopy(learner)], n_classes=n_classes, watch=watch)
+    scores = [group.feed(X[start : start + 70], y[None, start : start + 70]) for start in range(0, len(y), 70)]
+    f = group.members[0].hypothesis
+    return [*scores, *trace, f.rounds, f.coef]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("task", "case_id", "learner"), compiled_cases(), ids=lambda value: str(value)[:50])
+def test_compiled_code_gives_the_same_bits(task, case_id, learner, monkeypatch):
+    for stream in STREAMS.values():
+        X, y = stream()
+        if task != "binary":
+            y = np.random.default_rng(4).integers(N_CLASSES, size=len(y)) + (0.0 if task == "regression" else 0)
+        compiled = traced(task, learner, X, y)
+        with monkeypatch.context() as patch:
+            patch.setattr(compiling, "on", lambda: False)
+            for one, other in zip(compiled, traced(task, learner, X, y), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.compiled
 def test_classes_from_elsewhere_do_not_spoil_the_cache_of_other_processes(tmp_path):
     module = tmp_path / "accounts.py"
     module.write_text(textwrap.dedent(MODULE))

@@ -16,12 +16,14 @@ SPEC.loader.exec_module(hashes)
 TABLE = json.loads(hashes.TABLE.read_text())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("size", [64, hashes.RANDOM])
 @pytest.mark.parametrize("stream", hashes.GENERATED)
 def test_generated_streams_have_the_committed_hashes(stream, size):
     assert hashes.hashes(stream, size) == TABLE[stream]
 
 
+@pytest.mark.compiled
 @pytest.mark.realdata
 def test_a9a_has_the_committed_hashes():
     if "BUDGETRUN_DATA" not in os.environ:

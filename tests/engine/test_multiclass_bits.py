@@ -8,6 +8,8 @@ from budgetrun import compiling, kernels
 from budgetrun.engine import Group
 from budgetrun.learners import find
 
+pytestmark = pytest.mark.compiled
+
 LEARNERS = [("perceptron", {}), ("rbp", {"budget": 40, "seed": 1}), ("passive_aggressive", {"C": 0.3})]
 
 

@@ -33,10 +33,8 @@ N_CLASSES = 4
 
 
 @pytest.fixture(autouse=True)
-def one_thread_interpreted(request):
-    """The matrices are small; and compiling every learner takes longer than these tests."""
-    if "realdata" not in request.keywords:
-        request.getfixturevalue("interpreted")
+def one_thread():
+    """The matrices are small."""
     with threadpool_limits(1):
         yield
 

@@ -72,7 +72,6 @@ def test_every_regression_learner_has_a_reference():
     assert found == {(name, variant) for name, variant, *_ in CASES.values()}
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("case_id", CASES)
 def test_same_trace_for_any_block_size(case_id, stream):
@@ -83,7 +82,6 @@ def test_same_trace_for_any_block_size(case_id, stream):
     Watched(GAUSSIAN, learner_of(case_id), sp.csr_array(X), y, 50).check(trace)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("kernel", ["linear", "polynomial"])
 @pytest.mark.parametrize("case_id", [i for i, (name, *_) in CASES.items() if name not in ONLY_GAUSSIAN])
 def test_same_trace_with_other_kernels(case_id, kernel):
@@ -93,17 +91,6 @@ def test_same_trace_with_other_kernels(case_id, kernel):
         Watched(KERNELS[kernel][0], learner_of(case_id), X, y, 64).check(trace)
 
 
-@pytest.mark.parametrize("case_id", [i for i in CASES if learner_of(i).compiled][::2])
-def test_compiled_rounds_have_the_same_bits(case_id, monkeypatch):
-    X, y = stream_of("random")
-    compiled = Watched(GAUSSIAN, learner_of(case_id), X, y, 64)
-    monkeypatch.setattr("budgetrun.compiling.on", lambda: False)
-    plain = Watched(GAUSSIAN, learner_of(case_id), X, y, 64)
-    np.testing.assert_allclose(compiled.scores, plain.scores, rtol=1e-13, atol=1e-15)
-    assert compiled.group.members[0].count.updates == plain.group.members[0].count.updates
-
-
-@pytest.mark.usefixtures("interpreted")
 def test_learners_that_share_a_pool_and_pauses_change_nothing():
     X, y = stream_of("random")
     Y = np.array([y, np.roll(y, 3)])
@@ -120,7 +107,6 @@ def test_learners_that_share_a_pool_and_pauses_change_nothing():
             np.testing.assert_allclose(together[2 * i + task], alone, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("case_id", CASES)
 def test_the_hypothesis_that_is_left_predicts_elsewhere(case_id):
     X, y = stream_of("random")
@@ -135,6 +121,7 @@ def test_the_hypothesis_that_is_left_predicts_elsewhere(case_id):
         assert own.feed(point[None], np.zeros((1, 1)))[0, 0] == pytest.approx(score, rel=1e-7, abs=1e-8)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["klms", "qklms", "knlms", "norma"])
 def test_single_rounds_in_compiled_code_have_the_bits_of_blocks(name, monkeypatch):
     monkeypatch.setattr("budgetrun.engine.group._PATIENCE", 0)

@@ -12,7 +12,6 @@ from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 BUDGET = 24
 
 
@@ -87,8 +86,8 @@ def test_all_together_have_the_bits_of_each_alone(dtype):
     assert_same_bits(given, X, y, 0.1, dtype=dtype)
 
 
-def test_compiled_learners_have_the_bits_of_each_alone(monkeypatch):
-    monkeypatch.undo()
+@pytest.mark.compiled
+def test_compiled_learners_have_the_bits_of_each_alone():
     X, y = two_classes()
     for name in ("self_tuned", "greedy"):
         make = find("forgetron", name)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from budgetrun import compiling
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
@@ -16,6 +15,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("scale", [1.0, 0.1], ids=["integers", "floats"])
 def test_learners_together_and_alone_have_the_same_bits(scale):
     rng = np.random.default_rng(4)
@@ -31,7 +31,7 @@ def test_learners_together_and_alone_have_the_same_bits(scale):
 
     together, hypotheses = scores(made)
     known = {name: f._n_known for name, f in zip(MAKERS, hypotheses, strict=False)}
-    assert (known["perceptron"] > 0) is compiling.on()
+    assert known["perceptron"] > 0
     assert known["remove_oldest"] <= 0
     for i, pair in enumerate(made):
         alone, (f,) = scores([pair])

@@ -62,15 +62,15 @@ def examples(draw):
     return X if draw(st.booleans()) else np.clip(X, -1e36, 1e36).astype("f4")
 
 
-@pytest.mark.usefixtures("interpreted")
 @given(data=st.data())
 def test_scores_are_finite_or_refused_in_a_sentence(data):
     finite_or_refused(data, sorted(CLASSIFIERS))
 
 
+@pytest.mark.compiled
 @given(data=st.data())
 def test_compiled_scores_are_finite_or_refused_in_a_sentence(data):
-    finite_or_refused(data, ["BOGDPlusPlus", "Forgetron"])
+    finite_or_refused(data, ["Forgetron"])
 
 
 def finite_or_refused(data, names):
@@ -103,7 +103,6 @@ def finite_or_refused(data, names):
         one_sentence(error, most=2000, lines=9)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_refused_call_changes_nothing(name):
     kernel = "gaussian" if name in ONLY_GAUSSIAN else "linear"

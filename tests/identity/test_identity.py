@@ -25,8 +25,6 @@ AVP = {"name": "avp", "epsilon": 0.75, "U": 2.0}
 ANEW = "python scripts/record_probes.py"
 
 
-# Compiled code has the same results, and compiling every learner takes longer than all probes.
-@pytest.mark.usefixtures("interpreted")
 def test_behaviour_is_as_recorded_or_its_revision_was_raised(tmp_path):
     recorded = probes.recorded()
     found, problems = set(), []

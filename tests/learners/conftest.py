@@ -7,8 +7,3 @@ def one_thread():
     """The matrices here are too small for several threads."""
     with threadpool_limits(1):
         yield
-
-
-@pytest.fixture(autouse=True)
-def all_interpreted(interpreted):
-    """Compiling a learner takes longer than these tests."""

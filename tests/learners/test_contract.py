@@ -217,10 +217,9 @@ def test_float32_follows_float64(case_id):
     assert abs(other.count.mistakes - one.count.mistakes) <= 0.03 * len(y)
 
 
-@pytest.mark.parametrize("case_id", ["forgetron(greedy)-budget=1"])
-def test_compiled_float32_follows_float64(case_id, monkeypatch):
-    monkeypatch.undo()
-    test_float32_follows_float64(case_id)
+@pytest.mark.compiled
+def test_compiled_float32_follows_float64():
+    test_float32_follows_float64("forgetron(greedy)-budget=1")
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -47,7 +47,7 @@ COUNTS = (
 
 
 @pytest.fixture(autouse=True)
-def place(interpreted, tmp_path, monkeypatch):
+def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # A second interrupt soon after one counts as the same, also one of the test before.
     monkeypatch.setattr("budgetrun.runner.interrupts._raised", -10.0)

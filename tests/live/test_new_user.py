@@ -173,11 +173,6 @@ FAILS = {
 WITH_PAGE = ("labels that are words", "three classes", "several gammas", "standard input")
 
 
-@pytest.fixture(autouse=True)
-def quickly(interpreted):
-    """Nothing is compiled."""
-
-
 def attempt(tmp_path, monkeypatch, name, content, arguments):
     monkeypatch.chdir(tmp_path)
     stream = [name] if name else []

@@ -24,11 +24,6 @@ from budgetrun.store import read
 from budgetrun.store.curves import Curves
 
 
-@pytest.fixture(autouse=True)
-def without_compiling(interpreted):
-    """Compiling would take most of the time."""
-
-
 def random_scores(T, n_classes=None, seed=0):
     """Scores that say something of the labels, some of them 0 or equal."""
     rng = np.random.default_rng(seed)

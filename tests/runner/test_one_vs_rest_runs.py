@@ -22,7 +22,7 @@ ALGORITHMS = [
 
 
 @pytest.fixture
-def path(interpreted, tmp_path):
+def path(tmp_path):
     rng = np.random.default_rng(1)
     codes = rng.integers(3, size=400)
     X = rng.normal(size=(400, 3)) + np.eye(3)[codes]

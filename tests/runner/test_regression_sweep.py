@@ -58,7 +58,6 @@ def run_command(*arguments):
     assert ended.value.code == 0
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     path, frame = own_file
     config = tmp_path / "own.yaml"

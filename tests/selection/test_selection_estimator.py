@@ -20,7 +20,6 @@ def made(rule="hedge", **given):
     return SelectingClassifier([RBP(budget=10), Ahpatron(budget=20)], grid=GRID, rule=rule, **given)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("rule", registry())
 def test_check_estimator(rule):
     with warnings.catch_warnings():
