@@ -61,33 +61,39 @@ def all_cases(kind="CASES"):
             yield f"{name}{f'({variant})' if variant else ''}-{given}", name, variant, parameters, function
 
 
-# Rounds of most streams; many tests keep some 20 examples at most.
-LENGTH = 220 if EXHAUSTIVE else 130
+# Rounds of whole streams, and of their beginnings, which tests use that are not exhaustive.
+WHOLE = {"random": 220, "duplicated": 220, "tied": 200, "far": 160}
+SHORT = 130
 
 
-def random_stream(T=LENGTH, d=2, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.choice([-1, 1], T)
-    return rng.normal(size=(T, d)) + 0.7 * y[:, None], y
+def random_stream(T=None, d=2, seed=0):
+    rng, n = np.random.default_rng(seed), T or WHOLE["random"]
+    y = rng.choice([-1, 1], n)
+    return beginning(rng.normal(size=(n, d)) + 0.7 * y[:, None], y, T)
 
 
-def duplicated_stream(T=LENGTH, seed=1):
+def duplicated_stream(T=None, seed=1):
     """Few distinct examples, each seen with both labels."""
-    rng = np.random.default_rng(seed)
+    rng, n = np.random.default_rng(seed), T or WHOLE["duplicated"]
     points = rng.normal(size=(12, 3))
-    return points[rng.integers(12, size=T)], rng.choice([-1, 1], T)
+    return beginning(points[rng.integers(12, size=n)], rng.choice([-1, 1], n), T)
 
 
-def tied_stream(T=LENGTH, seed=2):
+def tied_stream(T=None, seed=2):
     """Points of a small grid: equal distances, equal products, scores that cancel."""
-    rng = np.random.default_rng(seed)
-    return rng.integers(-1, 2, size=(T, 2)).astype(float), rng.choice([-1, 1], T)
+    rng, n = np.random.default_rng(seed), T or WHOLE["tied"]
+    return beginning(rng.integers(-1, 2, size=(n, 2)).astype(float), rng.choice([-1, 1], n), T)
 
 
-def far_stream(T=LENGTH, seed=3):
+def far_stream(T=None, seed=3):
     """Points so far apart that kernel values underflow towards zero, and scores with them."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(T, 2)) * 12, rng.choice([-1, 1], T)
+    rng, n = np.random.default_rng(seed), T or WHOLE["far"]
+    return beginning(rng.normal(size=(n, 2)) * 12, rng.choice([-1, 1], n), T)
+
+
+def beginning(X, y, T):
+    n = None if T or EXHAUSTIVE else SHORT
+    return X[:n], y[:n]
 
 
 STREAMS = {"random": random_stream, "duplicated": duplicated_stream, "tied": tied_stream, "far": far_stream}

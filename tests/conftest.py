@@ -27,7 +27,7 @@ def compiled_before(monkeypatch):
     monkeypatch.setattr(compiling, "begins", lambda: False)
 
 
-# What the user wants of compiled code; only tests that are marked for it compile any.
+# What the user wants of compiled code.
 GIVEN = os.environ.get(compiling.ENVIRONMENT, "1")
 
 
@@ -37,12 +37,15 @@ def switch_compiling(wanted):
     compiling.on.cache_clear()
 
 
-switch_compiling("0")
+@pytest.fixture(scope="session", autouse=True)
+def interpreted():
+    """Compiling a learner takes longer than most tests; those of tests/engine show that it changes no bit."""
+    switch_compiling("0")
 
 
 @pytest.fixture(autouse=True)
 def compiled_if_marked(request):
-    """Compiling a learner takes longer than most tests; those of tests/engine show that it changes no bit."""
+    """Only tests that are marked for it compile code."""
     marked = request.node.get_closest_marker("compiled") is not None
     if marked:
         switch_compiling(GIVEN)

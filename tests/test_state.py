@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import TASKS, all_cases, firsts
+from cases import TASKS, all_cases, firsts, paired
 
 import budgetrun
 from budgetrun import engine, kernels
@@ -53,8 +53,7 @@ def through_a_file(path, thing):
     return load_state(path)[0]
 
 
-@pytest.mark.parametrize("case_id", firsts(CASES))
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("case_id", "form"), paired(firsts(CASES), FORMS))
 def test_continuing_gives_the_same_bits(tmp_path, case_id, form):
     X, y = stream(form, CASES[case_id][0])
     whole, saved = group_of(case_id), group_of(case_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EXHAUSTIVE, STREAMS, all_cases
+from cases import EXHAUSTIVE, STREAMS, all_cases, paired
 from reference import kernel_expansion
 from reference.one_vs_rest import one_vs_rest
 from sklearn.datasets import load_digits
@@ -125,19 +125,19 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
         assert (model.weights_.shape, len(model.support_set_)) == ((10, len(held)), len(held))
 
 
+WRAPPED = [
+    ("perceptron", None, {}),
+    ("forgetron", "self_tuned", {"budget": 50}),
+    ("rbp", None, {"budget": 50, "seed": 3}),
+    ("ahpatron", None, {"budget": 50, "epsilon": 0.6}),
+    ("projectron++", None, {"eta": 0.3}),
+]
+
+
 @pytest.mark.realdata
-@pytest.mark.parametrize(("dataset", "n"), [("usps", 600), ("mnist", 400)])
-@pytest.mark.parametrize(
-    ("name", "variant", "given"),
-    [
-        ("perceptron", None, {}),
-        ("forgetron", "self_tuned", {"budget": 50}),
-        ("rbp", None, {"budget": 50, "seed": 3}),
-        ("ahpatron", None, {"budget": 50, "epsilon": 0.6}),
-        ("projectron++", None, {"eta": 0.3}),
-    ],
-)
-def test_scikit_learn_s_wrapper_predicts_the_same_real_digits(dataset, n, name, variant, given):
+@pytest.mark.parametrize(("learner", "real"), paired(WRAPPED, [("usps", 600), ("mnist", 400)]))
+def test_scikit_learn_s_wrapper_predicts_the_same_real_digits(learner, real):
+    (name, variant, given), (dataset, n) = learner, real
     if not os.environ.get("BUDGETRUN_DATA"):
         pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
     spec = DatasetSpec(name=dataset, task="multiclass", parts=("train",), scale="unit_norm", n_examples=n + 500)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from cases import STREAMS, TASKS, all_cases
+from cases import STREAMS, TASKS, WHOLE, all_cases
 
 from budgetrun import config, engine, kernels, solvers
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
@@ -69,7 +69,7 @@ def _of_task(task):
 
 
 def stream_of(name, task="binary"):
-    X, y = STREAMS[name]()
+    X, y = STREAMS[name](WHOLE[name])
     X, y = X[:ROUNDS], y[:ROUNDS]
     if task == "regression":
         return X, np.round(np.sin(2 * X[:, 0]) + 0.5 * y, 1)
@@ -150,7 +150,7 @@ def _group_probes():
         ]
 
     def shared(**options):
-        X, y = STREAMS["duplicated"]()
+        X, y = STREAMS["duplicated"](WHOLE["duplicated"])
         Y = np.stack([y, np.roll(y, 1)])
         tasks = [i % 2 for i in range(len(learners()))]
         return _played(learners(), X, Y, GAUSSIAN, tasks=tasks, **options)
@@ -346,7 +346,7 @@ def _hard_probes():
     for name, kernel in (("tied", kernels.Linear()), ("duplicated", GAUSSIAN)):
 
         def outcome(name=name, kernel=kernel):
-            X, y = STREAMS[name]()
+            X, y = STREAMS[name](WHOLE[name])
             learners = [kind(**keys) for kind, (_, keys) in zip(kinds[:5], given, strict=False)]
             return [_rough(one) for one in _played(learners, X * 0.7, y[None], kernel, dtype="float32")]
 
@@ -382,7 +382,7 @@ def _averages():
         def outcome(kind=kind, keys=keys, several=several):
             found = {}
             for stream in ("duplicated", "tied"):
-                X, y = STREAMS[stream]()
+                X, y = STREAMS[stream](WHOLE[stream])
                 codes = np.random.default_rng(6).integers(5, size=len(y)) if several else y
                 group = Group(GAUSSIAN, [kind(**keys)], n_classes=5 if several else None)
                 scores = [group.feed(X[t : t + 48], codes[None, t : t + 48])[0] for t in range(0, len(y), 48)]
