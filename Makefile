@@ -15,7 +15,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test test-all coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test test-all test-compiled coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_
 
 test-all: $(READY)  ## Run the tests with every parameter setting of every learner in every way
 	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+test-compiled: $(READY)  ## Compile every learner, and compare its results bit by bit with those of the interpreter
+	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto tests/engine/test_compiling.py
 
 coverage: $(READY)  ## Run the tests, which takes a third longer, and show the lines that they reach; fails below 95%
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term

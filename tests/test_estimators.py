@@ -527,7 +527,7 @@ def test_parameters_are_in_force_or_said_not_to_be():
 
 @pytest.mark.compiled
 def test_a_change_is_seen_between_single_rounds():
-    X, y = random_stream()
+    X, y = random_stream(T=200)
     model, other = budgetrun.RBP(budget=20), budgetrun.RBP(budget=20)
     for t in range(100):
         model.learn_one(X[t], y[t], classes=[-1, 1] if t == 0 else None)

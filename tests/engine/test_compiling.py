@@ -45,7 +45,7 @@ MODULE = """
 
 
 def compiled_cases():
-    """Return case -> learner for whatever is compiled: each case of it, or the first of each form and task."""
+    """Return case -> learner for whatever is compiled: each case of it, or the first of each form."""
     found = {}
     for task, kind in KINDS.items():
         cases = {i: (name, variant, given) for i, name, variant, given, _ in all_cases(kind)}
@@ -53,7 +53,7 @@ def compiled_cases():
             name, variant, given = cases[case_id]
             learner = find(name, variant, task)(**given)
             if learner.compiled and learner.form.compiled:
-                found.setdefault(case_id if EXHAUSTIVE else (task, learner.form), (f"{task}-{case_id}", learner))
+                found.setdefault((task, case_id) if EXHAUSTIVE else learner.form, (f"{task}-{case_id}", learner))
     return dict(found.values())
 
 
