@@ -219,7 +219,7 @@ def test_float32_follows_float64(case_id):
 
 @pytest.mark.compiled
 def test_compiled_float32_follows_float64():
-    test_float32_follows_float64("forgetron(self_tuned)-budget=1")
+    test_float32_follows_float64("rbp-budget=1-seed=0")
 
 
 @pytest.mark.parametrize("several", [False, True])
