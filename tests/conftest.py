@@ -27,6 +27,8 @@ def compiled_before(monkeypatch):
     monkeypatch.setattr(compiling, "begins", lambda: False)
 
 
+# A test may replace it.
+on = compiling.on
 # What the user wants of compiled code.
 GIVEN = os.environ.get(compiling.ENVIRONMENT, "1")
 
@@ -34,7 +36,7 @@ GIVEN = os.environ.get(compiling.ENVIRONMENT, "1")
 def switch_compiling(wanted):
     # The processes that a test starts inherit it.
     os.environ[compiling.ENVIRONMENT] = wanted
-    compiling.on.cache_clear()
+    on.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

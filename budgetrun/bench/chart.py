@@ -27,12 +27,12 @@ _DOTTED: dict[str, Any] = {"linestyle": ":"}
 _DASHED: dict[str, Any] = {"linestyle": "--", "markerfacecolor": "white"}
 # By learner, and by side.
 _LEARNERS = {
-    FORGETRON: (("o", "s"), _SOLID),
-    PERCEPTRON: (("o", "s"), _DASHED),
-    PROJECTRON: (("D", "D"), _SOLID),
-    **{name: ((marker, marker), _DOTTED) for name, marker in zip(OTHERS, ("^", "v", "D"), strict=True)},
+    FORGETRON: ("os^", _SOLID),
+    PERCEPTRON: ("os^", _DASHED),
+    PROJECTRON: ("DDD", _SOLID),
+    **{name: (3 * marker, _DOTTED) for name, marker in zip(OTHERS, ("^", "v", "D"), strict=True)},
 }
-_SIDES = {"plain loop": "#D55E00", "engine": "#0072B2"}
+_SIDES = {"plain loop": "#D55E00", "engine": "#0072B2", "engine, BLAS": "#009E73"}
 _SOLVERS = dict(zip(SOLVERS, (("#0072B2", "s"), ("#D55E00", "^"), ("#009E73", "D"), ("#CC79A7", "v")), strict=True))
 _PLACES: Any = [["rounds", "budget"], ["features", "learners"], ["support_size", "support_size"]]
 # A panel is made higher by this share of its range, for the legend; an axis that spans more has ticks at powers of ten.

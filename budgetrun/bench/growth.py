@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,7 @@ from budgetrun.bench.timing import (
     engine_mistakes,
     engine_rounds,
 )
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.learners import BinaryLearner
 from budgetrun.learners.cks import CKS
 from budgetrun.learners.forgetron import GreedyForgetron, SelfTunedForgetron
@@ -48,7 +48,7 @@ class Point:
 
     panel: str  # what varies: the name of one of the columns below
     learner: str
-    side: str  # plain loop or engine
+    side: str  # plain loop, engine, or engine with products by BLAS
     rounds: int
     budget: int | None
     features: int
@@ -95,9 +95,11 @@ def measure_growth(sizes: Sizes) -> Iterator[Point]:
     for budget in sizes.growth_budgets:
         # Long enough for the largest budget to be full early.
         yield from _forgetron("budget", 2 * T, budget, d, 1)
-        yield from _others(2 * T, budget, d)
+        yield from _others("budget", OTHERS, Gaussian(gamma=GAMMA), "engine", 2 * T, budget, d)
     for n_features in sizes.growth_features:
         yield from _forgetron("features", T, B, n_features, 1)
+        kernel = Gaussian(gamma=GAMMA, products="blas")
+        yield from _others("features", {FORGETRON: SelfTunedForgetron}, kernel, "engine, BLAS", T, B, n_features)
     for n_learners in sizes.growth_learners:
         yield from _forgetron("learners", T // 2, B, d, n_learners)
     for eta in sizes.growth_etas:
@@ -112,15 +114,23 @@ def _forgetron(panel: str, n_rounds: int, budget: int, n_features: int, n_learne
     return _both(panel, FORGETRON, make, plain, (X, Y), n_agreed, budget)
 
 
-def _others(n_rounds: int, budget: int, n_features: int) -> Iterator[Point]:
+def _others(
+    panel: str,
+    learners: Mapping[str, Callable[..., BinaryLearner]],
+    kernel: Kernel,
+    called: str,
+    n_rounds: int,
+    budget: int,
+    n_features: int,
+) -> Iterator[Point]:
     X, Y = made_stream(n_rounds, n_features, 1)
     sides = {
-        name: Side(partial(engine_mistakes, Gaussian(gamma=GAMMA), partial(learner, budget=budget), X, Y))
-        for name, learner in OTHERS.items()
+        name: Side(partial(engine_mistakes, kernel, partial(learner, budget=budget), X, Y))
+        for name, learner in learners.items()
     }
     alternate(list(sides.values()), TURNS)
     for name, side in sides.items():
-        yield Point("budget", name, "engine", *_sizes(X, Y, budget), sum(side.mistakes), 0, side.seconds)
+        yield Point(panel, name, called, *_sizes(X, Y, budget), sum(side.mistakes), 0, side.seconds)
 
 
 def _projectron(n_rounds: int, n_features: int, eta: float) -> Iterator[Point]:

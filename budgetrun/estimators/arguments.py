@@ -20,12 +20,12 @@ from budgetrun.registry import parameters
 Variants: TypeAlias = dict[str | None, type[Any]]
 
 _OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0}
-_OF_ALL |= {"n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
+_OF_ALL |= {"products": None, "n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
 DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 # The allowed values of the arguments that all classifiers share.
 _CHOICES: dict[str, tuple[Any, ...]] = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
-_CHOICES |= {"averaged": (False, True), "probabilities": (False, True)}
+_CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "products": (None, "blas")}
 
 
 def class_name(name: str, variants: Variants) -> str:
@@ -142,6 +142,10 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     for name, value in chosen.items():
         _check(name, value, wanted[name].annotation)
     _check_complete(chosen, wanted)
+    if given["products"] is not None and "products" not in wanted:
+        raise ValueError(
+            f"products is not a parameter of the {kernel.name} kernel: leave it out, got {given['products']!r}"
+        )
     if "sigma" in wanted and not {"gamma", "sigma"} & set(chosen):
         chosen["gamma"] = 1.0
     return kernel(**chosen)

@@ -27,6 +27,9 @@ sigma : float > 0, or None
 degree : int, >= 1
 coef0 : float, >= 0
     Parameters of the polynomial kernel, (gamma <a, b> + coef0)^degree.
+products : "blas" or None
+    What computes the inner products of dense floats: None for the order of the features, with the same bits
+    everywhere, "blas" for more speed with hundreds of features. Not for the multitask kernel.
 n_tasks : int >= 2, or None
     The number of tasks of the multitask kernel; the last column of X is the task, from 0 to n_tasks - 1.
 b : float, >= 0

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,8 @@ Offset = Annotated[
     Field(ge=0, allow_inf_nan=False, description="a number >= 0, or the kernel is not positive definite"),
     InRange,
 ]
+# How inner products of dense floats are computed: in the order of the features, or by BLAS.
+Products = Literal["blas"] | None
 
 
 class Kernel(Compilable, ABC):
@@ -43,12 +45,16 @@ class Kernel(Compilable, ABC):
         Whether the kernel is a function of ||a - b||^2; otherwise it is one of <a, b>.
     by_place : bool
         Whether values depend on which column a feature is in.
+    products : "blas" or None
+        What computes the inner products of dense floats: BLAS, which is faster with many features, but whose last bits
+        depend on the machine and the sizes of blocks; or this package, in the order of the features.
     """
 
     name: ClassVar[str]
     revision: ClassVar[int] = 1
     of_distance: ClassVar[bool] = False
     by_place: ClassVar[bool] = False
+    products: Products = None
 
     @classmethod
     def parameters_with(cls, given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
@@ -102,11 +108,14 @@ class Gaussian(Kernel):
     name = "gaussian"
     of_distance = True
 
-    def __init__(self, *, gamma: Positive | None = None, sigma: Positive | None = None) -> None:
+    def __init__(
+        self, *, gamma: Positive | None = None, sigma: Positive | None = None, products: Products = None
+    ) -> None:
         if (gamma is None) == (sigma is None):
             raise ValueError("the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))")
         self.gamma = gamma
         self.sigma = sigma
+        self.products = products
         self._rate: float = gamma if gamma is not None else 1.0 / (2.0 * sigma**2)  # type: ignore[operator]
 
     @property
@@ -128,10 +137,13 @@ class Polynomial(Kernel):
 
     name = "polynomial"
 
-    def __init__(self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: Offset = 1.0) -> None:
+    def __init__(
+        self, *, degree: Degree = 3, gamma: Positive = 1.0, coef0: Offset = 1.0, products: Products = None
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.products = products
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -151,8 +163,8 @@ class Linear(Kernel):
 
     name = "linear"
 
-    def __init__(self) -> None:
-        pass
+    def __init__(self, *, products: Products = None) -> None:
+        self.products = products
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -163,8 +175,8 @@ class Linear(Kernel):
         return s
 
 
-def _exact(value: float | Kernel) -> str:
-    if isinstance(value, Kernel):
+def _exact(value: float | str | Kernel) -> str:
+    if isinstance(value, Kernel | str):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 

@@ -3,7 +3,7 @@
 Inner products of bits and integers are exact. Sums over floats are in the order of the features. So a kernel value
 depends on its two examples only, bit by bit: not on the size of a block, the machine or the library for linear algebra.
 Rows of whole numbers have the same kernel values as bits, integers or floats. (Only values of sparse rows with very
-many features come from products of scipy.)
+many features come from products of scipy, and those of floats from BLAS if the kernel asks for that.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from budgetrun.kernels.rows import (
 
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
-# The largest error of a kernel value that is accepted from products of sparse rows.
+# The largest error of a kernel value that is accepted from products by a library.
 _COARSEST = 1e-10
 
 
@@ -37,6 +37,7 @@ class Formula(Protocol):
     """What blocks need to know of a kernel; see `budgetrun.kernels.Kernel`."""
 
     of_distance: ClassVar[bool]
+    products: Any
 
     @property
     def numbers(self) -> tuple[float, ...]: ...
@@ -309,11 +310,14 @@ class Floats(Kind):
         self.stored = _resized(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        columns = np.ascontiguousarray(examples.rows.T)
+        used, columns = out.shape[1], np.ascontiguousarray(examples.rows.T)
+        if kernel.products == "blas":
+            products = self.stored[:, :used].T @ columns
+            _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
+            return
         if compiling.on():
             compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
             return
-        used = out.shape[1]
         sums = np.zeros((used, columns.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
             for stored, given in zip(self.stored, columns, strict=True):
@@ -354,17 +358,8 @@ class Sparse(Kind):
         self._rows = sp.vstack([self._rows, more], format="csr")
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        used = out.shape[1]
-        products = (self._rows[:used] @ examples.rows.T.tocsr()).toarray()
-        largest = max(self.scaled[0, :used].max(initial=0.0), examples.squares.max(initial=0.0))
-        if kernel.of_distance:
-            apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
-            if not same - apart <= _COARSEST:
-                raise FloatingPointError(
-                    f"the values of these sparse examples (largest ||x||^2 {largest:.3g}) are too large for the "
-                    f"{kernel} kernel: scale the examples, or give them as a dense table"
-                )
-        out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+        products = (self._rows[: out.shape[1]] @ examples.rows.T.tocsr()).toarray()
+        _fill_from(products, kernel, self.scaled, examples, out, "give them as a dense table")
 
     def rows(self, slots: np.ndarray) -> sp.csr_array:
         return self._rows[slots]
@@ -430,6 +425,25 @@ def _filled(kind: Kind, examples: Encoded) -> Kind:
     kind.resize(n)
     kind.put(np.arange(n), examples)
     return kind
+
+
+def _fill_from(
+    products: np.ndarray, kernel: Formula, left: np.ndarray, right: Encoded, out: np.ndarray, remedy: str
+) -> None:
+    """Compute kernel values from inner products with rounding errors, shape (slots, tiles * rounds)."""
+    largest = max(left[0, : len(products)].max(initial=0.0), right.squares.max(initial=0.0))
+    if kernel.of_distance:
+        apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
+        if not same - apart <= _COARSEST:
+            raise FloatingPointError(
+                f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
+                f"scale the examples, or {remedy}"
+            )
+    if compiling.on():
+        given = np.stack([right.squares, right.factors])
+        compiling.loop("fill_products")(products, compiling.prepared(kernel), left, given, out)
+        return
+    out[...] = _tiles(_values(kernel, products, left, right), out)
 
 
 def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:

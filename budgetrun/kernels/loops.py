@@ -405,6 +405,20 @@ def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, r
                     )
 
 
+def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values from inner products, shape (slots, tiles * rounds); otherwise as `fill_integers`."""
+    tiles, used, width = out.shape
+    formula, numbers = kernel.formula, kernel.numbers
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            for r in range(width):
+                t = first + r
+                product = scaled(kernel.of_distance, products[s, t], square, right[0, t], factor, right[1, t])
+                values[r] = formula(product, *numbers)
+
+
 def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
     """Fill a block of values of rows of floats; each sum is over the features in their order.
 

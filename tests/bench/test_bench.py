@@ -319,8 +319,8 @@ def test_everything_is_written(tiny, tmp_path):
     points = rows_of(folder / "growth.csv")
     assert {row["panel"] for row in points} == set(chart.AXES)
     # Three lengths for the Forgetron, two for the Perceptron, two points in each other panel; both sides. And two
-    # budgets of three learners that only the engine runs.
-    assert len(points) == 2 * (3 + 2 + 2 + 2 + 2 + 2) + 3 * 2
+    # budgets of three learners that only the engine runs, and two numbers of features with products by BLAS.
+    assert len(points) == 2 * (3 + 2 + 2 + 2 + 2 + 2) + 3 * 2 + 2
     assert all((row["support_size"] != "") == (row["panel"] == "support_size") for row in points)
 
 

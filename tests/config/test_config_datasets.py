@@ -24,7 +24,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (5, "kernel: {name: gausian}", ["5: kernel.name: unknown 'gausian'; did you mean 'gaussian'?  (budgetrun list kernels)"]),
     (5, "kernel: {name: [gaussian]}", ["5: kernel.name: must be a name, got a list  (budgetrun list kernels)"]),
     (5, "kernel: {name: gaussian, gama: 1}",
-     ["5: kernel.gama: unknown key; did you mean 'gamma'?  (allowed: name, gamma, sigma)"]),
+     ["5: kernel.gama: unknown key; did you mean 'gamma'?  (allowed: name, gamma, sigma, products)"]),
     (5, "kernel: {name: gaussian, gamma: 0}", ["5: kernel.gamma: must be a number > 0 or 'auto', got 0"]),
     (5, "kernel: {name: gaussian, gamma: [0.1, 1, 0.1, 0, mean]}",
      ["5: kernel.gamma[2]: 0.1 is in this list twice",
