@@ -16,3 +16,9 @@ def test_tables_are_those_of_the_runs(name, tmp_path):
     written = tables.write(tmp_path, report.tables, selecting.listings(report.results))
     stale = [path.name for path in written if path.read_bytes() != (folder / "tables" / path.name).read_bytes()]
     assert not stale, f"type: budgetrun report results/{name}"
+
+
+@pytest.mark.parametrize("name", sorted({path.parent.name for path in FOLDERS}))
+def test_the_index_leads_to_every_report(name):
+    index = (TOP / "results" / "index.html").read_text(encoding="utf-8")
+    assert index.count(f'href="{name}/report.html"') == 1, "type: budgetrun report results"
