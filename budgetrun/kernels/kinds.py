@@ -310,11 +310,12 @@ class Floats(Kind):
         self.stored = _resized(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        used, columns = out.shape[1], np.ascontiguousarray(examples.rows.T)
+        used = out.shape[1]
         if kernel.products == "blas":
-            products = self.stored[:, :used].T @ columns
+            products = self.stored[:, :used].T @ examples.rows.T
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
+        columns = np.ascontiguousarray(examples.rows.T)
         if compiling.on():
             compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
             return
