@@ -26,10 +26,13 @@ def firsts(case_ids):
 
 
 def one_of_each_form(estimators):
-    """Return the names of the first class of each form of hypothesis, or all names if tests are exhaustive."""
+    """Return the names of the first class of each form of hypothesis, or all names if tests are exhaustive.
+
+    Forms with the same base count as one.
+    """
     if EXHAUSTIVE:
         return list(estimators)
-    found = {next(iter(made._learners.values())).form: name for name, made in reversed(estimators.items())}
+    found = {next(iter(made._learners.values())).form.__base__: name for name, made in reversed(estimators.items())}
     return list(found.values())
 
 
@@ -39,13 +42,16 @@ def paired(some, others):
 
 
 def with_blocks(case_ids, streams):
-    """Return (case, stream, block size): the first cases of each learner with blocks of 1, 7 and 256 on all streams.
+    """Return (case, stream, block size): the first cases of each learner on all streams, with blocks of 1, 7 and 256.
 
-    The others have blocks of 7, on random examples and on ties.
+    Each stream has one of the block sizes, in turn, or all if tests are exhaustive. The other cases have blocks of 7,
+    on random examples or on ties.
     """
-    few = firsts(case_ids)
-    others = [(i, s, 7) for s in ("random", "tied") for i in case_ids if i not in few]
-    return [(i, s, b) for b in (1, 7, 256) for s in streams for i in few] + others
+    few, sizes = firsts(case_ids), (1, 7, 256)
+    each = [(i, s, sizes[(n + k) % 3]) for n, i in enumerate(few) for k, s in enumerate(streams)]
+    every = [(i, s, b) for i in few for s in streams for b in sizes]
+    others = [(i, s, 7) for i, s in paired([i for i in case_ids if i not in few], ["random", "tied"])]
+    return (every if EXHAUSTIVE else each) + others
 
 
 def all_cases(kind="CASES"):

@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from cases import EXHAUSTIVE
 
 from budgetrun import compiling
 
@@ -14,6 +15,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # nohup makes them deaf to hangups.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the tests that compile, except for a few; `make test-compiled` runs them all."""
+    found = {item: item.get_closest_marker("compiled") for item in items}
+    left_out = [item for item, mark in found.items() if mark and not (EXHAUSTIVE or mark.kwargs.get("always"))]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_collection_finish():

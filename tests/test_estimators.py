@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from cases import EXHAUSTIVE, all_cases, firsts, one_of_each_form, random_stream
+from cases import EXHAUSTIVE, all_cases, firsts, one_of_each_form, paired, random_stream
 from hypothesis import Phase, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
@@ -202,8 +202,9 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 
-@pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
-@pytest.mark.parametrize("name", sorted(BY_NAME))
+@pytest.mark.parametrize(
+    ("name", "container"), paired(sorted(BY_NAME), [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+)
 def test_sparse_and_dense_agree(name, container):
     rng = np.random.default_rng(0)
     X = rng.random((200, 30)) * (rng.random((200, 30)) < 0.2)
@@ -437,8 +438,7 @@ MODELS_WITH_PROBABILITIES = {
 
 @pytest.mark.parametrize(
     ("name", "n_classes"),
-    [(name, n) for name in MODELS_WITH_PROBABILITIES for n in (2, 3)]
-    + [pytest.param("rbp", 2, marks=pytest.mark.compiled)],
+    [*paired(MODELS_WITH_PROBABILITIES, [2, 3]), pytest.param("rbp", 2, marks=pytest.mark.compiled)],
 )
 def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classes, tmp_path):
     X, y = MIXED["floats"][:100], MIXED_Y[:100] % n_classes
@@ -485,14 +485,14 @@ def test_probabilities_have_to_be_asked_for():
 
 def test_very_wide_rows_in_both_forms():
     rng = np.random.default_rng(5)
-    X = sp.random_array((120, 9000), density=0.002, rng=rng).tocsr()
-    y = rng.choice([0, 1], 120)
+    X = sp.random_array((50, 9000), density=0.002, rng=rng).tocsr()
+    y = rng.choice([0, 1], 50)
     for first, then in ((X, X.toarray()), (X.toarray(), X)):
         for name in ("RBP", "POMDR", "Projectron", "FOGD", "Ahpatron"):
             given = {"budget": 10} if "budget" in CLASSIFIERS[name]().get_params() else {}
             one, other = (CLASSIFIERS[name](gamma=0.5, **given) for _ in range(2))
             one.fit(first, y)
-            other.partial_fit(first[:50], y[:50]).partial_fit(then[50:], y[50:])
+            other.partial_fit(first[:20], y[:20]).partial_fit(then[20:], y[20:])
             assert other.mistakes_ == one.mistakes_
             assert sp.issparse(other.support_set_) == sp.issparse(first)
             np.testing.assert_allclose(other.decision_function(then), one.decision_function(first), atol=1e-9)

@@ -108,9 +108,8 @@ def test_same_trace(traces, case_id, stream, block_size):
     )
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
 @pytest.mark.parametrize("stream", ["random", "tied"])
-@pytest.mark.parametrize("case_id", firsts(WITH_ANY_KERNEL))
+@pytest.mark.parametrize(("case_id", "kernel"), paired(firsts(WITH_ANY_KERNEL), ["linear", "polynomial"]))
 def test_same_trace_with_other_kernels(traces, case_id, stream, kernel):
     name, variant, parameters, _ = CASES[case_id]
     X, y = STREAMS[stream]()
@@ -147,7 +146,7 @@ def test_random_features_are_those_of_the_gaussian_kernel(name):
 @pytest.mark.parametrize("stream", ["duplicated", "tied", "far"])
 def test_ties_can_predict_positive(traces, stream):
     X, y = STREAMS[stream]()
-    for case_id in firsts(CASES):
+    for case_id in [i for i, at in paired(firsts(CASES), ["duplicated", "tied", "far"]) if at == stream]:
         name, variant, parameters, _ = CASES[case_id]
         learner = find(name, variant)(**parameters)
         Recorder(KERNELS["gaussian"][0], [learner], 64, tie="positive").feed(X, y[None]).check(
@@ -167,8 +166,8 @@ def test_shared_pool_is_each_learner_alone(traces, stream, sparse):
 
 
 def test_tasks_do_not_mix():
-    X, _ = random_stream(T=120)
-    Y = np.array([random_stream(T=120, seed=s)[1] for s in range(3)])
+    X, _ = random_stream(T=60)
+    Y = np.array([random_stream(T=60, seed=s)[1] for s in range(3)])
     kernel, k = KERNELS["gaussian"]
     for case_id in firsts(CASES):
         name, variant, parameters, function = CASES[case_id]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, all_cases, firsts, with_blocks
+from cases import STREAMS, all_cases, firsts, paired, with_blocks
 from reference import kernel_expansion
 from reference.structured_projectron_pp import structured_projectron_pp
 
@@ -87,9 +87,8 @@ def test_same_trace(traces, case_id, name, block_size):
     run(learner, KERNELS["gaussian"][0], X, codes, block_size, traces(case_id, name, "gaussian"))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
 @pytest.mark.parametrize("name", ["random", "tied"])
-@pytest.mark.parametrize("case_id", firsts(WITH_ANY_KERNEL))
+@pytest.mark.parametrize(("case_id", "kernel"), paired(firsts(WITH_ANY_KERNEL), ["linear", "polynomial"]))
 def test_same_trace_with_other_kernels(traces, case_id, name, kernel):
     algorithm, variant, parameters, _ = CASES[case_id]
     X, codes = stream(name)
@@ -139,15 +138,15 @@ def test_the_kronecker_delta_is_the_multiclass_case(name):
         np.testing.assert_array_equal(member.hypothesis.rounds, group.members[0].hypothesis.rounds)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize(("name", "sparse"), paired(STREAMS, [False, True]))
 def test_shared_pool_is_each_learner_alone(traces, name, sparse):
     X, codes = stream(name)
-    learners = [find(a, v, task="multiclass")(**parameters) for a, v, parameters, _ in CASES.values()]
+    ids = firsts(CASES)
+    learners = [find(a, v, task="multiclass")(**parameters) for a, v, parameters, _ in map(CASES.get, ids)]
     group = Group(KERNELS["gaussian"][0], learners, n_classes=N_CLASSES)
     rows = sp.csr_array(X) if sparse else X
     scores = [group.feed(rows[s : s + 50], codes[None, s : s + 50]) for s in range(0, len(codes), 50)]
-    for i, case_id in enumerate(CASES):
+    for i, case_id in enumerate(ids):
         trace = traces(case_id, name, "gaussian")
         np.testing.assert_allclose(np.concatenate([s[i] for s in scores], axis=1).T, trace.scores, rtol=1e-8, atol=2e-9)
         assert group.members[i].count.mistakes == sum(trace.mistakes), case_id

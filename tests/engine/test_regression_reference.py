@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EXHAUSTIVE, STREAMS, all_cases
+from cases import EXHAUSTIVE, STREAMS, all_cases, paired, with_blocks
 from reference import kernel_expansion
 
 from budgetrun import engine, kernels
@@ -72,18 +72,18 @@ def test_every_regression_learner_has_a_reference():
     assert found == {(name, variant) for name, variant, *_ in CASES.values()}
 
 
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("case_id", CASES)
-def test_same_trace_for_any_block_size(case_id, stream):
+@pytest.mark.parametrize(("case_id", "stream", "block_size"), with_blocks(CASES, STREAMS))
+def test_same_trace(case_id, stream, block_size):
     X, y = stream_of(stream)
     trace = CASES[case_id][-1](X, y, KERNELS["gaussian"][1])
-    for block_size in (1, 7, 256):
-        Watched(GAUSSIAN, learner_of(case_id), X, y, block_size).check(trace)
+    Watched(GAUSSIAN, learner_of(case_id), X, y, block_size).check(trace)
     Watched(GAUSSIAN, learner_of(case_id), sp.csr_array(X), y, 50).check(trace)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
-@pytest.mark.parametrize("case_id", [i for i, (name, *_) in CASES.items() if name not in ONLY_GAUSSIAN])
+@pytest.mark.parametrize(
+    ("case_id", "kernel"),
+    paired([i for i, (name, *_) in CASES.items() if name not in ONLY_GAUSSIAN], ["linear", "polynomial"]),
+)
 def test_same_trace_with_other_kernels(case_id, kernel):
     for stream in ("random", "tied"):
         X, y = stream_of(stream, 120)

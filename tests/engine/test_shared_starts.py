@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from cases import STREAMS, all_cases
+from cases import EXHAUSTIVE, STREAMS, all_cases
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
@@ -13,6 +13,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
 
 BUDGET = 24
+T = 400 if EXHAUSTIVE else 130
 
 
 def makers():
@@ -34,18 +35,18 @@ MAKERS = makers()
 
 def breast_cancer():
     X, y = load_breast_cancer(return_X_y=True)
-    return scale(X)[:400], 2 * y[:400] - 1
+    return scale(X)[:T], 2 * y[:T] - 1
 
 
 def digits():
     X, y = load_digits(return_X_y=True)
-    return X[:400], np.where(y[:400] % 2, 1, -1)
+    return X[:T], np.where(y[:T] % 2, 1, -1)
 
 
 def two_classes():
     rng = np.random.default_rng(5)
-    y = rng.choice([-1, 1], 400)
-    return rng.normal(size=(400, 7)) + 0.2 * y[:, None], y
+    y = rng.choice([-1, 1], T)
+    return rng.normal(size=(T, 7)) + 0.2 * y[:, None], y
 
 
 DATA = {"breast cancer": (breast_cancer, 0.03), "digits": (digits, 0.001), "two classes": (two_classes, 0.1)}

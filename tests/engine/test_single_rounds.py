@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE
 from sklearn.base import clone
 
 from budgetrun import estimators
@@ -31,18 +30,22 @@ CLASSIFIERS = {
 GAUSSIAN = Gaussian(gamma=0.02)
 # "widening": bits, then integers, then floats. Each learner, kernel and kind is compiled, so not all combinations.
 CASES = [
+    ("perceptron", GAUSSIAN, "floats"),
     ("perceptron", GAUSSIAN, "widening"),
     ("rbp", GAUSSIAN, "bits"),
     ("self_tuned", Linear(), "floats"),
+    ("perceptron", Polynomial(degree=2, gamma=0.1), "integers"),
+    ("perceptron", Linear(), "floats"),
+    ("self_tuned", GAUSSIAN, "widening"),
+    ("self_tuned", GAUSSIAN, "bits"),
+    ("greedy", GAUSSIAN, "floats"),
 ]
-if EXHAUSTIVE:
-    CASES += [
-        ("perceptron", Polynomial(degree=2, gamma=0.1), "integers"),
-        ("perceptron", Linear(), "floats"),
-        ("self_tuned", GAUSSIAN, "widening"),
-        ("self_tuned", GAUSSIAN, "bits"),
-        ("greedy", GAUSSIAN, "floats"),
-    ]
+ALWAYS = pytest.mark.compiled(always=True)
+
+
+def marked(cases):
+    """Return cases of which the first is always compiled."""
+    return [pytest.param(*case, marks=[] if i else [ALWAYS]) for i, case in enumerate(cases)]
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +77,7 @@ def cuts(rng, longest):
                 start += size
 
 
-@pytest.mark.parametrize(("name", "kernel", "kind"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "kernel", "kind"), marked(CASES), ids=str)
 def test_scores_and_hypotheses_are_those_of_blocks(name, kernel, kind):
     X, y = stream(kind)
     whole, single = (Group(kernel, [LEARNERS[name]()], tie="positive") for _ in range(2))
@@ -115,7 +118,8 @@ def test_rounds_whose_updates_are_not_compiled_are_played_by_feed():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]
+    ("name", "kind"),
+    marked([(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]),
 )
 def test_calls_of_a_classifier_can_be_mixed(name, kind):
     X, y = stream(kind)
@@ -173,6 +177,7 @@ def test_copies_in_the_middle_of_a_tile_are_independent(duplicate):
         np.testing.assert_array_equal(got.decision_function(X), fresh.decision_function(X))
 
 
+@ALWAYS
 def test_rows_that_are_not_numbers_are_refused_and_change_nothing():
     X, y = stream("floats")
     model = estimators.Perceptron(gamma=0.02).fit(X[:100], y[:100])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import EXHAUSTIVE
 
 from budgetrun import kernels
 from budgetrun.engine.hypotheses import (
@@ -20,7 +21,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
 from budgetrun.learners.points import MulticlassPoints, Points
 
-SEQUENCES = 120
+SEQUENCES = 120 if EXHAUSTIVE else 30
 BLOCKS = (5, 7)
 GAUSSIAN = kernels.Gaussian(gamma=0.6)
 POLYNOMIAL = kernels.Polynomial(degree=2, gamma=0.4, coef0=1.0)

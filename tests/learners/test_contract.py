@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, TASKS, all_cases, firsts, random_stream
+from cases import STREAMS, TASKS, all_cases, firsts, paired, random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group
@@ -71,8 +71,7 @@ def test_page_says_what_conventions_ask_for(several, name):
             assert f"    {parameter} : " in page
 
 
-@pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-budget_never_exceeded")
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("case_id", "stream"), paired(firsts(CASES), STREAMS))
 def test_budget_never_exceeded(case_id, stream):
     X, y = stream_of(CASES[case_id][0], stream)
     sizes = []
@@ -121,16 +120,15 @@ def test_same_seed_same_trace_and_inputs_unchanged(case_id):
     np.testing.assert_array_equal(y, before[1])
 
 
-@pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-block_sizes_do_not_matter")
-def test_block_sizes_do_not_matter(case_id):
+@pytest.mark.parametrize(("case_id", "block_size"), paired(firsts(CASES), [1, 7]))
+def test_block_sizes_do_not_matter(case_id, block_size):
     X, y = stream_of(CASES[case_id][0])
     whole, scores = play(learner_of(case_id), X, y, block_size=1000)
-    for block_size in (1, 7):
-        group, in_blocks = play(learner_of(case_id), X, y, block_size=block_size)
-        np.testing.assert_allclose(in_blocks, scores, rtol=1e-8, atol=2e-9)
-        assert group.members[0].count.mistakes == whole.members[0].count.mistakes
-        assert group.members[0].count.updates == whole.members[0].count.updates
-        np.testing.assert_array_equal(group.members[0].hypothesis.rounds, whole.members[0].hypothesis.rounds)
+    group, in_blocks = play(learner_of(case_id), X, y, block_size=block_size)
+    np.testing.assert_allclose(in_blocks, scores, rtol=1e-8, atol=2e-9)
+    assert group.members[0].count.mistakes == whole.members[0].count.mistakes
+    assert group.members[0].count.updates == whole.members[0].count.updates
+    np.testing.assert_array_equal(group.members[0].hypothesis.rounds, whole.members[0].hypothesis.rounds)
 
 
 @pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-survives_a_pause")
@@ -150,7 +148,7 @@ def test_survives_pickling_in_mid_stream(case_id):
 @pytest.mark.parametrize("several", [False, True])
 def test_learners_that_share_a_pool_do_as_they_do_alone(several):
     X, y = stream_of(several)
-    ids = [i for i, case in CASES.items() if case[0] == several]
+    ids = [i for i in firsts(CASES) if CASES[i][0] == several]
     together = group_of([learner_of(case_id) for case_id in ids])
     for start in range(0, len(y), 50):
         together = pickle.loads(pickle.dumps(together))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import random_stream
+from cases import EXHAUSTIVE, random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group
@@ -26,7 +26,7 @@ def fed(X, y, learner=None, block=64, kernel=KERNEL):
     return group.members[0].hypothesis, np.concatenate(scores)
 
 
-@pytest.mark.parametrize("block", [1, 7, 100, 300])
+@pytest.mark.parametrize("block", [1, 7, 100, 300] if EXHAUSTIVE else [7])
 def test_bits_integers_floats_and_sparse_rows_give_the_same_bits(block):
     X, y = whole_stream()
     f, scores = fed(X, y)

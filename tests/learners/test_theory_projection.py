@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, TASKS, all_cases, random_stream
+from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, paired, random_stream
 from sklearn.svm import SVC
 
 from budgetrun import kernels
@@ -239,8 +239,7 @@ def multiclass_competitors(K, L, codes, runs):
 
 
 @pytest.mark.parametrize("name", marked(SEVERAL))
-@pytest.mark.parametrize("labels", ["apart", "connected", "mistakes only"])
-@pytest.mark.parametrize("eta", [0.05, 0.3])
+@pytest.mark.parametrize(("labels", "eta"), paired(["apart", "connected", "mistakes only"], [0.05, 0.3]))
 def test_several_classes_theorem_6(streams, name, labels, eta):
     X, codes, kernel, K = streams(name)
     m = int(codes.max()) + 1
@@ -277,11 +276,13 @@ ALMAS = [{}, {"alpha": 1.0, "C": 1.0}, {"alpha": 0.9}]
 
 
 @pytest.mark.parametrize("name", marked(BINARY))
-@pytest.mark.parametrize("given", ALMAS, ids=str)
 @pytest.mark.parametrize(
-    ("eta", "delta"), [(0.0, "example"), (0.02, "example"), (0.1, "example"), (0.02, "hypothesis")]
+    ("threshold", "given"),
+    paired([(0.0, "example"), (0.02, "example"), (0.1, "example"), (0.02, "hypothesis")], ALMAS),
+    ids=str,
 )
-def test_projected_alma_theorem_7(streams, name, eta, delta, given):
+def test_projected_alma_theorem_7(streams, name, threshold, given):
+    eta, delta = threshold
     X, y, kernel, K = streams(name)
     learner = find("projected_alma")(eta=eta, delta=delta, **given)
     member, updates = record(learner, kernel, X, y)
@@ -384,7 +385,7 @@ def test_every_pair_of_several_classes_was_far_enough(name):
 def near_duplicates():
     """A long stream that repeats few points, exactly or with jitter of every difficult size."""
     rng = np.random.default_rng(0)
-    T, points = 300_000, rng.uniform(-1, 1, size=(40, 2))
+    T, points = 300_000 if EXHAUSTIVE else 60_000, rng.uniform(-1, 1, size=(40, 2))
     at = rng.integers(40, size=T)
     X = points[at] + rng.normal(size=(T, 2)) * rng.choice([0, 1e-9, 1e-7, 1e-5, 1e-3], T)[:, None]
     y = rng.choice([-1, 1], 40)[at]
