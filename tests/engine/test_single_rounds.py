@@ -177,7 +177,6 @@ def test_copies_in_the_middle_of_a_tile_are_independent(duplicate):
         np.testing.assert_array_equal(got.decision_function(X), fresh.decision_function(X))
 
 
-@ALWAYS
 def test_rows_that_are_not_numbers_are_refused_and_change_nothing():
     X, y = stream("floats")
     model = estimators.Perceptron(gamma=0.02).fit(X[:100], y[:100])
