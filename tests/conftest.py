@@ -18,9 +18,11 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out the tests that compile, except for a few; `make test-compiled` runs them all."""
+    """Leave out the tests that compile, except for a few, unless tests are exhaustive or these are asked for."""
+    if EXHAUSTIVE or "compiled" in config.getoption("markexpr"):
+        return
     found = {item: item.get_closest_marker("compiled") for item in items}
-    left_out = [item for item, mark in found.items() if mark and not (EXHAUSTIVE or mark.kwargs.get("always"))]
+    left_out = [item for item, mark in found.items() if mark and not mark.kwargs.get("always")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
 

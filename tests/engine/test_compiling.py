@@ -10,7 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from cases import STREAMS, all_cases, firsts
+from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
 from budgetrun import compiling
 from budgetrun.engine import Group
@@ -45,7 +45,7 @@ MODULE = """
 
 
 def compiled_cases():
-    """Return case -> learner for whatever is compiled."""
+    """Return case -> learner for whatever is compiled: each learner, or the first of each form."""
     found = {}
     for task, kind in KINDS.items():
         cases = {i: (name, variant, given) for i, name, variant, given, _ in all_cases(kind)}
@@ -53,8 +53,8 @@ def compiled_cases():
             name, variant, given = cases[case_id]
             learner = find(name, variant, task)(**given)
             if learner.compiled and learner.form.compiled:
-                found[f"{task}-{case_id}"] = learner
-    return found
+                found.setdefault((task, case_id) if EXHAUSTIVE else learner.form, (f"{task}-{case_id}", learner))
+    return dict(found.values())
 
 
 COMPILED = compiled_cases()

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import EXHAUSTIVE
 from sklearn.base import clone
 
 from budgetrun import estimators
@@ -34,12 +35,15 @@ CASES = [
     ("perceptron", GAUSSIAN, "widening"),
     ("rbp", GAUSSIAN, "bits"),
     ("self_tuned", Linear(), "floats"),
-    ("perceptron", Polynomial(degree=2, gamma=0.1), "integers"),
-    ("perceptron", Linear(), "floats"),
-    ("self_tuned", GAUSSIAN, "widening"),
-    ("self_tuned", GAUSSIAN, "bits"),
-    ("greedy", GAUSSIAN, "floats"),
 ]
+if EXHAUSTIVE:
+    CASES += [
+        ("perceptron", Polynomial(degree=2, gamma=0.1), "integers"),
+        ("perceptron", Linear(), "floats"),
+        ("self_tuned", GAUSSIAN, "widening"),
+        ("self_tuned", GAUSSIAN, "bits"),
+        ("greedy", GAUSSIAN, "floats"),
+    ]
 ALWAYS = pytest.mark.compiled(always=True)
 
 
