@@ -1,12 +1,14 @@
 """What the tests of sweeps need."""
 
 import re
+from functools import cache
 
 import pytest
 import sweeping
 from sweeping import untimed
 
 from budgetrun import config as config_module
+from budgetrun.data import dataset
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
 
@@ -16,6 +18,14 @@ def no_process_left():
     """No process outlives the test that started it."""
     yield
     sweeping.kill_started()
+
+
+@pytest.fixture(scope="module")
+def read_once():
+    """Keep all data in memory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset, "_load_card", cache(dataset._load_card.__wrapped__))
+        yield
 
 
 @pytest.fixture
