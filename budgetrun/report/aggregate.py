@@ -119,15 +119,11 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     by_stream = pd.Series(np.bincount(stream, runs["shown"]) / np.bincount(stream))
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
-    table = runs.groupby(place).agg(
-        minimum=("shown", "min"),
-        maximum=("shown", "max"),
-        n_runs=("shown", "size"),
-        budget=("budget", "mean"),
-        support_size=("support_size", "mean"),
-    )
+    own = runs.groupby(place)
+    table = pd.DataFrame({"minimum": own["shown"].min(), "maximum": own["shown"].max(), "n_runs": own.size()})
+    table = table.assign(budget=own["budget"].mean(), support_size=own["support_size"].mean())
     # Numpy's mean: that of pandas differs in the last bit, on which the rounding of 25.335 depends.
-    table["mean"] = of_place.agg(lambda means: means.to_numpy().mean())
+    table["mean"] = [by_stream.to_numpy()[streams].mean() for streams in of_place.indices.values()]
     table = table.assign(sd=of_place.std(), n_streams=of_place.size())
     # With a seed per repetition, a stream has one.
     table["n_seeds"] = runs.groupby([place, stream])["seed"].nunique().groupby(level=0).max()

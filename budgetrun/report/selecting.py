@@ -28,15 +28,22 @@ _HEADINGS = {
     "rule_seconds": "seconds",
     "best_seconds": "seconds of the best",
 }
+# The columns of runs that they come from.
+_NEEDED = ["label", "facts", "mistakes", "prefix_mistakes", "n_examples", "prefix_examples", "online_error"]
+_NEEDED += ["max_support_size", "seconds"]
 
 
 def listings(results: Results) -> list[Listing]:
     """Return the table of a config's selections, with means over the streams; none if it has no selections."""
+    if not results.config.select:
+        return []
     rows = []
+    # Copying all columns for each stream is slow.
+    runs = results.runs[["dataset", *STREAM, *_NEEDED]]
     for dataset in results.datasets:
-        here = results.runs[results.runs["dataset"] == dataset]
+        streams = [own for _, own in runs[runs["dataset"] == dataset].groupby(STREAM)]
         for spec in results.config.select:
-            found = [_numbers(own, spec) for _, own in here.groupby(STREAM) if spec.label in set(own["label"])]
+            found = [_numbers(own, spec) for own in streams if spec.label in set(own["label"])]
             if found := [numbers for numbers in found if numbers]:
                 means = pd.DataFrame(found, columns=list(_HEADINGS)).mean()
                 rows.append([dataset, spec.label, *(None if np.isnan(mean) else mean for mean in means.tolist())])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -63,14 +64,18 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         runs = _with_rest(results, runs, spec.name, early.column)
     quantity = QUANTITIES[how.quantity] if how.quantity else error
     numbers = published.Published(how.published, spec.aliases)
-    asked = {error, quantity, *([early] if how.by == "prefix" else [])}
-    measured = {one: measure(replace(results, runs=runs, failed=failed), one) for one in asked}
+    # Each is only measured if a choice needs it.
+    measured = cache(partial(measure, replace(results, runs=runs, failed=failed)))
 
-    kept, lost = [], []
+    # The indices of the runs that are shown, and of the failed ones.
+    kept: list[int] = []
+    lost: list[int] = []
     texts: dict[Place, str] = {}
     candidates: list[Candidate] = []
     without: list[Place] = []
-    groups = {place_of(key): group for key, group in runs.groupby(PLACE[:-1], sort=False)}
+    # Copying all columns for each place is slow.
+    needed = runs[[*PLACE, "stream", *([early.column] if how.by == "prefix" else [])]]
+    groups = {place_of(key): group for key, group in needed.groupby(PLACE[:-1], sort=False)}
     for place in sorted(groups, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget)):
         group = groups[place]
         settings = sorted(set(group["setting"]), key=lambda setting: (setting.position, setting.rank))
@@ -79,29 +84,28 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         if how.by == "prefix" and len(settings) > 1:
             decided = early
             chosen = _by_prefix(group, settings, early.column)
+        elif len(settings) == 1:
+            chosen = {settings[0]: set(group["stream"])}
         else:
-            if how.by == "printed" and len(settings) > 1:
+            if how.by == "printed":
                 number = _published(numbers, place)
                 decided = error if number is None else quantity
                 without += [place] if number is None else []
-            means = {one: measured[decided][place._replace(setting=one)].mean for one in settings}
+            means = {one: measured(decided)[place._replace(setting=one)].mean for one in settings}
             best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
             chosen = {best: set(group.loc[group["setting"] == best, "stream"])}
-            if len(settings) > 1:
-                mine &= failed["setting"] == best
-        kept.append(
-            group[
-                [stream in chosen.get(one, ()) for one, stream in zip(group["setting"], group["stream"], strict=True)]
-            ]
-        )
-        lost.append(failed[mine])
+            mine &= failed["setting"] == best
+        of_runs = zip(group.index.tolist(), group["setting"], group["stream"], strict=True)
+        kept += [run for run, one, stream in of_runs if stream in chosen.get(one, ())]
+        lost += failed.index[mine].tolist()
         texts[place] = _text(chosen)
         if len(settings) > 1:
             candidates += [
-                Candidate(at, decided, measured[decided][at], number, len(chosen.get(at.setting, ())))
+                Candidate(at, decided, measured(decided)[at], number, len(chosen.get(at.setting, ())))
                 for at in (place._replace(setting=one) for one in settings)
             ]
-    runs, failed = (pd.concat(parts) if parts else frame for parts, frame in ((kept, runs), (lost, failed)))
+    if groups:
+        runs, failed = runs.loc[kept], failed.loc[lost]
     return Choice(
         replace(results, runs=_without_settings(runs), failed=_without_settings(failed)),
         {place: text for place, text in texts.items() if text},
