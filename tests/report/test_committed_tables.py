@@ -1,4 +1,4 @@
-"""Committed tables are those of the committed runs."""
+"""Committed runs are the planned ones, and committed tables are those of the runs."""
 
 import pytest
 
@@ -13,6 +13,7 @@ FOLDERS = sorted((TOP / "results").glob("*/runs.csv*")) if TOP else []
 def test_tables_are_those_of_the_runs(name, tmp_path):
     folder = TOP / "results" / name
     report = Report(folder)
+    assert not report.incomplete
     written = tables.write(tmp_path, report.tables, selecting.listings(report.results))
     stale = [path.name for path in written if path.read_bytes() != (folder / "tables" / path.name).read_bytes()]
     assert not stale, f"type: budgetrun report results/{name}"

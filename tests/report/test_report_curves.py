@@ -65,7 +65,7 @@ def figure_of(folder):
     return alt and alt[1], re.search("<figcaption>(.*)</figcaption>", page)[1]
 
 
-def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, monkeypatch):
+def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, monkeypatch, drawn):
     drawing = Drawing(monkeypatch)
     write_figures(plain(tmp_path))
     assert list(drawing.lines) == ["rbp", "projectron", "perceptron"]
@@ -224,7 +224,7 @@ def test_words_about_support(tmp_path):
         assert words in caption
 
 
-def test_each_label_stands_once_in_the_legend_of_a_support_figure(tmp_path):
+def test_each_label_stands_once_in_the_legend_of_a_support_figure(tmp_path, drawn):
     folder = swept(tmp_path, SUPPORT)
     write_figures(folder)
     text = (folder / "figures" / "s.svg").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ def rows_of(path):
     return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
 
 
-def test_report_returns_all_that_it_wrote(paper):
+def test_report_returns_all_that_it_wrote(paper, drawn):
     names = [path.relative_to(paper).as_posix() for path in write_report(paper)]
     assert names == [
         *(f"tables/{name}.{suffix}" for name in ("table1", "seconds", "parts") for suffix in ("csv", "md", "tex")),
@@ -33,7 +33,7 @@ def test_report_returns_all_that_it_wrote(paper):
     assert all((paper / name).stat().st_size > 0 for name in names)
 
 
-def test_same_results_give_the_same_bytes(paper):
+def test_same_results_give_the_same_bytes(paper, drawn):
     first = {path: path.read_bytes() for path in write_report(paper)}
     assert {path: path.read_bytes() for path in write_report(paper)} == first
 
@@ -190,7 +190,7 @@ def page_of(folder):
     return Page((folder / "report.html").read_text(encoding="utf-8"))
 
 
-def test_page_holds_everything_itself(paper):
+def test_page_holds_everything_itself(paper, drawn):
     page = page_of(paper)
     assert all(url.startswith(("data:", "#")) for url in page.urls)
     assert only_ours(page.scripts)
@@ -243,7 +243,7 @@ def test_difference_is_coloured_and_written(paper):
     assert '<span class="difference off">+6.7%</span>' in text
 
 
-def test_hostile_labels_in_the_page(tmp_path):
+def test_hostile_labels_in_the_page(tmp_path, drawn):
     page = page_of(hostile(tmp_path))
     assert only_ours(page.scripts)
     assert HOSTILE in "".join(page.text)
@@ -369,7 +369,7 @@ def svg_text(folder, name):
     return (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
 
 
-def test_words_in_a_figure_are_text(paper):
+def test_words_in_a_figure_are_text(paper, drawn):
     write_figures(paper)
     text = svg_text(paper, "fig1")
     for words in (
@@ -384,7 +384,7 @@ def test_words_in_a_figure_are_text(paper):
 
 
 @pytest.mark.parametrize(("budgets", "log"), [((10, 50, 100), False), ((10, 50, 101), True)])
-def test_more_than_a_decade_of_budgets_is_logarithmic(tmp_path, monkeypatch, budgets, log):
+def test_more_than_a_decade_of_budgets_is_logarithmic(tmp_path, monkeypatch, budgets, log, drawn):
     scales = []
     monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", lambda axes, scale: scales.append(scale))
     write_figures(build(tmp_path / "r", [run("one", "rbp", 10, budget=b) for b in budgets]))

@@ -163,7 +163,7 @@ def test_without_a_report_section_all_is_shown(tmp_path):
     assert {"gap_one.png", "gap_two.svg"} <= set(names)
 
 
-def test_figure_over_seconds(folder):
+def test_figure_over_seconds(folder, drawn):
     write_traces(folder, solved_rows())
     assert [path.name for path in write_figures(folder)] == ["f.png", "f.svg"]
     svg = (folder / "figures" / "f.svg").read_text()

@@ -163,7 +163,7 @@ def titled(tmp_path):
     return build(tmp_path / "fake", paper_rows(), report=REPORT | {"titles": TITLES}, expected={"table1": EXPECTED})
 
 
-def test_people_read_titles_and_machines_labels(titled):
+def test_people_read_titles_and_machines_labels(titled, drawn):
     write_report(titled)
     markdown = (titled / "tables" / "table1.md").read_text(encoding="utf-8")
     assert re.search(r"\| dataset +\| +Perceptron \| +RBP, random \|", markdown)

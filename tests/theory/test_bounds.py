@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, random_stream
+from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, paired, random_stream
 from playing import competitors, play, play_all, run_of, verdicts
 
 from budgetrun import kernels, theory
@@ -186,10 +186,10 @@ def test_best_is_no_worse_than_any_norm():
 
 def test_drift_is_what_shifting_competitors_are_for():
     """Labels that flip in mid-stream: a function for each half has no loss, a single one for both has a large loss."""
-    rng = np.random.default_rng(0)
-    y = rng.choice([-1, 1], 20_000)
-    X = np.stack([np.ones(20_000), np.zeros(20_000)], axis=1) * y[:, None]
-    y = np.where(np.arange(20_000) < 10_000, y, -y)
+    rng, T = np.random.default_rng(0), 20_000 if EXHAUSTIVE else 4000
+    y = rng.choice([-1, 1], T)
+    X = np.stack([np.ones(T), np.zeros(T)], axis=1) * y[:, None]
+    y = np.where(np.arange(T) < T // 2, y, -y)
     learner = find("modified_rbp")(budget=100, seed=0)
     verdict = verdicts(play(learner, LINEAR, X, y), competitors(LINEAR, X, y, shifting=True))
     (verdict,) = verdict.values()
@@ -412,14 +412,18 @@ def test_theorem_6_without_a_halving_is_for_zeta_0():
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
+# Rounds of the longer streams, and between the checks of a bound after each round.
+LONG, STEP = (1500, 10) if EXHAUSTIVE else (600, 20)
+
+
 def streams():
     rng = np.random.default_rng(3)
-    angle, y = rng.uniform(-0.6, 0.6, 1500), rng.choice([-1, 1], 1500)
+    angle, y = rng.uniform(-0.6, 0.6, LONG), rng.choice([-1, 1], LONG)
     X = y[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    yield "line", kernels.Linear(), X, np.where(rng.random(1500) < 0.05, -y, y)
+    yield "line", kernels.Linear(), X, np.where(rng.random(LONG) < 0.05, -y, y)
     for name, make in STREAMS.items():
         yield name, GAUSSIAN, *make()
-    X, y = random_stream(T=1500, seed=8)
+    X, y = random_stream(T=LONG, seed=8)
     yield "long", GAUSSIAN, X, y
 
 
@@ -461,8 +465,7 @@ def on():
     return get
 
 
-@pytest.mark.parametrize("stream", RUNS)
-@pytest.mark.parametrize("tie", ["mistake", "positive"])
+@pytest.mark.parametrize(("stream", "tie"), paired(RUNS, ["mistake", "positive"]))
 def test_nothing_is_violated(stream, tie, on):
     kernel, X, y = RUNS[stream]
     members = play_all(made_learners(), kernel, X, y, tie=tie)
@@ -479,11 +482,11 @@ def test_nothing_is_violated(stream, tie, on):
 def test_bounds_after_each_round(stream, on):
     kernel, X, y = RUNS[stream]
     T, found = len(y), on(stream)
-    rounds = np.arange(10, T + 1, 10)
+    rounds = np.arange(STEP, T + 1, STEP)
     group = Group(kernel, made_learners())
     mistakes = []
     for end in rounds.tolist():
-        group.feed(X[end - 10 : end], y[None, end - 10 : end])
+        group.feed(X[end - STEP : end], y[None, end - STEP : end])
         mistakes.append([member.count.mistakes for member in group.members])
     for member, counts in zip(group.members, np.transpose(mistakes), strict=True):
         run = run_of(member, found.largest_square)
@@ -513,9 +516,9 @@ def test_a_bound_that_is_known_after_each_round_depends_on_parameters_only():
 
 
 REAL = [
-    (DatasetSpec(name="a9a", scale="unit_norm", n_examples=1500), kernels.Gaussian(gamma=1.0)),
-    (DatasetSpec(name="ijcnn1", n_examples=1500), kernels.Gaussian(gamma=8.0)),
-    (DatasetSpec(name="phishing", scale="unit_norm", n_examples=1500), kernels.Linear()),
+    (DatasetSpec(name="a9a", scale="unit_norm", n_examples=LONG), kernels.Gaussian(gamma=1.0)),
+    (DatasetSpec(name="ijcnn1", n_examples=LONG), kernels.Gaussian(gamma=8.0)),
+    (DatasetSpec(name="phishing", scale="unit_norm", n_examples=LONG), kernels.Linear()),
 ]
 
 
@@ -539,7 +542,9 @@ def test_nothing_is_violated_on_real_data(spec, kernel):
 @real
 @pytest.mark.realdata
 def test_nothing_is_violated_on_real_classes():
-    stream = open_stream(DatasetSpec(name="usps", task="multiclass", scale="unit_norm", n_examples=1000), 0, 0)
+    stream = open_stream(
+        DatasetSpec(name="usps", task="multiclass", scale="unit_norm", n_examples=1000 if EXHAUSTIVE else 300), 0, 0
+    )
     kernel = kernels.Gaussian(gamma=0.78)
     found = competitors(kernel, stream.X, stream.tasks["-"], len(stream.classes))
     for name in ("projectron", "projectron++"):
