@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
-from cases import STREAMS
+from cases import STREAMS, paired
 from click.testing import CliRunner
 from reference import (
     ahpatron,
@@ -195,8 +195,7 @@ FIELD = {
 }
 
 
-@pytest.mark.parametrize("stream", ["random", "tied"])
-@pytest.mark.parametrize("name", field.CASES)
+@pytest.mark.parametrize(("name", "stream"), paired(field.CASES, ["random", "tied"]))
 def test_plain_loops_of_the_field_are_the_references(name, stream):
     reference, given = FIELD[name]
     X, y = STREAMS[stream]()
@@ -330,6 +329,8 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
 
     for module in (comparisons, solvers):
         monkeypatch.setattr(module, "open_stream", missing)
+    # Drawing the charts takes most of the time.
+    monkeypatch.setattr(chart, "save", lambda figure, *paths: [path.touch() for path in paths])
     outcome = CliRunner().invoke(main, ["bench", "--quick", "--results", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
     assert "a9a_forgetron: left out. put a9a.xz there" in outcome.stdout

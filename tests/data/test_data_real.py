@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse
+from cases import EXHAUSTIVE
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, dataset, list_cards, open_stream, stream_info, verify
@@ -108,7 +109,10 @@ def extremes(stream, kernel):
     return K.min(), K.max()
 
 
-@pytest.mark.parametrize(("name", "degree", "sizes"), [("usps", 13, (7291, 2007)), ("mnist", 7, (60_000, 10_000))])
+DIGITS = [("usps", 13, (7291, 2007)), ("mnist", 7, (60_000, 10_000))]
+
+
+@pytest.mark.parametrize(("name", "degree", "sizes"), DIGITS if EXHAUSTIVE else DIGITS[:1])
 def test_digits_as_ten_classes_with_a_test_part(name, degree, sizes):
     spec = DatasetSpec(name=name, task="multiclass", parts=("train",), test=("test",), scale="unit_norm")
     info = stream_info(spec)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.metrics
-from cases import STREAMS, all_cases, tied_stream
+from cases import STREAMS, all_cases, firsts, paired, tied_stream
 
 from budgetrun import config as config_module
 from budgetrun import kernels
@@ -120,11 +120,13 @@ def test_no_bit_depends_on_how_rounds_are_divided(n_classes):
     )
 
 
-@pytest.mark.parametrize("tie", ["mistake", "positive"])
-@pytest.mark.parametrize(
-    ("name", "variant", "parameters"), [pytest.param(*case[1:4], id=case[0]) for case in all_cases()]
-)
-def test_wrong_predictions_are_the_mistakes_of_the_engine(name, variant, parameters, tie):
+CASES = {case_id: given for case_id, *given, _ in all_cases()}
+MULTICLASS_CASES = {case_id: given for case_id, *given, _ in all_cases("MULTICLASS_CASES")}
+
+
+@pytest.mark.parametrize(("case_id", "tie"), paired(firsts(CASES), ["mistake", "positive"]))
+def test_wrong_predictions_are_the_mistakes_of_the_engine(case_id, tie):
+    name, variant, parameters = CASES[case_id]
     X, y = tied_stream()
     group = Group(kernels.Gaussian(gamma=0.5), [find(name, variant)(**parameters)], tie=tie)
     confusion = np.array(json.loads(tally(group.feed(X, y[None])[0], y, tie=tie)["confusion"]))
@@ -132,10 +134,9 @@ def test_wrong_predictions_are_the_mistakes_of_the_engine(name, variant, paramet
     assert confusion.sum(axis=1).tolist() == [(y < 0).sum(), (y > 0).sum()]
 
 
-@pytest.mark.parametrize(
-    ("name", "variant", "parameters"), [pytest.param(*case[1:4], id=case[0]) for case in all_cases("MULTICLASS_CASES")]
-)
-def test_wrong_predictions_of_several_classes_are_the_mistakes_of_the_engine(name, variant, parameters):
+@pytest.mark.parametrize("case_id", firsts(MULTICLASS_CASES))
+def test_wrong_predictions_of_several_classes_are_the_mistakes_of_the_engine(case_id):
+    name, variant, parameters = MULTICLASS_CASES[case_id]
     X, y = tied_stream()
     codes = np.arange(len(y)) % 3
     learner = find(name, variant, "multiclass")(**parameters)

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from sweeping import config, rows, run, written
 
 from budgetrun import solvers
-from budgetrun.bounds import check
+from budgetrun.bounds import check, figure
 from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.kernels import Linear
@@ -49,6 +49,17 @@ def results(made, tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def drawn():
+    """A test that asks for it gets real pictures."""
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(request, monkeypatch):
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr(figure, "save", lambda _, *paths: [path.touch() for path in paths])
+
+
+@pytest.fixture
 def command(capsys):
     return lambda *arguments: run(capsys, "bounds", *arguments)
 
@@ -69,7 +80,7 @@ def rewrite(folder, change):
     (folder / "runs.csv.sha256").unlink(missing_ok=True)
 
 
-def test_both_sides_of_every_bound(command, results):
+def test_both_sides_of_every_bound(command, results, drawn):
     code, out, err = command(results)
     assert (code, err) == (0, "")
     written_rows, runs = table(results), {row["run_id"]: row for row in rows(results)}
@@ -173,17 +184,17 @@ def test_results_without_facts(command, results):
 
 def test_results_without_curves(command, results):
     shutil.rmtree(results / "curves")
-    figure = results / "figures" / "bounds_noisy_gaussians.png"
-    figure.unlink(missing_ok=True)
+    path = results / "figures" / "bounds_noisy_gaussians.png"
+    path.unlink(missing_ok=True)
     code, out, _ = command(results)
     assert code == 0
-    assert f"figure   {figure}\n" in out
+    assert f"figure   {path}\n" in out
     # The one that is there may have been drawn with curves.
-    figure.write_bytes(b"drawn with curves")
+    path.write_bytes(b"drawn with curves")
     code, out, _ = command(results)
     assert code == 0
-    assert f"figure   {figure}  (kept: curves/ is missing)\n" in out
-    assert figure.read_bytes() == b"drawn with curves"
+    assert f"figure   {path}  (kept: curves/ is missing)\n" in out
+    assert path.read_bytes() == b"drawn with curves"
 
 
 def test_wrong_folder(command, tmp_path):
