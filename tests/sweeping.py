@@ -45,7 +45,7 @@ def slow_config(folder, name="slow"):
     """Write a config of six jobs that take about a quarter of a second each, and return its file."""
     given = {
         "name": name,
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 4000}}],
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 2500}}],
         "kernel": {"name": "gaussian", "gamma": 0.5},
         "repetitions": 6,
         "algorithms": [{"name": "cks", "budget": 400}, {"name": "remove_oldest", "budget": 30}],
