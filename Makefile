@@ -43,17 +43,20 @@ lock: $(READY)  ## Renew requirements.lock: the newest versions that pyproject.t
 demo: $(READY)  ## Run the learners on generated data: a table, a figure and a page
 	$(BIN)/budgetrun sweep quickstart
 
+# Their processes are as many as the cores.
+test test-all test-compiled coverage: export OPENBLAS_NUM_THREADS := 1
+
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: $(READY)  ## Run the tests with every parameter setting of every learner in every way
-	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist loadfile
+	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m compiled
 
 coverage: $(READY)  ## Run the tests, which takes a third longer, and show the lines that they reach; fails below 95%
-	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
 
 torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
 	$(BIN)/python scripts/torture.py $(N)

@@ -36,7 +36,9 @@ def test_every_file_has_its_checksum(card):
 
 
 @pytest.mark.parametrize(
-    ("card", "part"), [(card, part) for card in REAL for part in card.files], ids=lambda v: getattr(v, "name", v)
+    ("card", "part"),
+    [(card, part) for card in REAL for part in (card.files if EXHAUSTIVE else list(card.files)[-1:])],
+    ids=lambda v: getattr(v, "name", v),
 )
 def test_every_part_has_the_counts_of_its_card(card, part):
     found = load_card(card, (part,))

@@ -93,7 +93,7 @@ def test_same_trace(traces, learner, variant, block_size, name):
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(return_X_y=True)
-    return X[:120] / 16, y[:120], X[1600:] / 16
+    return X[:90] / 16, y[:90], X[1700:] / 16
 
 
 @pytest.mark.parametrize(("name", "variant"), ONE_EACH if EXHAUSTIVE else OF_EACH_FORM)
@@ -103,12 +103,12 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
     binary = next(c for c in CLASSIFIERS.values() if next(iter(c._learners.values())).name == name)(gamma=0.5, **given)
     wrapped = OneVsRestClassifier(binary).fit(X, y)
     group = Group(KERNEL, [made(name, variant)(**ONE_EACH[name, variant][0])], n_classes=10)
-    group.feed(X[:100], y[None, :100])
+    group.feed(X[:50], y[None, :50])
     before = group.members[0].hypothesis.size
     # A pause, in a file.
     save_state(tmp_path / "state", group)
     group, _ = load_state(tmp_path / "state")
-    group.feed(X[100:], y[None, 100:])
+    group.feed(X[50:], y[None, 50:])
     (member,) = group.members
     scores = score(member, points)
     np.testing.assert_allclose(scores.T, wrapped.decision_function(points), rtol=1e-6, atol=1e-7)
@@ -142,7 +142,7 @@ def test_scikit_learn_s_wrapper_predicts_the_same_real_digits(learner, real):
     (name, variant, given), (dataset, n) = learner, real
     if not os.environ.get("BUDGETRUN_DATA"):
         pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
-    spec = DatasetSpec(name=dataset, task="multiclass", parts=("train",), scale="unit_norm", n_examples=n + 500)
+    spec = DatasetSpec(name=dataset, task="multiclass", parts=("train",), scale="unit_norm", n_examples=n + 200)
     played = open_stream(spec, 0, 0, Path(os.environ["BUDGETRUN_DATA"]), ["-"])
     X, y = sp.csr_array(floats(played.X)).toarray(), played.tasks["-"].astype(np.intp)
     group = Group(Gaussian(gamma=0.78), [made(name, variant)(**given)], n_classes=10)

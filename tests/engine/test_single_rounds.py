@@ -31,7 +31,6 @@ CLASSIFIERS = {
 GAUSSIAN = Gaussian(gamma=0.02)
 # "widening": bits, then integers, then floats. Each learner, kernel and kind is compiled, so not all combinations.
 CASES = [
-    ("perceptron", GAUSSIAN, "floats"),
     ("perceptron", GAUSSIAN, "widening"),
     ("rbp", GAUSSIAN, "bits"),
     ("self_tuned", Linear(), "floats"),
@@ -44,12 +43,6 @@ if EXHAUSTIVE:
         ("self_tuned", GAUSSIAN, "bits"),
         ("greedy", GAUSSIAN, "floats"),
     ]
-ALWAYS = pytest.mark.compiled(always=True)
-
-
-def marked(cases):
-    """Return cases of which the first is always compiled."""
-    return [pytest.param(*case, marks=[] if i else [ALWAYS]) for i, case in enumerate(cases)]
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +74,7 @@ def cuts(rng, longest):
                 start += size
 
 
-@pytest.mark.parametrize(("name", "kernel", "kind"), marked(CASES), ids=str)
+@pytest.mark.parametrize(("name", "kernel", "kind"), CASES, ids=str)
 def test_scores_and_hypotheses_are_those_of_blocks(name, kernel, kind):
     X, y = stream(kind)
     whole, single = (Group(kernel, [LEARNERS[name]()], tie="positive") for _ in range(2))
@@ -122,8 +115,7 @@ def test_rounds_whose_updates_are_not_compiled_are_played_by_feed():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    marked([(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]),
+    ("name", "kind"), [(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]
 )
 def test_calls_of_a_classifier_can_be_mixed(name, kind):
     X, y = stream(kind)

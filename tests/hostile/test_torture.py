@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+from cases import EXHAUSTIVE
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "torture.py"
 
 
@@ -11,5 +13,5 @@ def test_a_few_attacks():
     torture = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(torture)
     said = []
-    counts = torture.torture(2, seed=2, say=said.append)
+    counts = torture.torture(6 if EXHAUSTIVE else 1, seed=2, say=said.append)
     assert not counts, "\n".join(said)

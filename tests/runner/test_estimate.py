@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import EXHAUSTIVE
 from sweeping import COMMAND, TOP, config, rows
 
 from budgetrun import config as config_module
@@ -150,7 +151,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SHAPES if EXHAUSTIVE else ["dense"])
 def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     d, algorithms = SHAPES[shape]
     rng = np.random.default_rng(0)

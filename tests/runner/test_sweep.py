@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 import numpy as np
 import psutil
 import pytest
+from cases import EXHAUSTIVE
 from sweeping import (
     COMMAND,
     TOP,
@@ -440,7 +441,9 @@ def resumed(tmp_path, path, folder):
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() >= seconds.items()
 
 
-@pytest.mark.parametrize("how", ["interrupt", "interrupt everyone", "terminate", "interrupt twice", "one process"])
+@pytest.mark.parametrize(
+    "how", ["interrupt everyone", "interrupt twice", "one process", *(["interrupt", "terminate"] if EXHAUSTIVE else [])]
+)
 def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, how):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
     process = start(tmp_path, "sweep", path, "--jobs", 1 if how == "one process" else 2)
