@@ -15,7 +15,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test test-all test-compiled coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test test-all test-compiled test-results coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ demo: $(READY)  ## Run the learners on generated data: a table, a figure and a p
 	$(BIN)/budgetrun sweep quickstart
 
 # Their processes are as many as the cores.
-test test-all test-compiled coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-compiled test-results coverage: export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -54,6 +54,9 @@ test-all: $(READY)  ## Run the tests with every parameter setting of every learn
 
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m compiled
+
+test-results: $(READY)  ## Compare the committed results with the code, and tables, reports and bounds with the runs
+	$(BIN)/python -m pytest -n auto --dist worksteal -m committed
 
 coverage: $(READY)  ## Run the tests, which takes a third longer, and show the lines that they reach; fails below 95%
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term

@@ -18,13 +18,16 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out the tests that compile, except for a few, unless tests are exhaustive or these are asked for."""
-    if EXHAUSTIVE or "compiled" in config.getoption("markexpr"):
-        return
-    found = {item: item.get_closest_marker("compiled") for item in items}
-    left_out = [item for item, mark in found.items() if mark and not mark.kwargs.get("always")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
+    """Leave out what `make test-compiled` and `make test-results` run, unless tests are exhaustive."""
+    asked = config.getoption("markexpr")
+
+    def is_elsewhere(item):
+        marks = [mark for name in ("compiled", "committed") if (mark := item.get_closest_marker(name))]
+        return marks and not any(mark.name in asked or mark.kwargs.get("always") for mark in marks)
+
+    left_out = {item for item in items if not EXHAUSTIVE and is_elsewhere(item)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish():

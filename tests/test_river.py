@@ -86,7 +86,7 @@ NEEDS_ARGUMENT = {
     if any(p.default is p.empty for p in inspect.signature(CLASSIFIERS[name]).parameters.values())
 }
 # With the whole of river's data sets, learners that project would take minutes.
-IN_FULL = ("Forgetron",)
+IN_FULL = ("Forgetron",) if EXHAUSTIVE else ()
 
 
 # Its checks take seconds for each, and all have one adapter.

@@ -37,7 +37,8 @@ def test_every_file_has_its_checksum(card):
 
 @pytest.mark.parametrize(
     ("card", "part"),
-    [(card, part) for card in REAL for part in (card.files if EXHAUSTIVE else list(card.files)[-1:])],
+    # Reading all of them takes long, and a dataset of several parts is read like one of a single part.
+    [(card, part) for card in REAL for part in card.files if EXHAUSTIVE or part in ("test", "all")],
     ids=lambda v: getattr(v, "name", v),
 )
 def test_every_part_has_the_counts_of_its_card(card, part):

@@ -9,6 +9,7 @@ TOP = checkout()
 FOLDERS = sorted((TOP / "results").glob("*/runs.csv*")) if TOP else []
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", sorted({path.parent.name for path in FOLDERS}))
 def test_tables_are_those_of_the_runs(name, tmp_path):
     folder = TOP / "results" / name
@@ -19,6 +20,7 @@ def test_tables_are_those_of_the_runs(name, tmp_path):
     assert not stale, f"type: budgetrun report results/{name}"
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", sorted({path.parent.name for path in FOLDERS}))
 def test_the_index_leads_to_every_report(name):
     index = (TOP / "results" / "index.html").read_text(encoding="utf-8")

@@ -140,6 +140,7 @@ def assert_equal(row, kept, columns):
         assert now == kept[column], (row["label"], column)
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize(("name", "dataset"), SAMPLES)
 def test_committed_runs_are_what_the_code_gives(name, dataset, tmp_path):
     kept = {setting(row): row for row in committed(name).values()}
@@ -203,6 +204,7 @@ def dropped(row):
 LONG = ("forgetron_fig5",)
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.compiled] * (n in LONG)) for n in FOLDERS])
 def test_each_folder_holds_what_the_code_gives(name, tmp_path):
     kept = {setting(row): row for row in committed(name).values()}
@@ -221,6 +223,7 @@ def test_each_folder_holds_what_the_code_gives(name, tmp_path):
                     assert row[column] == pytest.approx(float(before[column]), rel=1e-6)
 
 
+@pytest.mark.committed
 def test_committed_perceptron_is_within_5_percent_of_the_published_value():
     committed("forgetron_table81")
     with (TOP / "results" / "forgetron_table81" / "tables" / "table81.csv").open(newline="") as file:

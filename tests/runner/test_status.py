@@ -25,6 +25,7 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_committed_folder_is_finished_and_says_so_without_data(name, no_data, monkeypatch):
     monkeypatch.chdir(TOP)

@@ -14,6 +14,7 @@ WITHOUT |= {"regression", "regression_budgets", "regression_ogs"}
 TABLES = sorted((TOP / "results").glob("*/bounds.csv")) if TOP else []
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
 def test_committed_bounds_hold(path):
     mistakes = {row["run_id"]: row["mistakes"] or row["steps"] for row in Store(path.parent).rows().values()}
