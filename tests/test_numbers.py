@@ -28,12 +28,14 @@ def texts(script):
     return script.numbers()
 
 
+@pytest.mark.committed
 def test_pages_are_as_the_script_writes_them(script, texts):
     for path in script.PAGES:
         text = path.read_text(encoding="utf-8")
         assert script.page(text, texts) == text, f"{path.name}: type python scripts/write_numbers.py"
 
 
+@pytest.mark.committed
 def test_a_changed_number_is_put_right(script, texts):
     text = "The Projectron ends with 793<!-- a9a_support --> examples.\n<!-- begin mpu -->\nwrong\n<!-- end -->\n"
     written = script.page(text, texts)
@@ -83,6 +85,7 @@ def test_findings_type_no_error_that_was_measured(path):
         assert not re.search(r"\d\.\d+ ?%", text)
 
 
+@pytest.mark.committed
 def test_every_name_is_used(script, texts):
     text = "".join(path.read_text(encoding="utf-8") for path in script.PAGES)
     numbers = yaml.safe_load(script.NUMBERS.read_text(encoding="utf-8"))["numbers"]

@@ -173,16 +173,15 @@ def test_grey_values_of_digits_are_steps_of_a_2000th():
 
 @real
 @pytest.mark.realdata
-@pytest.mark.parametrize("scale", ["none", "unit_norm"])
 @pytest.mark.parametrize(
-    ("name", "kind", "dtype"),
+    ("name", "kind", "dtype", "scale"),
     [
-        ("usps", "integers", np.int16),
-        ("mnist", "integers", np.uint8),
-        ("phishing", "bits", np.int8),
-        ("w8a", "bits", np.int8),
-        ("a9a", "bits", np.int8),
-        ("ijcnn1", "floats", np.float64),
+        ("usps", "integers", np.int16, "unit_norm"),
+        ("mnist", "integers", np.uint8, "none"),
+        ("phishing", "bits", np.int8, "unit_norm"),
+        ("w8a", "bits", np.int8, "none"),
+        ("a9a", "bits", np.int8, "unit_norm"),
+        ("ijcnn1", "floats", np.float64, "none"),
     ],
 )
 def test_real_data_have_the_kind_that_their_card_says(name, kind, dtype, scale):

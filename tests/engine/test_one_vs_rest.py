@@ -137,7 +137,9 @@ WRAPPED = [
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(("learner", "real"), paired(WRAPPED, [("usps", 300), ("mnist", 200)]))
+@pytest.mark.parametrize(
+    ("learner", "real"), paired(WRAPPED if EXHAUSTIVE else WRAPPED[:2], [("usps", 300), ("mnist", 200)])
+)
 def test_scikit_learn_s_wrapper_predicts_the_same_real_digits(learner, real):
     (name, variant, given), (dataset, n) = learner, real
     if not os.environ.get("BUDGETRUN_DATA"):

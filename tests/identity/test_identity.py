@@ -101,6 +101,7 @@ def test_a_budget_follows_the_run_that_it_is_a_fraction_of(tmp_path, monkeypatch
     assert {before[run_id] for run_id in before.keys() - ids(path).keys()} == {"perceptron", "forgetron"}
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", ["forgetron_fig6", "forgetron_fig7", "projectron_fig7"])
 def test_committed_runs_on_generated_data_are_current(name):
     kept = Store(TOP / "results" / name).rows()

@@ -9,6 +9,7 @@ from budgetrun.data.cards import card
 from budgetrun.files import checkout
 from budgetrun.store.read import load
 
+pytestmark = pytest.mark.committed
 TOP = checkout()
 read = cache(load)
 # Data that come with a library, without a file.

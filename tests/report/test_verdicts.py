@@ -24,10 +24,12 @@ def verdicts() -> Verdicts:
     return judge_all(RESULTS)
 
 
+@pytest.mark.committed
 def test_every_verdict_is_the_stated_one(verdicts):
     assert verdicts.contradictions == []
 
 
+@pytest.mark.committed
 def test_many_claims_of_every_paper(verdicts):
     counts = [len(own) for _, own, _ in verdicts.papers]
     assert len(counts) == 5
@@ -35,6 +37,7 @@ def test_many_claims_of_every_paper(verdicts):
     assert sum(counts) >= 40
 
 
+@pytest.mark.committed
 def test_the_committed_pages_are_current(verdicts, tmp_path):
     for one in RESULTS.glob("*/manifest.json"):
         (tmp_path / one.parent.name).symlink_to(one.parent)
@@ -43,6 +46,7 @@ def test_the_committed_pages_are_current(verdicts, tmp_path):
         assert path.read_text() == committed.read_text(), "the results changed; type: budgetrun verdicts"
 
 
+@pytest.mark.committed
 def test_links_lead_somewhere(verdicts):
     for one in verdicts.judged:
         for see in one.claim.see:
@@ -53,6 +57,7 @@ def test_links_lead_somewhere(verdicts):
             assert (page.parent / "".join(target)).exists(), target
 
 
+@pytest.mark.committed
 def test_claims_say_no_number_that_was_measured(verdicts):
     # Errors and large counts come from results; a claim's own words have at most what the paper prints there.
     for one in verdicts.judged:
@@ -89,6 +94,7 @@ def claim_of(paper: str, name: str) -> tuple[Paper, Claim]:
     return found, next(claim for claim in found.claims if claim.name == name)
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize(
     ("paper", "name", "folder", "changed", "row"),
     [
