@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
-from cases import STREAMS, paired
+from cases import EXHAUSTIVE, STREAMS, paired
 from click.testing import CliRunner
 from reference import (
     ahpatron,
@@ -105,11 +105,18 @@ def made_stream(spec, seed, repetition, data_dir):
     return Stream(X, {"-": np.where(X.toarray()[:, :6].sum(axis=1) > 1.5, 1, -1).astype(np.int8)})
 
 
+# Learners of the field, with and without a floor.
+FEW = {"avp_ogs", "bsgd_lookup_wd", "fogd", "nogd", "bpa", "avm", "bpa_projecting"}
+
+
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr(run, "QUICK", TINY)
     monkeypatch.setattr(check, "ROUNDS", 100)
     monkeypatch.setitem(sys.modules, "river", None)
+    for name in set() if EXHAUSTIVE else field.CASES.keys() - FEW:
+        monkeypatch.delitem(field.CASES, name)
+        monkeypatch.delitem(run.COMPARISONS, f"a9a_{name}")
     for module in (comparisons, solvers):
         monkeypatch.setattr(module, "open_stream", made_stream)
 
