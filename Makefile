@@ -43,7 +43,7 @@ lock: $(READY)  ## Renew requirements.lock: the newest versions that pyproject.t
 demo: $(READY)  ## Run the learners on generated data: a table, a figure and a page
 	$(BIN)/budgetrun sweep quickstart
 
-# Their processes are as many as the cores.
+# There is a process for each core.
 test test-all test-compiled test-results coverage: export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)

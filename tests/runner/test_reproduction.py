@@ -104,10 +104,15 @@ def committed(name):
     return rows
 
 
-SAMPLES = [("forgetron_table81", "synthetic_10"), ("projectron_fig7", "synthetic")]
+SAMPLES = [
+    ("forgetron_table81", "synthetic_10"),
+    pytest.param("forgetron_table81", "usps", marks=real_data),
+    ("projectron_fig7", "synthetic"),
+]
 if EXHAUSTIVE:
-    REAL_SAMPLES = ("forgetron_table81", "usps"), ("projectron_fig6", "a9a"), ("digits_hierarchy", "usps")
-    SAMPLES += [pytest.param(*one, marks=real_data) for one in REAL_SAMPLES]
+    SAMPLES += [
+        pytest.param(*one, marks=real_data) for one in (("projectron_fig6", "a9a"), ("digits_hierarchy", "usps"))
+    ]
 
 
 def setting(row):
@@ -174,18 +179,13 @@ def fastest_here(config, rows):
     return pytest.skip(f"{', '.join(sorted(fastest))}: missing; set BUDGETRUN_DATA to the folder of the real data sets")
 
 
-# Seconds are those of compiled code; in the interpreter, these are faster than what is fastest there.
-INTERPRETED = {"bsgd_table3": "bsgd(projection)", "projectron_fig6": "projectron", "projectron_fig8": "projectron++"}
-
-
-def cheapest(name, runs, spec, kept):
+def cheapest(runs, spec, kept):
     """Return the fastest run, and on a short stream the one of the Forgetrons that drops the fewest examples.
 
     The weights of the self-tuned and the greedy Forgetron amplify rounding, a little with every example they drop.
     """
     rows = {run.run_id: kept[setting(row_of(run, Job("", spec, 0, (), "")))] for run in runs}
-    wanted = INTERPRETED.get(name)
-    steady = [run for run in runs if run.spec.name != "forgetron" and wanted in (None, run.spec.label)]
+    steady = [run for run in runs if run.spec.name != "forgetron"]
     dropping = [run for run in runs if run.spec.name == "forgetron" and dropped(rows[run.run_id]) > 0]
 
     def seconds(run):
@@ -210,7 +210,7 @@ def test_each_folder_holds_what_the_code_gives(name, tmp_path):
     kept = {setting(row): row for row in committed(name).values()}
     config = config_module.load(TOP / "configs" / f"{name}.yaml")
     spec, runs = fastest_here(config, kept.values())
-    for row in rerun(config, spec, cheapest(name, runs, spec, kept), tmp_path):
+    for row in rerun(config, spec, cheapest(runs, spec, kept), tmp_path):
         before = kept[setting(row)]
         if row["objective"] is None:
             assert_equal(row, before, COUNTS)
