@@ -58,8 +58,8 @@ test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each fo
 test-results: $(READY)  ## Compare the committed results with the code, and tables, reports and bounds with the runs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m committed
 
-coverage: $(READY)  ## Run the tests, which takes a third longer, and show the lines that they reach; fails below 95%
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
+coverage: $(READY)  ## Run the tests and those of results, slower than without, and show the lines that they reach; fails below 95%
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'committed or not compiled' --cov --cov-report=term
 
 torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
 	$(BIN)/python scripts/torture.py $(N)
