@@ -21,8 +21,8 @@ __version__ = "0.2.0"
 # What users call, and where it is; it is imported only when asked for.
 _FUNCTIONS = {
     "load": "estimators",
-    "load_results": "results",
-    "sweep": "results",
+    "load_results": "runner.api",
+    "sweep": "runner.api",
     "SelectingClassifier": "estimators.selecting",
 }
 # The code of each module that this process has imported; its file may have changed since.

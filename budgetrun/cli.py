@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from budgetrun import __version__
-from budgetrun.errors import AlteredError, DataMissingError, InputError, counted, printable
+from budgetrun.base.errors import AlteredError, DataMissingError, InputError, counted, printable
 from budgetrun.runner import completion, interrupts
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
     from budgetrun.data import Card
-    from budgetrun.report import Report
+    from budgetrun.results.report import Report
 
 
 class _Group(click.Group):
@@ -121,10 +121,10 @@ def main() -> None:
 def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
+    from budgetrun.results.store.write import Store
     from budgetrun.runner.options import Options
     from budgetrun.runner.status import describe
     from budgetrun.runner.sweep import sweep as run_sweep
-    from budgetrun.store.write import Store
 
     options = Options(**chosen)
     if (options.backend == "dask") != (options.scheduler is not None):
@@ -199,8 +199,8 @@ def run(
     The command prints the errors, draws them, and writes a page and the YAML config that it stands for. After an
     interruption, the same command continues.
     """
-    from budgetrun.live.request import Request, budgets_of, metrics_of
-    from budgetrun.live.run import run as run_stream
+    from budgetrun.runner.live.request import Request, budgets_of, metrics_of
+    from budgetrun.runner.live.run import run as run_stream
 
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
     given["metrics"] = metrics_of(_parts(metrics))
@@ -215,7 +215,7 @@ def run(
 @click.argument("results", type=_Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
-    from budgetrun.report import Report
+    from budgetrun.results.report import Report
 
     def draw(folder: Path) -> list[str]:
         report = Report(folder)
@@ -230,7 +230,7 @@ def plot(results: Path) -> None:
 @click.argument("results", type=_Folder(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, or of all in a folder and an index of them."""
-    from budgetrun.report import write_index
+    from budgetrun.results.report import write_index
 
     reports: list[Report] = []
 
@@ -275,7 +275,7 @@ def predict(model: Path, stream: str, label: str | None, missing: str, output: P
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
 def bounds(results: tuple[Path, ...], data_dir: Path | None, streams: int, every: bool) -> None:
     """Check the papers' mistake bounds on the runs of results folders; exit code 1 if one is violated."""
-    from budgetrun.bounds import write_bounds
+    from budgetrun.papers.bounds import write_bounds
 
     def evaluate(folder: Path) -> list[str]:
         report = write_bounds(folder, data_dir, None if every else streams)
@@ -291,7 +291,7 @@ def bounds(results: tuple[Path, ...], data_dir: Path | None, streams: int, every
 )
 def verdicts(results: Path) -> None:
     """Judge the papers' claims by the results, and write a page; exit code 1 if a verdict is not the stated one."""
-    from budgetrun.report.verdicts import judge_all
+    from budgetrun.papers.verdicts.verdicts import judge_all
 
     found = judge_all(results)
     for path in found.write():
@@ -447,7 +447,7 @@ def _inspect(config: Config) -> list[str]:
 
 def _report(folder: Path) -> Report:
     """Write the report of a folder, show its first table and return it."""
-    from budgetrun.report import Report
+    from budgetrun.results.report import Report
 
     report = Report(folder)
     paths = report.write()
@@ -496,8 +496,8 @@ def _complete(folder: Path) -> None:
 
     Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
-    from budgetrun.store import table
-    from budgetrun.store.write import Store
+    from budgetrun.results.store import table
+    from budgetrun.results.store.write import Store
 
     store = Store(folder)
     if not store.parts.is_dir():

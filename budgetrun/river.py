@@ -22,7 +22,7 @@ except ImportError:
 
 from budgetrun import estimators, kernels
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
-from budgetrun.learners.calibration import Calibration
+from budgetrun.play.calibration import Calibration
 
 _PAGE = """
     classes : sequence of labels, or None
@@ -255,7 +255,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label, by what the scores of earlier rounds were worth.
 
-        See `budgetrun.learners.calibration`.
+        See `budgetrun.play.calibration`.
         """
         self._need_probabilities()
         return self._named(self._calibration.of(self._score_of(x)))

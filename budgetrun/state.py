@@ -21,24 +21,23 @@ from typing import Any, NoReturn
 import numpy as np
 
 import budgetrun
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import write
+from budgetrun.base.moved import module_now
 from budgetrun.engine import REVISION
-from budgetrun.errors import InputError
-from budgetrun.files import write
 
 # The packages and modules whose classes a file may name.
 _PACKAGES = (
     "engine",
     "learners",
     "kernels",
-    "params",
+    "base.params",
+    "base.errors",
     "estimators",
-    "selection",
+    "play",
     "data.scaling",
     "data.running",
-    "live",
-    "errors",
-    "runner.metrics",
-    "runner.targets",
+    "runner.live",
 )
 _FORMAT = "budgetrun state 1"
 _JSON = "state.json"
@@ -342,7 +341,8 @@ def _title(cls: type) -> str:
 def _find(title: str) -> type[Any]:
     """Return the class with this title, if a file may name it."""
     module, _, name = title.partition(":")
-    refused = ValueError(f"it names {title!r}, which is no class of this version of budgetrun")
+    refused = ValueError(f"it names {title!r}, which is not a class of this version of budgetrun")
+    module, title = module_now(module), f"{module_now(module)}:{name}"
     inside = module.removeprefix("budgetrun.").split(".")
     ours = module.startswith("budgetrun.") and _PATH.fullmatch(module) and _PATH.fullmatch(name)
     if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & set(_PACKAGES)):

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from budgetrun import config as configs
-from budgetrun import estimators, learners, selection, solvers, theory
+from budgetrun import estimators, learners
 from budgetrun.config.schema import Config
+from budgetrun.papers import solvers, theory
+from budgetrun.play import selection
 
 TOP = Path(__file__).resolve().parent.parent
 RESULTS = TOP / "results"

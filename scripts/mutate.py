@@ -4,8 +4,8 @@ A mutant is a copy of the package with one change: `<` becomes `<=` or `>=`, `+`
 becomes `max`, a statement is dropped. It is killed if a test fails, also by taking ten times its usual time. Tests run
 in the order of their usual times, and only those that execute the changed lines, or with --thorough the changed file.
 
-    python scripts/mutate.py budgetrun/learners budgetrun/theory budgetrun/solvers --sample 300 --seed 0
-    python scripts/mutate.py budgetrun/solvers --survivors --thorough     # try those that survived once more
+    python scripts/mutate.py budgetrun/learners budgetrun/papers/theory budgetrun/papers/solvers --sample 300 --seed 0
+    python scripts/mutate.py budgetrun/papers/solvers --survivors --thorough     # try those that survived once more
 
 Outcomes are kept in tests/mutation/outcomes.csv, one line per mutant, and summed up in tests/mutation/README.md. The
 mutants that change no outcome are in tests/mutation/equivalent.yaml, with a reason each; they are not tried again.

@@ -35,7 +35,7 @@ from budgetrun import river as budgetrun_river
 from budgetrun.bench.records import markdown_table, write_csv
 from budgetrun.data import open_stream
 from budgetrun.data.generators import changes_of
-from budgetrun.plotting import STYLE, hand_out, mark_changes, save
+from budgetrun.results.plotting import STYLE, hand_out, mark_changes, save
 
 FOLDER = Path(__file__).resolve().parent.parent / "results" / "river_drift"
 CONFIG = "sutskever_bounds"

@@ -11,7 +11,7 @@ from pathlib import Path
 from budgetrun import config as configs
 from budgetrun.config.published import manifest_entries
 from budgetrun.config.schema import Config
-from budgetrun.store.write import Store
+from budgetrun.results.store.write import Store
 
 TOP = Path(__file__).resolve().parent.parent
 SHOWN = ("source", "description", "report")

@@ -28,7 +28,7 @@ from pathlib import Path
 import psutil
 import yaml
 
-from budgetrun.store.write import Row, Store
+from budgetrun.results.store.write import Row, Store
 
 TOP = Path(__file__).resolve().parent.parent
 CONFIG = {

@@ -16,8 +16,8 @@ import pandas as pd
 import yaml
 
 from budgetrun.config.quantities import Quantity
-from budgetrun.report.aggregate import measure
-from budgetrun.store.read import load
+from budgetrun.results.report.aggregate import measure
+from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parent.parent
 TABLE = TOP / "results" / "trials.csv"

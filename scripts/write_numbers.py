@@ -21,9 +21,9 @@ from generated_pages import PARTS, markdown
 
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
-from budgetrun.report import tables
-from budgetrun.report.evidence import Evidence, Number
-from budgetrun.report.layout import Table
+from budgetrun.papers.verdicts.evidence import Evidence, Number
+from budgetrun.results.report import tables
+from budgetrun.results.report.layout import Table
 from budgetrun.runner.plan import make_plan
 
 TOP = Path(__file__).resolve().parent.parent

@@ -7,7 +7,7 @@ import signal
 import pytest
 from cases import EXHAUSTIVE
 
-from budgetrun import compiling
+from budgetrun.kernels import compiling
 
 # A shell without job control starts what runs in its background deaf to interrupts, and so is all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -12,10 +12,11 @@ import pytest
 from click.shell_completion import ShellComplete
 from sweeping import COMMAND, TOP, config, ended, run, start, untimed, written
 
-from budgetrun import cli, kernels, learners, solvers
+from budgetrun import cli, kernels, learners
+from budgetrun.base.registry import parameters
 from budgetrun.config import catalog
 from budgetrun.data import files
-from budgetrun.registry import parameters
+from budgetrun.papers import solvers
 
 VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data", "bench"]
 

@@ -26,14 +26,14 @@ from threadpoolctl import threadpool_info
 
 import budgetrun
 from budgetrun import learners
+from budgetrun.base.errors import InputError
+from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion
 from budgetrun.engine.hypotheses.features import OfFeatures
+from budgetrun.engine.hypotheses.points import Points
 from budgetrun.engine.hypotheses.projected import Spanned
-from budgetrun.errors import InputError
 from budgetrun.estimators import CLASSIFIERS, REGRESSORS, base
 from budgetrun.kernels.spans import SpannedFunction
-from budgetrun.learners.absorbing import AbsorbingExpansion
 from budgetrun.learners.kons import Embedded
-from budgetrun.learners.points import Points
 from budgetrun.learners.raker import Mixture
 from budgetrun.state import save_state
 

@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
-from budgetrun.errors import CannotWriteError, printable
-from budgetrun.files import cell, explained, make_folder, write
+from budgetrun.base.errors import CannotWriteError, printable
+from budgetrun.base.files import cell, explained, make_folder, write
 
 
 def test_a_file_is_replaced_with_the_permissions_of_a_new_one(tmp_path):

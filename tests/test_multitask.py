@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 
 import budgetrun
 from budgetrun import kernels
+from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
-from budgetrun.errors import InputError
 from budgetrun.learners import find
 from budgetrun.state import load_state, save_state
 

@@ -126,8 +126,8 @@ def test_what_cannot_be_predicted():
 
 @pytest.mark.parametrize("words", [WORDS, np.where(SIGNS, np.where(X[:, 2] > 0, "yes", "no"), "maybe")])
 def test_the_best_learner_of_a_stream_predicts(words):
-    from budgetrun.live.request import Request
-    from budgetrun.live.run import run
+    from budgetrun.runner.live.request import Request
+    from budgetrun.runner.live.run import run
 
     FRAME.assign(d=50 * X[:, 0], color=WORDS[::-1], y=words).to_csv("stream.csv", index=False)
     algorithms = ("perceptron", "rbp", "forgetron")
@@ -180,8 +180,8 @@ def test_a_regressor_predicts_numbers():
 
 
 def test_the_best_regression_learner_of_a_stream_predicts():
-    from budgetrun.live.request import Request
-    from budgetrun.live.run import run
+    from budgetrun.runner.live.request import Request
+    from budgetrun.runner.live.run import run
 
     FRAME.assign(y=3 * X[:, 0]).to_csv("stream.csv", index=False)
     assert run(Request("stream.csv", task="regression", algorithms=("krls", "klms:step=0.01"), budgets=(20,))) == 0

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import yaml
 
 import budgetrun
-from budgetrun.errors import InputError
-from budgetrun.store import read as stored
+from budgetrun.base.errors import InputError
+from budgetrun.results.store import read as stored
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 3))

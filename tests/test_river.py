@@ -13,7 +13,7 @@ from cases import EXHAUSTIVE, all_cases, one_of_each_form
 
 import budgetrun
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
-from budgetrun.learners.calibration import Calibration
+from budgetrun.play.calibration import Calibration
 
 pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
 
@@ -437,7 +437,7 @@ def test_words():
 def test_after_an_overflow_it_begins_again():
     X, y = stream(T=80)
     model = learned(make("Projectron", kernel="polynomial", degree=3), dicts(X), y)
-    with pytest.raises(budgetrun.errors.OutOfRangeError):
+    with pytest.raises(budgetrun.base.errors.OutOfRangeError):
         learned(model, [{"a": 1e60}, {"a": -1e60}] * 3, [True, False] * 3)
     learned(model, dicts(X), y)
     assert np.isfinite(model._score_of(dicts(X)[0]))

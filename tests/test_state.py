@@ -12,8 +12,8 @@ from cases import TASKS, all_cases, firsts, paired
 
 import budgetrun
 from budgetrun import engine, kernels
+from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.engine import Group, score
-from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.learners import find
 from budgetrun.state import load_state, save_state
 
@@ -189,14 +189,14 @@ def written(path, **changes):
 
 
 ARRAY = ["array", 0]
-FORMULA = "budgetrun.params.expressions:Formula"
+FORMULA = "budgetrun.base.params.expressions:Formula"
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"nodes": [["object", "os:system", []]]}, "it names 'os:system', which is no class"),
-        ({"nodes": [["object", "builtins:object", []]]}, "it names 'builtins:object', which is no class"),
+        ({"nodes": [["object", "os:system", []]]}, "it names 'os:system', which is not a class"),
+        ({"nodes": [["object", "builtins:object", []]]}, "it names 'builtins:object', which is not a class"),
         ({"nodes": [["object", "builtins:ValueError", []]]}, "safe"),
         ({"nodes": [["object", "budgetrun.cli:Path", []]]}, "it names 'budgetrun.cli:Path'"),
         ({"nodes": [["object", "budgetrun.engine.group:np.ndarray", []]]}, "it names"),

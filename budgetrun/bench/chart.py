@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from budgetrun.bench.growth import FORGETRON, OTHERS, PERCEPTRON, PROJECTRON, Point
 from budgetrun.bench.solver_growth import AXES as SOLVER_AXES
 from budgetrun.bench.solver_growth import KNOWN, REACHED, SOLVERS, SolverPoint
-from budgetrun.plotting import STYLE, number_log_axis, save
+from budgetrun.results.plotting import STYLE, number_log_axis, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ import numpy as np
 import yaml
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import write
 from budgetrun.bench import loops
 from budgetrun.bench.growth import made_stream
 from budgetrun.bench.timing import Loop, Maker, Side, alternate, engine_mistakes
-from budgetrun.errors import InputError
-from budgetrun.files import write
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.learners.perceptron import Perceptron

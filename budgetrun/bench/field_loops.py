@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from budgetrun.bench.feature_loops import fourier, frequencies
 from budgetrun.bench.loops import ROUNDING, Floats, Held, Inverse, Labels, errs
-from budgetrun.learners.merging import EQUAL, tables
+from budgetrun.engine.hypotheses.merging import EQUAL, tables
 from budgetrun.learners.raker import FACTORS
 
 

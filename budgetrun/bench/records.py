@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from budgetrun.files import explained, write
+from budgetrun.base.files import explained, write
 
 
 @dataclass

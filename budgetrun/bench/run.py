@@ -10,16 +10,12 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from budgetrun import engine
+from budgetrun.base.errors import DataMissingError
+from budgetrun.base.files import make_folder, write
 from budgetrun.bench import field
 from budgetrun.bench.chart import draw_growth, draw_solver_growth
 from budgetrun.bench.check import RATIOS, write_ratios
-from budgetrun.bench.comparisons import (
-    Comparison,
-    a9a_forgetron,
-    a9a_perceptron,
-    ijcnn1_forgetron,
-    usps_perceptrons,
-)
+from budgetrun.bench.comparisons import Comparison, a9a_forgetron, a9a_perceptron, ijcnn1_forgetron, usps_perceptrons
 from budgetrun.bench.floor import PARTS, Floor
 from budgetrun.bench.growth import Point, measure_growth
 from budgetrun.bench.projections import (
@@ -33,8 +29,6 @@ from budgetrun.bench.sizes import FULL, QUICK, Sizes
 from budgetrun.bench.solver_growth import measure_solver_growth
 from budgetrun.bench.solvers import HEADINGS as RACE_HEADINGS
 from budgetrun.bench.solvers import TURNS, measure_races
-from budgetrun.errors import DataMissingError
-from budgetrun.files import make_folder, write
 from budgetrun.runner import provenance
 
 _PAPERS = (

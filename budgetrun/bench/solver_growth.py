@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from budgetrun.bench.growth import made_stream
 from budgetrun.bench.sizes import Sizes
 from budgetrun.kernels import Linear
-from budgetrun.solvers import Progress, Solver, find
+from budgetrun.papers.solvers import Progress, Solver, find
 
 Floats = NDArray[np.float64]
 

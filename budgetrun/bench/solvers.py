@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from budgetrun.base.errors import DataMissingError
 from budgetrun.bench.sizes import Sizes
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
-from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Linear
-from budgetrun.solvers import Solution
-from budgetrun.solvers.dcd import DualCoordinateDescent as DCD
-from budgetrun.solvers.mpu import MarginPerceptronWithUnlearning as MPU
+from budgetrun.papers.solvers import Solution
+from budgetrun.papers.solvers.dcd import DualCoordinateDescent as DCD
+from budgetrun.papers.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 
 SEED = 0
 ACCURACY = 1e-4

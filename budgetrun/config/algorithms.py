@@ -6,26 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
+from budgetrun.base.params import Task
+from budgetrun.base.registry import parameters
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
-from budgetrun.config.problems import (
-    ValueType,
-    allowed_names,
-    nearest,
-    quoted,
-    unknown,
-    unknown_key,
-    value_types,
-)
+from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted, unknown, unknown_key, value_types
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
-from budgetrun.params import Task
-from budgetrun.registry import parameters
 
 # Learners and solvers import numpy; they are imported only once a config is read.
 if TYPE_CHECKING:
     from budgetrun.learners import Learner
-    from budgetrun.solvers import Solver
+    from budgetrun.papers.solvers import Solver
 
     Algorithm = type[Learner] | type[Solver]
 
@@ -106,7 +98,8 @@ class AlgorithmReader:
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
-        from budgetrun import learners, solvers
+        from budgetrun import learners
+        from budgetrun.papers import solvers
 
         of_learners, of_solvers = learners.for_task(self.task), solvers.registry()
         known = [*(of_solvers if self.solvers else of_learners)]
@@ -240,7 +233,8 @@ class AlgorithmReader:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
     def _class(self, spec: AlgorithmSpec) -> Algorithm:
-        from budgetrun import learners, solvers
+        from budgetrun import learners
+        from budgetrun.papers import solvers
 
         if self.solvers:
             return solvers.find(spec.name)
@@ -266,7 +260,7 @@ def are_solvers(checker: Checker, entries: list[Any]) -> bool:
 
 def check_kernels(checker: Checker, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
     """Report each solver that cannot use the kernel of some dataset, once."""
-    from budgetrun import solvers
+    from budgetrun.papers import solvers
 
     for i, entry in enumerate(entries):
         for dataset in datasets:
@@ -290,7 +284,7 @@ def tasks_of(name: str) -> list[Task]:
 
 def is_solver(data: Any) -> bool:
     """Whether an entry names a solver."""
-    from budgetrun import solvers
+    from budgetrun.papers import solvers
 
     return isinstance(data, dict) and isinstance(data.get("name"), str) and data["name"] in solvers.registry()
 
@@ -302,7 +296,8 @@ def _default(learner: Algorithm, name: str) -> Any:
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
-    from budgetrun import learners, solvers
+    from budgetrun import learners
+    from budgetrun.papers import solvers
 
     found = solvers.find(spec.name) if spec.solver else learners.find(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label

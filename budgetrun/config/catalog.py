@@ -8,12 +8,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from budgetrun import kernels, learners, solvers
+from budgetrun import kernels, learners
+from budgetrun.base.errors import InputError
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
-from budgetrun.errors import InputError
 from budgetrun.learners.one_vs_rest import ONE_VS_REST, one_vs_rest
-from budgetrun.registry import parameters
+from budgetrun.papers import solvers
 
 _WIDTH = 100
 _ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class, which share the examples they hold."

@@ -8,16 +8,16 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from budgetrun.base.files import own_folder
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType, unknown, unknown_key, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec, learned
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.files import own_folder
-from budgetrun.registry import parameters
 
 if TYPE_CHECKING:
+    from budgetrun.base.params import Task
     from budgetrun.kernels import Kernel
-    from budgetrun.params import Task
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
 

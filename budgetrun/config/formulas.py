@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from budgetrun.base.params.expressions import Formula
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
 from budgetrun.config.schema import RunSpec
-from budgetrun.params.expressions import Formula
-from budgetrun.registry import parameters
 
 _NAMES = ("T",)
 

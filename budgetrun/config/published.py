@@ -13,11 +13,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from budgetrun.base.errors import InputError
 from budgetrun.config.problems import unknown_key
 from budgetrun.config.quantities import QUANTITIES
 from budgetrun.config.schema import Published, ReportSpec, setting_text
 from budgetrun.config.yaml import read_text
-from budgetrun.errors import InputError
 
 _REQUIRED = ("dataset", "label")
 _OPTIONAL = ("budget", "budget_fraction", "setting")

@@ -30,7 +30,7 @@ class Quantity:
     write: Callable[[float], str] = "{:,.1f}".format  # from a number to its text without the unit
     write_published: Callable[[float], str] = "{:,.10g}".format  # the same for a published number
     unit: str = ""  # follows a number
-    column: str = ""  # of the runs as `budgetrun.store.read` returns them; the name by default
+    column: str = ""  # of the runs as `budgetrun.results.store.read` returns them; the name by default
     csv_column: str = ""  # in tables as CSV and in files of published numbers; the name by default
     factor: float = 1.0  # from the unit of `column` to the one that is shown
     difference_unit: str = ""  # follows a difference of two numbers; the unit by default
@@ -93,7 +93,7 @@ def _ratio(name: str, noun: str, axis: str, lower_is_better: bool = False) -> Qu
     return Quantity(name, noun, axis, three, three, lower_is_better=lower_is_better)
 
 
-# What the config key `metrics` may ask for; `budgetrun.runner.metrics` computes them, in columns of these names.
+# What the config key `metrics` may ask for; `budgetrun.play.metrics` computes them, in columns of these names.
 METRICS = {
     quantity.name: quantity
     for quantity in (

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import own_folder
 from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels, title_of
 from budgetrun.config.datasets import KERNEL, DatasetReader, common_task, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
@@ -26,8 +28,6 @@ from budgetrun.config.schema import (
 from budgetrun.config.select import selections
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
-from budgetrun.errors import InputError
-from budgetrun.files import own_folder
 
 _Some = Annotated[list[Any], Field(min_length=1)]
 # The most settings of an algorithm on a dataset: each is tried out when a config is checked.

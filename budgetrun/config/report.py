@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from budgetrun.config.claims import read_numbers
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.quantities import METRICS
@@ -26,6 +25,7 @@ from budgetrun.config.schema import (
 )
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
+from budgetrun.papers.verdicts.claims import read_numbers
 
 _LIST = ValueType(list[Any] | None, required=False)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Count, Positive, Seed, Task
 from budgetrun.config.problems import allowed_names, nearest, quoted
 from budgetrun.config.quantities import IN_FIGURES, METRICS, METRICS_IN_CURVES, MetricName, QuantityName
-from budgetrun.errors import InputError
-from budgetrun.params import Count, Positive, Seed, Task
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -41,7 +41,7 @@ AUTO = "auto"
 # The most runs of a config: a plan of so many takes about 1.5 GB.
 MOST_RUNS = 2_000_000
 Text = Annotated[str, Field(min_length=1)]
-# What tables and figures call a dataset or an algorithm; file names contain it as `budgetrun.plotting.slug` writes it.
+# What tables and figures call a dataset or an algorithm; file names contain it in the form of `plotting.slug`.
 Name = Annotated[Text, AfterValidator(_one_line)]
 FileName = Annotated[
     str,
@@ -230,7 +230,7 @@ class RunSpec:
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
     # What the learner learns, if it is one.
     task: Task = "binary"
-    # Whether this is a batch solver (`budgetrun.solvers`) and not a learner.
+    # Whether this is a batch solver (`budgetrun.papers.solvers`) and not a learner.
     solver: bool = False
     # What is typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
     # in ``parameters``, and `AUTO`, whose value is in ``kernel``.
@@ -345,7 +345,7 @@ class AlgorithmSpec(_Spec):
 
 
 class SelectSpec(_Spec):
-    """A rule of `budgetrun.selection` that follows candidates: every run of some algorithms on a stream."""
+    """A rule of `budgetrun.play.selection` that follows candidates: every run of some algorithms on a stream."""
 
     # Its name.
     rule: str

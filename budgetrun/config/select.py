@@ -40,7 +40,7 @@ def _selection(
     checker: Checker, entry: Any, path: KeyPath, known: dict[str, AlgorithmSpec], several: list[str], labels: Labels
 ) -> list[SelectSpec]:
     # It imports the engine.
-    from budgetrun import selection
+    from budgetrun.play import selection
 
     if not isinstance(entry, dict):
         checker.add(path, f"must be a mapping (key: value), got {quoted(entry)}")

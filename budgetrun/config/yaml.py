@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from budgetrun.errors import InputError, printable
+from budgetrun.base.errors import InputError, printable
 
 KeyPath = tuple[Any, ...]
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import own_folder
 from budgetrun.config import yaml
 from budgetrun.data.formats import LabelColumn, all_formats, revision
-from budgetrun.errors import InputError
-from budgetrun.files import own_folder
 
 Label = int | float | str
 # Below a data folder, never beside it.

@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from budgetrun.base.errors import InputError, printable
 from budgetrun.data import limits
-from budgetrun.errors import InputError, printable
 
 
 def _xz() -> lzma.LZMADecompressor:

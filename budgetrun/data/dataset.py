@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import is_file
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
@@ -21,8 +23,6 @@ from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.origins import Held, Origin
 from budgetrun.data.tasks import listed
 from budgetrun.data.text import count_lines
-from budgetrun.errors import InputError
-from budgetrun.files import is_file
 from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
 
 if TYPE_CHECKING:

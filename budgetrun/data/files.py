@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from budgetrun.base.errors import DataMissingError, InputError, counted
+from budgetrun.base.files import checkout, is_file
 from budgetrun.data.cards import Card, CardFile
 from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
-from budgetrun.errors import DataMissingError, InputError, counted
-from budgetrun.files import checkout, is_file
 
 ENVIRONMENT = "BUDGETRUN_DATA"
 RETRIES = 2

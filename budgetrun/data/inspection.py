@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.data import files
 from budgetrun.data.sources import sources_of
 from budgetrun.data.streams import stream_info
 from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped
-from budgetrun.errors import DataMissingError, InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 
 ENVIRONMENT = "BUDGETRUN_MEMORY"
 DEFAULT = "8G"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.kernels.rows import Rows, floats
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun import compiling
-from budgetrun.errors import OutOfRangeError
+from budgetrun.base.errors import OutOfRangeError
+from budgetrun.kernels import compiling
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -129,6 +129,6 @@ def _scale_sparse(
 def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
     """Return a loop compiled, if code is compiled at all; the results are the same."""
     # It imports numba.
-    structures: Any = import_module("budgetrun.compiling.structures") if compiling.on() else None
+    structures: Any = import_module("budgetrun.kernels.compiling.structures") if compiling.on() else None
     compiled: Callable[..., None] = structures.function(loop) if structures else loop
     return compiled

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.data.running import Running
-from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:

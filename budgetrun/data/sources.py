@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, Own, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.generators import generator
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import IntegerRows, Rows, stored
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
 from budgetrun.data.scaling import scaled
 from budgetrun.data.sources import Facts, Source, sources_of
 from budgetrun.data.tasks import task_signs
 from budgetrun.data.testset import TestSet, check_test, fitted
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
 
 if TYPE_CHECKING:

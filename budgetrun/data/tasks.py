@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.text import clipped
-from budgetrun.errors import InputError
 
 MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
 MAX_CLASSES = 1000

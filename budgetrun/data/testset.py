@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.dataset import Dataset, canonical
 from budgetrun.data.sources import Facts
 from budgetrun.data.tasks import listed
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, stored
 
 

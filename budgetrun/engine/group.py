@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun import compiling
+from budgetrun.base.errors import is_arithmetic, out_of_range
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
-from budgetrun.errors import is_arithmetic, out_of_range
-from budgetrun.kernels import Kernel, Rows
+from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.kinds import TILE
 
 if TYPE_CHECKING:

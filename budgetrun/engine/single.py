@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.compiling import Compilable, function, prepared, structures
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels.compiling import Compilable, function, prepared, structures
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.single import Examples, examples_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from budgetrun import learners
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.estimators.arguments import Variants, arguments_of, class_name
 from budgetrun.estimators.base import BudgetClassifier, BudgetEstimator, BudgetRegressor
 from budgetrun.estimators.pages import page

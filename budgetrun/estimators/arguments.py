@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from budgetrun import kernels
+from budgetrun.base.params import Seed
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
-from budgetrun.params import Seed
-from budgetrun.registry import parameters
 
 # Learners by variant; None if the name has only one.
 Variants: TypeAlias = dict[str | None, type[Any]]

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import cell, growing
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
-from budgetrun.errors import InputError
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
-from budgetrun.files import cell, growing
 from budgetrun.state import load_state
 
 

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from budgetrun import selection
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
 from budgetrun.estimators.arguments import check_choices, group_options
 from budgetrun.estimators.base import BudgetClassifier
-from budgetrun.registry import parameters
+from budgetrun.play import selection
 
 
 class SelectingClassifier(BudgetClassifier):
@@ -31,7 +31,7 @@ class SelectingClassifier(BudgetClassifier):
         For each parameter, the values to try, in all combinations; a list has one dict per learner. None: the learners
         as they are.
     rule : {"hedge", "fixed_share", "racing", "omkc", "omkc_sd"}
-        How to weigh them; see `budgetrun.selection`.
+        How to weigh them; see `budgetrun.play.selection`.
     rule_parameters : dict or None
         The rule's parameters: ``{"share": 0.001}`` of fixed share, ``{"confidence": 0.05}`` of racing,
         ``{"beta": 0.99}`` of OMKC, also ``smoothing`` and ``seed`` of "omkc_sd", its stochastic update.

@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from budgetrun.compiling import Compilable
+from budgetrun.base.params import InRange, Positive
+from budgetrun.base.registry import defined_in, parameters
 from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.kinds import Encoded, Kind, held, kind_of, squares
 from budgetrun.kernels.rows import Rows
-from budgetrun.params import InRange, Positive
-from budgetrun.registry import defined_in, parameters
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.kernels.rows import Rows, floats
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from budgetrun import compiling
+from budgetrun.kernels import compiling
 from budgetrun.kernels.rows import (
     DENSE_FEATURES,
     MOST_SQUARES,

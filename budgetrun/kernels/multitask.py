@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Countable, NotNegative, Positive
+from budgetrun.base.registry import parameters
 from budgetrun.kernels import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
 from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
 from budgetrun.kernels.rows import IntegerRows, Rows, floats
-from budgetrun.params import Countable, NotNegative, Positive
-from budgetrun.registry import parameters
 
 _LEAST_TASKS = 2
 _BASES: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Gaussian, Polynomial, Linear)}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.compiling import Compilable, prepared
+from budgetrun.kernels.compiling import Compilable, prepared
+from budgetrun.kernels.compiling.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
 from budgetrun.kernels.kinds import TILE, Bits, Floats, Formula, Integers, Kind
-from budgetrun.kernels.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
 
 
 class Examples(Compilable):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import ddot, dgemv
 
-from budgetrun import compiling
+from budgetrun.kernels import compiling
 
 
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from budgetrun.base.params import Task
+from budgetrun.base.registry import classes, parameters
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.one_vs_rest import one_vs_rest
-from budgetrun.params import Task
-from budgetrun.registry import classes, parameters
 
 __all__ = [
     "BinaryLearner",

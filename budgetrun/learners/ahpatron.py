@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
+from budgetrun.base.params import EvenBudget, Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import EvenBudget, Positive, ProperShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

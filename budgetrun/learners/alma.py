@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.base.params import Positive, PositiveShare
 from budgetrun.engine.hypotheses import Expansion, Hypothesis
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Positive, PositiveShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

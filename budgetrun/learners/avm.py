@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.errors import InputError
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.kernels import Kernel
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import taken
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.descent import Loss, descent
-from budgetrun.learners.pairs import first_smallest
-from budgetrun.params import Budget, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

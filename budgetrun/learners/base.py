@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from budgetrun.compiling import Compilable
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Task
+from budgetrun.base.registry import float_parameters
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
-from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
-from budgetrun.params import Task
-from budgetrun.registry import float_parameters
+from budgetrun.kernels.compiling import Compilable
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -24,7 +24,7 @@ class Learner(Compilable, ABC):
 
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
     learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
-    arguments of ``__init__``, annotated with the types (`budgetrun.params`) that configs are checked against.
+    arguments of ``__init__``, annotated with the types (`budgetrun.base.params`) that configs are checked against.
 
     Attributes
     ----------

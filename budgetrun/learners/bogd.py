@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from budgetrun.base.params import AtLeastOne, Budget, NotNegative, Positive, Seed
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import AtLeastOne, Budget, NotNegative, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

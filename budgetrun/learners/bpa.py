@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.inverse import Inverse, keep_and_add
+from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
+from budgetrun.engine.hypotheses.points import MulticlassPoints
 from budgetrun.kernels.sums import put
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
-from budgetrun.learners.inverse import Inverse, keep_and_add
-from budgetrun.learners.pairs import Pairs, first_smallest
 from budgetrun.learners.passive_aggressive import step
-from budgetrun.learners.points import MulticlassPoints
-from budgetrun.params import Budget, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

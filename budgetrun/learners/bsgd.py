@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.inverse import Inverse, keep_and_add
+from budgetrun.engine.hypotheses.merging import last_equal, lightest
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.learners.inverse import Inverse, keep_and_add
-from budgetrun.learners.merging import last_equal, lightest
-from budgetrun.learners.pairs import first_smallest
-from budgetrun.params import Budget, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

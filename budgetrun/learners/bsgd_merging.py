@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from budgetrun.errors import InputError
-from budgetrun.kernels import Gaussian
-from budgetrun.kernels.arithmetic import exp
-from budgetrun.learners.base import MulticlassLearner
-from budgetrun.learners.bsgd import RemovingBSGD
-from budgetrun.learners.merging import (
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Countable, Positive
+from budgetrun.engine.hypotheses.merging import (
     WIDTH,
     best_places,
     degradations,
@@ -24,8 +21,11 @@ from budgetrun.learners.merging import (
     shares,
     tables,
 )
-from budgetrun.learners.points import MulticlassPoints, Points
-from budgetrun.params import Countable, Positive
+from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
+from budgetrun.kernels import Gaussian
+from budgetrun.kernels.arithmetic import exp
+from budgetrun.learners.base import MulticlassLearner
+from budgetrun.learners.bsgd import RemovingBSGD
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.cks import margins_without
-from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

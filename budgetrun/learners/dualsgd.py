@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.learners.absorbing import AbsorbingExpansion, MulticlassAbsorbing
+from budgetrun.base.params import Budget, Count, Positive, Seed
+from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner, gaussian_rate
 from budgetrun.learners.descent import Loss, descent
-from budgetrun.params import Budget, Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

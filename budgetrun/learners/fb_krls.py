@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.inverse import Inverse
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.learners.base import RegressionLearner
-from budgetrun.learners.inverse import Inverse
-from budgetrun.learners.pairs import first_smallest
-from budgetrun.params import Budget, Positive
 
 
 class FBKRLS(RegressionLearner):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.engine.hypotheses import ExplicitFeatures, Hypothesis, random_features
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
-from budgetrun.params import Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

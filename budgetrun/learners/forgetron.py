@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Budget
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import RegressionLearner
-from budgetrun.params import Budget, Positive
 
 
 class KLMS(RegressionLearner):

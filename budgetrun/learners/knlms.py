@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Positive, PositiveShare
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.sums import inner
 from budgetrun.learners.base import RegressionLearner
-from budgetrun.params import Budget, Positive, PositiveShare
 
 
 class KNLMS(RegressionLearner):

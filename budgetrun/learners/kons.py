@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsymv, dsyr
 
+from budgetrun.base.params import Positive, Seed
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

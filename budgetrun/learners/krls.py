@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtrs
 
+from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import RegressionLearner
-from budgetrun.params import Budget, Positive
 
 
 class KRLS(RegressionLearner):

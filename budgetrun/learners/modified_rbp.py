@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Budget, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

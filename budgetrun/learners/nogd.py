@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
+from budgetrun.base.params import Budget, Count, Positive
 from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.base import BinaryLearner, RegressionLearner
-from budgetrun.params import Budget, Count, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

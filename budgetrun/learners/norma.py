@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+from budgetrun.base.params import Budget, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.learners.base import BinaryLearner, RegressionLearner
 from budgetrun.learners.bogd import decay
-from budgetrun.params import Budget, NotNegative, Positive, ProperShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Projected
+from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
-from budgetrun.learners.frames import LEAST, Curved, HintedFramed, MulticlassFramed
-from budgetrun.params import Count, NotNegative, Positive, ProperShare
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun import compiling
+from budgetrun.base.params import Count, Factors, Positive, Seed
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import CANCELLED
-from budgetrun.kernels import Gaussian, Rows
+from budgetrun.kernels import Gaussian, Rows, compiling
 from budgetrun.kernels.sums import add_up, evaluated_sums
 from budgetrun.learners.avm import Distances
 from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
-from budgetrun.params import Count, Factors, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

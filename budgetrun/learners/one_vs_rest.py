@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import block_diag
 
+from budgetrun.base.errors import InputError
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.expansion import sum_ahead
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
-from budgetrun.errors import InputError
 from budgetrun.kernels import Rows
 from budgetrun.learners.base import Learner
 

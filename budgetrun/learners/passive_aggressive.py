@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import Positive
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
-from budgetrun.params import Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Count, EvenBudget, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
+from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.alma import Alma, length
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
-from budgetrun.params import NotNegative, Positive, Share
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

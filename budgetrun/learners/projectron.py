@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from budgetrun.base.params import NotNegative
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
-from budgetrun.params import NotNegative
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import NotNegative
 from budgetrun.learners.projectron import Projectron
-from budgetrun.params import NotNegative
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Projected

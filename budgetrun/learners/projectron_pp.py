@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import AfterValidator
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
-from budgetrun.errors import InputError
 from budgetrun.learners.hierarchy import label_kernel, parse
 from budgetrun.learners.projectron import MulticlassProjectron, Projectron, Threshold
-from budgetrun.params import Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import RegressionLearner, gaussian_rate
-from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

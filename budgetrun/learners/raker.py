@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.kernels import Rows
 from budgetrun.kernels.features import Frequencies, SeveralWidths
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
-from budgetrun.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from budgetrun.base.params import Budget, Seed
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
-from budgetrun.params import Budget, Seed
 
 
 class RBP(BinaryLearner):

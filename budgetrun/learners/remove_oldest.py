@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.forgetron import damage, weight_and_margin
-from budgetrun.params import Budget
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
+from budgetrun.base.params.expressions import Formula
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params.expressions import Formula
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

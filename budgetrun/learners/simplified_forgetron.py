@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Budget, NotNegative, Positive
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.nogd import canonical
-from budgetrun.params import AtLeastOne, Budget, Count, Positive, Seed
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from budgetrun.base.params import Budget
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.params import Budget
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion

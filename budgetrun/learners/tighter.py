@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
+from budgetrun.base.params import Budget, NotNegative
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.pairs import Pairs
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.learners.pairs import Pairs
-from budgetrun.params import Budget, NotNegative
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool

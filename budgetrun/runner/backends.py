@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.runner import job as job_module
 from budgetrun.runner.interrupts import deferred
 from budgetrun.runner.job import Outcome, Settings, failure, run_and_store

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.kernels.rows import floats
+from budgetrun.papers.solvers import Progress, Solution
+from budgetrun.results.store.write import Record
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
-from budgetrun.solvers import Progress, Solution
-from budgetrun.store.write import Record
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream

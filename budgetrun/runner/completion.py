@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from budgetrun.files import own_folder
+from budgetrun.base.files import own_folder
 
 _NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
-_ALGORITHMS = "learners/*.py", "solvers/*.py"
+_ALGORITHMS = "learners/*.py", "papers/solvers/*.py"
 _PACKAGE = Path(__file__).parents[1]
 
 

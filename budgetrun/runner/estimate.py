@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from budgetrun import compiling
+from budgetrun.base.registry import parameters
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Gaussian, sums
+from budgetrun.kernels import Gaussian, compiling, sums
 from budgetrun.kernels.kinds import TILE, held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
-from budgetrun.registry import parameters
 from budgetrun.runner.identity import algorithm_of, build
 from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
     from budgetrun.engine.hypotheses import Hypothesis
+    from budgetrun.papers.solvers import Solver
     from budgetrun.runner.options import Options
     from budgetrun.runner.plan import Job, Plan, Run
-    from budgetrun.solvers import Solver
 
 # A guess of the Perceptron's mistakes as a share of the rounds, while they are unknown.
 _ERROR_GUESS = 0.12

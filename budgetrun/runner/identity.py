@@ -19,15 +19,17 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import budgetrun
-from budgetrun import engine, loaded_code, registry, selection
+from budgetrun import engine, loaded_code
+from budgetrun.base import registry
 from budgetrun.data import STREAM_REVISION
 from budgetrun.learners import Learner, find
+from budgetrun.play import selection
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
     from budgetrun.data import StreamInfo
     from budgetrun.kernels import Kernel
-    from budgetrun.solvers import Solver
+    from budgetrun.papers.solvers import Solver
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
@@ -40,8 +42,8 @@ _RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.bat
 _FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
 # The modules, of those that these and an algorithm import, whose code can change an outcome.
 _ROOMS = (
-    *("engine", "data", "learners", "solvers", "kernels", "compiling", "selection", "registry", "store.write"),
-    "runner.metrics",
+    *("engine", "data", "learners", "papers.solvers", "kernels", "play.selection", "base.registry", "play.metrics"),
+    "results.store.write",
 )
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
@@ -53,7 +55,7 @@ _OWN_KEYS = {"label_column", "missing"}
 def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
     """Return the class of a run's learner or solver."""
     if spec.solver:
-        from budgetrun import solvers
+        from budgetrun.papers import solvers
 
         return solvers.find(spec.name)
     return find(spec.name, spec.variant, spec.task)

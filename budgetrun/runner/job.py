@@ -18,10 +18,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from budgetrun.data import Stream, limits, open_stream
+from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin, specs_played
-from budgetrun.store.write import Record, Store, Value, record
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base.errors import DataMissingError, InputError
+from budgetrun.base.files import is_file
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
-from budgetrun.errors import DataMissingError, InputError
-from budgetrun.files import is_file
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from budgetrun.errors import printable
+from budgetrun.base.errors import printable
 
 
 def duration(seconds: float) -> str:

@@ -12,18 +12,19 @@ from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun import __version__, compiling
+from budgetrun import __version__
+from budgetrun.base.files import checkout
 from budgetrun.config.published import manifest_entries
-from budgetrun.files import checkout
+from budgetrun.kernels import compiling
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Plan, Run, finished, make_plan
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
     from budgetrun.data import StreamInfo
+    from budgetrun.results.store.write import Store
     from budgetrun.runner.job import Outcome
     from budgetrun.runner.plan import Job
-    from budgetrun.store.write import Store
 
 
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:

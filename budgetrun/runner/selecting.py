@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun import selection
 from budgetrun.data import Stream
+from budgetrun.play import selection
+from budgetrun.play.selection import Rule, Selection
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.online import BLOCK_SIZE, checkpoints, compile_first, prefix_of
 from budgetrun.runner.plan import Job, Run
-from budgetrun.selection import Rule, Selection
 
 
 def measure(job: Job, settings: Settings) -> Measured:

@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base.errors import AlteredError, InputError, counted
+from budgetrun.base.files import is_file
 from budgetrun.data import limits
-from budgetrun.errors import AlteredError, InputError, counted
-from budgetrun.files import is_file
+from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
-from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config

@@ -12,10 +12,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun import compiling
+from budgetrun.base.errors import CannotWriteError, InputError, counted, printable
+from budgetrun.base.files import CANNOT_WRITE
 from budgetrun.data import limits
-from budgetrun.errors import CannotWriteError, InputError, counted, printable
-from budgetrun.files import CANNOT_WRITE
+from budgetrun.kernels import compiling
+from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Backend, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
@@ -35,7 +36,6 @@ from budgetrun.runner.plan import (
     with_budgets,
 )
 from budgetrun.runner.progress import Progress
-from budgetrun.store.write import Store
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config

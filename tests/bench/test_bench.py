@@ -44,6 +44,7 @@ from reference import (
 )
 from reference.kernel_expansion import gaussian
 
+from budgetrun.base.errors import DataMissingError
 from budgetrun.bench import (
     chart,
     check,
@@ -61,7 +62,6 @@ from budgetrun.bench import (
 )
 from budgetrun.cli import main
 from budgetrun.data import Stream
-from budgetrun.errors import DataMissingError
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.kinds import held
 from budgetrun.learners.forgetron import SelfTunedForgetron

@@ -11,12 +11,10 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from budgetrun import config
-from budgetrun.config.schema import (
-    Config,
-)
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Budget, Seed
+from budgetrun.config.schema import Config
 from budgetrun.learners import BinaryLearner, MulticlassLearner
-from budgetrun.params import Budget, Seed
 
 GOOD = """\
 name: demo

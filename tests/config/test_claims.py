@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from budgetrun.config.claims import load_claims
-from budgetrun.errors import InputError
-from budgetrun.params.expressions import Condition
+from budgetrun.base.errors import InputError
+from budgetrun.base.params.expressions import Condition
+from budgetrun.papers.verdicts.claims import load_claims
 
 CLAIM = """\
 name: paper

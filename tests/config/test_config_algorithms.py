@@ -10,8 +10,8 @@ import pytest
 from config.demo import GOOD, Drawing, load, message, replaced
 
 from budgetrun import kernels, learners
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
-from budgetrun.registry import parameters
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 

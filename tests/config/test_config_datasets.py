@@ -10,7 +10,7 @@ import pytest
 from config.demo import DATASET_KEYS, GOOD, MULTICLASS, PRINTED, load, message, replaced
 
 from budgetrun import config
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from config.demo import GOOD, load, message, replaced
 
+from budgetrun.base.errors import InputError
 from budgetrun.config.published import manifest_entries, report_of
 from budgetrun.config.schema import Config, Published, ReportSpec
-from budgetrun.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 

@@ -12,7 +12,7 @@ import pytest
 from config.demo import DATASET_KEYS, GOOD, KEYS, load, message, replaced
 
 from budgetrun import config
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("demo_folder")

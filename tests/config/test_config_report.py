@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from config.demo import GOOD, Drawing, load, message, replaced
 
-from budgetrun.config.schema import (
-    Config,
-)
+from budgetrun.config.schema import Config
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 

@@ -9,8 +9,8 @@ import pytest
 from sweeping import written
 
 from budgetrun import config as config_module
+from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
-from budgetrun.errors import InputError
 
 GOOD: dict[str, Any] = {
     "name": "solved",

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
+from budgetrun.base.params.expressions import Formula
 from budgetrun.config.formulas import is_formula, problem
 from budgetrun.config.problems import ValueType
-from budgetrun.params.expressions import Formula
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from budgetrun.base.errors import InputError
 from budgetrun.config.yaml import dotted, load, parse
-from budgetrun.errors import InputError
 
 
 @pytest.mark.parametrize(

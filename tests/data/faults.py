@@ -2,7 +2,7 @@
 
 import pytest
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 
 
 def message(call, *args, kind=InputError, **kwargs):

@@ -11,9 +11,9 @@ import pytest
 from faults import message
 from made_files import CONTENT, SHA256, small_card
 
+from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, fetch, files, stream_info, verify
-from budgetrun.errors import DataMissingError, InputError
 
 # The search
 

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from faults import message
 from test_data_scaling import WHERE
 
+from budgetrun.base.errors import OutOfRangeError
 from budgetrun.data import running
 from budgetrun.data.running import Running
 from budgetrun.data.scaling import scale_in_place
-from budgetrun.errors import OutOfRangeError
 
 rng = np.random.default_rng(5)
 # Two columns begin with equal values, and one stays so.

@@ -8,10 +8,10 @@ import scipy.sparse
 import yaml
 from faults import message
 
+from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
-from budgetrun.errors import DataMissingError, InputError
 from budgetrun.kernels.rows import floats, stored
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
-from budgetrun import compiling
 from budgetrun.engine import Group
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, compiling
 from budgetrun.learners import find
 
 KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
@@ -22,8 +21,8 @@ N_CLASSES = 3
 
 MODULE = """
     import sys
-    from budgetrun.compiling import Compilable, prepared
-    from budgetrun.compiling.structures import function
+    from budgetrun.kernels.compiling import Compilable, prepared
+    from budgetrun.kernels.compiling.structures import function
 
     class Account(Compilable):
         def __init__(self, amount):

@@ -7,13 +7,13 @@ from cases import STREAMS, all_cases, firsts, paired, random_stream, with_blocks
 from reference import kernel_expansion
 
 from budgetrun import kernels
+from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem, Optimistic
-from budgetrun.errors import InputError
+from budgetrun.engine.hypotheses.points import Points
 from budgetrun.learners import find
 from budgetrun.learners.base import Learner
 from budgetrun.learners.kons import Embedded
-from budgetrun.learners.points import Points
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
 # Their parameters, by name and variant.

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from budgetrun import compiling, kernels
+from budgetrun import kernels
 from budgetrun.engine import Group
+from budgetrun.kernels import compiling
 from budgetrun.learners import find
 
 pytestmark = pytest.mark.compiled

@@ -14,10 +14,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
 
 from budgetrun import learners
+from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group, run, score
-from budgetrun.errors import InputError
 from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.rows import floats

@@ -6,10 +6,11 @@ from cases import random_stream
 from sweeping import config
 
 import budgetrun
-from budgetrun import compiling, kernels
+from budgetrun import kernels
+from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.config import load
 from budgetrun.engine import Group, run
-from budgetrun.errors import InputError, OutOfRangeError
+from budgetrun.kernels import compiling
 from budgetrun.learners import find
 from budgetrun.runner.plan import make_plan
 

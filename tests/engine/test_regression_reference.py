@@ -9,10 +9,10 @@ from cases import EXHAUSTIVE, STREAMS, all_cases, paired, with_blocks
 from reference import kernel_expansion
 
 from budgetrun import engine, kernels
+from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.engine.hypotheses.projected import Spanned
-from budgetrun.errors import InputError
 from budgetrun.learners import find, parameters, registry
 
 CASES = {case_id: rest for case_id, *rest in all_cases("REGRESSION_CASES")}

@@ -9,8 +9,8 @@ from cases import EXHAUSTIVE
 from sklearn.base import clone
 
 from budgetrun import estimators
+from budgetrun.base.errors import OutOfRangeError
 from budgetrun.engine import Group, group
-from budgetrun.errors import OutOfRangeError
 from budgetrun.kernels import Gaussian, Linear, Polynomial
 from budgetrun.learners import bpa, forgetron, perceptron, rbp
 

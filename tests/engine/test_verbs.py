@@ -16,10 +16,10 @@ from budgetrun.engine.hypotheses import (
     Projected,
     random_features,
 )
+from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.kinds import TILE
-from budgetrun.learners.points import MulticlassPoints, Points
 
 SEQUENCES = 120 if EXHAUSTIVE else 30
 BLOCKS = (5, 7)

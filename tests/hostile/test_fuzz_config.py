@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import own_folder
 from budgetrun.config.reader import list_configs, read
 from budgetrun.config.values import MOST_PROBLEMS
-from budgetrun.errors import InputError
-from budgetrun.files import own_folder
 
 FILES = {name: own_folder("configs") / f"{name}.yaml" for name, _ in list_configs()}
 # The longest take most of the time, and hold nothing that no other has.

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sentences import one_sentence
 
 import budgetrun
+from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.engine import Group
-from budgetrun.errors import InputError, OutOfRangeError
 from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Linear
 from budgetrun.learners import find

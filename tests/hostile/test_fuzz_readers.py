@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
 
+from budgetrun.base.errors import InputError
 from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import floats
 
 FORMATS = sorted(formats.all_formats())

@@ -12,15 +12,15 @@ import pytest
 from damage import damaged
 from hypothesis import given
 from hypothesis import strategies as st
-from report.fake_results import build, paper_rows, runs_csv, write_curves
+from results.report.fake_results import build, paper_rows, runs_csv, write_curves
 from sentences import one_sentence
 
-from budgetrun.errors import AlteredError, InputError
-from budgetrun.report import Report, figures
+from budgetrun.base.errors import AlteredError, InputError
+from budgetrun.results.report import Report, figures
+from budgetrun.results.store import table
+from budgetrun.results.store.curves import Curves
+from budgetrun.results.store.write import Store
 from budgetrun.runner.status import status
-from budgetrun.store import table
-from budgetrun.store.curves import Curves
-from budgetrun.store.write import Store
 
 # No dataset of the folder exists on any machine, so that nobody looks for its files.
 ROWS = [row for row in paper_rows() if row["dataset"] == "one"]

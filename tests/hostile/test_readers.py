@@ -18,12 +18,12 @@ import pytest
 from sentences import one_sentence
 from sweeping import config, run
 
+from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
 from budgetrun.data import dataset, limits, open_stream, stream_info, text
 from budgetrun.data.content import Stamp, read_content
 from budgetrun.data.tables import delimited, lines, origins
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import floats
 
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

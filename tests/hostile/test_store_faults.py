@@ -5,13 +5,13 @@ import os
 import re
 
 import pytest
-from report.fake_results import build, paper_rows
+from results.report.fake_results import build, paper_rows
 
+from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
-from budgetrun.errors import InputError
-from budgetrun.report import Report, figures
-from budgetrun.store.columns import COLUMNS
-from budgetrun.store.write import Store
+from budgetrun.results.report import Report, figures
+from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.write import Store
 
 CALLS = ("open", "write", "fsync", "close", "replace", "rename", "mkdir", "unlink")
 CONFIG = Config(name="n", datasets=(), algorithms=()).resolved()

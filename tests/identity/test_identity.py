@@ -17,9 +17,9 @@ import budgetrun
 from budgetrun import config as config_module
 from budgetrun import kernels
 from budgetrun.learners import find
+from budgetrun.results.store.write import Store
 from budgetrun.runner import identity
 from budgetrun.runner.plan import make_plan
-from budgetrun.store.write import Store
 
 AVP = {"name": "avp", "epsilon": 0.75, "U": 2.0}
 ANEW = "python scripts/record_probes.py"
@@ -125,9 +125,9 @@ def digest_with(monkeypatch, spec, module, more):
 # What a run of the algorithm `avp` on generated data executes: its own file, what it imports, and what all runs share.
 EXECUTED = [
     "learners.avp", "learners.ball", "learners.base", "engine.hypotheses.expansion", "engine.hypotheses.projected",
-    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds", "kernels.loops",
-    "engine.single", "compiling", "compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
-    "data.generators.noisy_gaussians", "runner.job", "runner.online", "store.write",
+    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds", "kernels.compiling.loops",
+    "engine.single", "kernels.compiling", "kernels.compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
+    "data.generators.noisy_gaussians", "runner.job", "runner.online", "results.store.write",
 ]  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def test_edited_code_is_other_code(tmp_path, monkeypatch, module):
     assert digest_with(monkeypatch, spec, module, "\n_changed = 1\n") != before
 
 
-@pytest.mark.parametrize("module", ["learners.rbp", "runner.progress", "report.page"])
+@pytest.mark.parametrize("module", ["learners.rbp", "runner.progress", "results.report.page"])
 def test_code_that_a_run_does_not_execute_may_be_edited_meanwhile(tmp_path, monkeypatch, module):
     spec = next(iter(config_module.load(config(tmp_path, algorithms=[AVP])).expand()))
     before = identity.source_digest([spec])

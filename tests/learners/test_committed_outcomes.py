@@ -4,10 +4,11 @@ from functools import cache
 
 import pytest
 
-from budgetrun import learners, solvers
+from budgetrun import learners
+from budgetrun.base.files import checkout
 from budgetrun.data.cards import card
-from budgetrun.files import checkout
-from budgetrun.store.read import load
+from budgetrun.papers import solvers
+from budgetrun.results.store.read import load
 
 pytestmark = pytest.mark.committed
 TOP = checkout()

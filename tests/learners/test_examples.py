@@ -8,7 +8,7 @@ import pytest
 from budgetrun.learners import BASES, registry
 
 LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
-MODULES = {"budgetrun.params.expressions", *(learner.__module__ for learner in LEARNERS)}
+MODULES = {"budgetrun.base.params.expressions", *(learner.__module__ for learner in LEARNERS)}
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from cases import EXHAUSTIVE, random_stream
 
 from budgetrun import kernels
+from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.engine import Group
-from budgetrun.errors import InputError, OutOfRangeError
+from budgetrun.engine.hypotheses import merging
 from budgetrun.kernels.rows import IntegerRows
-from budgetrun.learners import find, merging
+from budgetrun.learners import find
 from budgetrun.state import load_state, save_state
 
 KERNEL = kernels.Gaussian(gamma=0.05)

@@ -12,7 +12,7 @@ from cases import STREAMS, random_stream
 from budgetrun import kernels
 from budgetrun.engine import Group
 from budgetrun.learners import find
-from budgetrun.theory.competitors import machines
+from budgetrun.papers.theory.competitors import machines
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 
@@ -193,7 +193,7 @@ SHRUNK = [given for given in AHPATRONS if given.get("norm") == "shrunk"]
 @pytest.mark.parametrize("tie", ["mistake", "positive"])
 @pytest.mark.parametrize("given", SHRUNK, ids=str)
 def test_theorem_4(stream, tie, given):
-    """Computed from its terms, without `budgetrun.theory`: both cases of the proof separately."""
+    """Computed from its terms, without `budgetrun.papers.theory`: both cases of the proof separately."""
     X, y = ALL_STREAMS[stream]()
     K, B, epsilon = GAUSSIAN.between(X, X), given["budget"], given["epsilon"]
     learner = find("ahpatron")(**given)

@@ -22,7 +22,7 @@ from budgetrun.kernels import Kernel
 from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
 from budgetrun.learners.projectron_pp import MulticlassProjectronPlusPlus
-from budgetrun.theory.projectron import alma_bound, projectron_bound, reach_of
+from budgetrun.papers.theory.projectron import alma_bound, projectron_bound, reach_of
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 N_CLASSES = 5

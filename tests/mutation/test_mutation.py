@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from budgetrun.files import checkout
+from budgetrun.base.files import checkout
 
 TOP = checkout()
 if TOP is None or not (TOP / "scripts" / "mutate.py").is_file():

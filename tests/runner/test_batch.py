@@ -11,10 +11,14 @@ import pytest
 from sweeping import config, outcomes, parts, rows, run, start, wait_for, written
 
 from budgetrun import config as config_module
-from budgetrun import solvers
-from budgetrun.errors import InputError
-from budgetrun.files import checkout
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import checkout
 from budgetrun.kernels import make
+from budgetrun.papers import solvers
+from budgetrun.papers.solvers import Progress
+from budgetrun.papers.solvers.dcd import DualCoordinateDescent
+from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.write import Store
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.batch import packed
 from budgetrun.runner.identity import source_digest
@@ -23,10 +27,6 @@ from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
-from budgetrun.solvers import Progress
-from budgetrun.solvers.dcd import DualCoordinateDescent
-from budgetrun.store.columns import COLUMNS
-from budgetrun.store.write import Store
 
 # The columns that only solvers fill.
 FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}

@@ -12,9 +12,10 @@ from cases import EXHAUSTIVE
 from sweeping import COMMAND, TOP, config, rows
 
 from budgetrun import config as config_module
-from budgetrun import learners, solvers
+from budgetrun import learners
 from budgetrun.config.schema import KernelSpec
 from budgetrun.data import StreamInfo
+from budgetrun.papers import solvers
 from budgetrun.runner import estimate
 from budgetrun.runner.estimate import job_bytes, job_seconds, machine_rates, value_seconds
 from budgetrun.runner.options import Options

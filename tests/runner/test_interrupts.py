@@ -9,7 +9,7 @@ import psutil
 import pytest
 from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
 from budgetrun.runner.options import Options
 

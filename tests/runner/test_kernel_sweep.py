@@ -10,18 +10,19 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sweeping import config, outcomes, rows, run
 
-from budgetrun import cli, solvers
+from budgetrun import cli
 from budgetrun import config as config_module
-from budgetrun.bounds import write_bounds
+from budgetrun.base.errors import InputError
+from budgetrun.base.registry import parameters
 from budgetrun.data import open_stream
 from budgetrun.data.median import ROUNDS, median_gamma
-from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian, registry
 from budgetrun.kernels.rows import as_whole
 from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
-from budgetrun.registry import parameters
-from budgetrun.report import Report
+from budgetrun.papers import solvers
+from budgetrun.papers.bounds import write_bounds
+from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_jobs, make_plan, select
 
 SWEPT = {"name": "gaussian", "gamma": [0.1, 1, 10]}

@@ -12,16 +12,16 @@ from cases import STREAMS, all_cases, firsts, paired, tied_stream
 
 from budgetrun import config as config_module
 from budgetrun import kernels
+from budgetrun.base.errors import InputError
 from budgetrun.config.quantities import FADING, METRICS, WINDOW
 from budgetrun.engine import Group
-from budgetrun.errors import InputError
 from budgetrun.learners import find
-from budgetrun.learners.calibration import Calibration
-from budgetrun.runner.metrics import Tally
+from budgetrun.play.calibration import Calibration
+from budgetrun.play.metrics import Tally
+from budgetrun.results.store import read
+from budgetrun.results.store.curves import Curves
 from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
-from budgetrun.store import read
-from budgetrun.store.curves import Curves
 
 
 def random_scores(T, n_classes=None, seed=0):
@@ -191,7 +191,7 @@ def swept(tmp_path, text, folder):
 
 
 def test_a_sweep_measures_what_its_config_asks_for(tmp_path):
-    from budgetrun.report import write_report
+    from budgetrun.results.report import write_report
 
     with_metrics, without = swept(tmp_path, CONFIG + ASKED + REPORT, "a"), swept(tmp_path, CONFIG, "b")
     runs, plain = with_metrics.runs, without.runs

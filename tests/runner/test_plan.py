@@ -6,7 +6,7 @@ import pytest
 from sweeping import config
 
 from budgetrun import config as config_module
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 from budgetrun.runner import plan as plan_module
 from budgetrun.runner.plan import budget_origin, make_jobs, make_plan, select, sources, with_budgets
 

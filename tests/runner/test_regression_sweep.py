@@ -11,16 +11,16 @@ from sklearn import metrics
 from sklearn.datasets import load_diabetes
 
 from budgetrun import cli
+from budgetrun.base.errors import InputError
 from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.generators import friedman, mackey_glass
 from budgetrun.engine import Group
-from budgetrun.errors import InputError
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
-from budgetrun.runner.targets import Errors
-from budgetrun.store.curves import Curves
+from budgetrun.play.targets import Errors
+from budgetrun.results.store.curves import Curves
 
 CONFIG = """
 name: own

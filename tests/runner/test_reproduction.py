@@ -10,17 +10,17 @@ from cases import EXHAUSTIVE, all_cases, firsts, paired
 from reference import kernel_expansion
 
 from budgetrun import config as config_module
+from budgetrun.base.files import checkout
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
-from budgetrun.files import checkout
 from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
+from budgetrun.results.store.write import Store
 from budgetrun.runner.backends import run_job
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings, row_of
 from budgetrun.runner.plan import Job, make_plan, sources, with_budgets
-from budgetrun.store.write import Store
 
 pytestmark = pytest.mark.usefixtures("read_once")
 CASES = {case_id: rest for case_id, *rest in all_cases()}

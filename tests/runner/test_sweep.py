@@ -35,16 +35,16 @@ from sweeping import (
     written,
 )
 
-from budgetrun import compiling
 from budgetrun import config as config_module
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
+from budgetrun.kernels import compiling
 from budgetrun.learners.remove_oldest import RemoveOldest
+from budgetrun.results.store import write as store_module
 from budgetrun.runner.backends import LocalBackend
 from budgetrun.runner.estimate import jobs_within_memory
 from budgetrun.runner.options import Options
 from budgetrun.runner.progress import Progress
 from budgetrun.runner.status import describe, status
-from budgetrun.store import write as store_module
 
 
 def finished(folder):
@@ -193,7 +193,7 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are missing")
     assert lines[-1].startswith("  estimate: about _ s with --jobs 1, at most 0.")
     assert os.listdir(tmp_path) == ["small.yaml"]
-    monkeypatch.setattr("budgetrun.compiling.begins", lambda: True)
+    monkeypatch.setattr("budgetrun.kernels.compiling.begins", lambda: True)
     estimate = describe(config_module.load(path), Options(results=tmp_path / "results")).splitlines()[-1]
     # For the loops, and four learners.
     assert ", 13 s of it to compile learners, only this time, at most 0." in estimate

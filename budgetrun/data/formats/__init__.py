@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
+from budgetrun.base.registry import modules
 from budgetrun.data import limits
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import Matrix, Rows, stored
-from budgetrun.registry import modules
 
 LabelColumn = Literal["first", "last"]
 

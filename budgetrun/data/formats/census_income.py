@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.text import blocks, number_fault, shown
-from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
 from budgetrun.data.tables.delimited import Delimited
 from budgetrun.data.tables.of_columns import ColumnTable
 from budgetrun.data.tables.origins import Held
 from budgetrun.data.tables.whole import whole
 from budgetrun.data.text import count_lines
-from budgetrun.errors import InputError
 
 REVISION = 1
 SUFFIXES = (".csv", ".tsv")

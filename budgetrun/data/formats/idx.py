@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, Layout, joined
-from budgetrun.errors import InputError
 
 REVISION = 1
 SUFFIXES = ()

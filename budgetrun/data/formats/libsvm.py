@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.text import NUMERIC_BYTES, blocks, clipped, count_lines, number_fault, parse_numbers, shown
-from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError, printable
 from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.text import clipped
-from budgetrun.errors import InputError, printable
 from budgetrun.kernels.rows import Matrix
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, Layout, zip_digits
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import floats
 
 REVISION = 1

@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import card
-from budgetrun.errors import InputError
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.generators.options import check_number, completed
-from budgetrun.errors import InputError
 
 SPREADS = ("variance", "standard_deviation")
 _AXES = np.array([0.2, 2.0])

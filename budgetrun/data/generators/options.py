@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from budgetrun.errors import InputError
+from budgetrun.base.errors import InputError
 
 
 def completed(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.generators.options import check_number, completed
-from budgetrun.errors import InputError
 
 
 def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:

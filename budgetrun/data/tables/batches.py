@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.tables.blocks import Block, Fault, numbers_of, texts_of
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.lines import HEAD_ROWS
 from budgetrun.data.tables.origins import Origin
 from budgetrun.data.text import shown
-from budgetrun.errors import InputError
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22

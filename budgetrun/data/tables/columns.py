@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.tasks import listed
 from budgetrun.data.text import number_fault
-from budgetrun.errors import InputError
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
 # What stands for a missing value in text.

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.lines import HEAD_FIELDS, HEAD_ROWS, Lines, head_lines, last_line_end, line_blocks
 from budgetrun.data.tables.origins import Origin
 from budgetrun.data.text import number_fault, shown
-from budgetrun.errors import InputError
 
 SEPARATORS = ";\t,|"
 # Of a head, the lines by which the separator is found.

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.lines import HEAD_ROWS, Lines, head_lines, line_blocks
 from budgetrun.data.tables.origins import Origin
 from budgetrun.data.text import clipped, shown
-from budgetrun.errors import InputError
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.tables.origins import Origin
-from budgetrun.errors import InputError
 
 HEAD_BYTES = 1 << 20
 HEAD_ROWS = 10_000

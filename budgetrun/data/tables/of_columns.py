@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.tables.blocks import Reader, Texts
 from budgetrun.data.tables.columns import (
@@ -21,7 +22,6 @@ from budgetrun.data.tables.columns import (
 from budgetrun.data.tables.digest import Digest
 from budgetrun.data.tables.encode import Encoder, Missing
 from budgetrun.data.tables.table import Piece, Table, as_classes
-from budgetrun.errors import InputError
 
 # Raised whenever the same file gives other examples or labels; part of the run ids of users' own files.
 REVISION = 1

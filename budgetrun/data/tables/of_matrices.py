@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.formats import check_width, revision
 from budgetrun.data.formats.libsvm import DENSE_FEATURES, DENSE_SHARE, parse_lines
@@ -17,7 +18,6 @@ from budgetrun.data.tables.encode import Missing, label_faults, number_faults
 from budgetrun.data.tables.lines import Lines, head_lines, line_blocks
 from budgetrun.data.tables.origins import Origin
 from budgetrun.data.tables.table import Piece, Table, as_classes
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import Matrix
 
 # The rows of an array that are converted at a time.

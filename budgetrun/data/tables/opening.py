@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.errors import InputError, printable
+from budgetrun.base.files import is_file
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Stamp, bare_name, content_sha256, read_content
@@ -24,8 +26,6 @@ from budgetrun.data.tables.of_columns import ColumnTable
 from budgetrun.data.tables.of_matrices import LibsvmTable, MatrixTable
 from budgetrun.data.tables.origins import File, Origin, Pipe
 from budgetrun.data.tables.table import Table
-from budgetrun.errors import InputError, printable
-from budgetrun.files import is_file
 from budgetrun.kernels.rows import floats
 
 SUFFIXES = {

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.content import bare_name, pieces, read_content, shown
-from budgetrun.errors import InputError
 
 # How long a pipe without new bytes is waited for at a time, and how long its first rows may take to arrive.
 TICK_SECONDS = 0.1

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.tables.ahead import ahead
 from budgetrun.data.tables.blocks import Fault
 from budgetrun.data.tables.columns import MOST_CATEGORIES, REFUSED, Column
 from budgetrun.data.tables.encode import Missing, without_missing
-from budgetrun.errors import InputError
 from budgetrun.kernels.rows import Matrix
 
 CHUNK_ROWS = 4096

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from budgetrun.compiling import Compilable
 from budgetrun.engine import play
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import taken
 
 # A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0

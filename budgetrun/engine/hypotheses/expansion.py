@@ -7,12 +7,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from budgetrun import compiling
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Hypothesis
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Rows
+from budgetrun.kernels import Rows, compiling
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
 

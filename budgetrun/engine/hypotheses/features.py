@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures, FeatureMap, RandomFeatures
 from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from budgetrun.compiling import interpreted
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import OfFeatures
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures
 
 

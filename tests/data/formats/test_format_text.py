@@ -6,9 +6,9 @@ import re
 import pytest
 from cases import EXHAUSTIVE
 
+from budgetrun.base.errors import InputError
 from budgetrun.data.formats.csv import parse_table
 from budgetrun.data.formats.libsvm import parse_libsvm
-from budgetrun.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Foundations that every other part uses: errors, files, parameters, the registry."""

@@ -1,0 +1,164 @@
+"""Files: where the package's own are, and writing.
+
+Every file that is written appears whole or not at all, a failure is one sentence, and no cell is executed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from budgetrun.base.errors import CannotWriteError
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# Failures of writing that the user can resolve.
+CANNOT_WRITE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT}
+    | {errno.ESTALE, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+)
+_FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
+
+
+def own_folder(name: str) -> Path:
+    """Return the folder ``configs`` or ``datasets`` that belongs to this copy of budgetrun.
+
+    Raises
+    ------
+    FileNotFoundError
+        The installation carries no such folder.
+    """
+    for parent in (PACKAGE, PACKAGE.parent):
+        candidate = parent / name
+        if candidate.is_dir():
+            return candidate
+    raise FileNotFoundError(f"budgetrun's own folder {name!r} is missing from {PACKAGE}")
+
+
+def checkout() -> Path | None:
+    """Return the top of the source checkout this code runs from, or None for an installed wheel."""
+    top = PACKAGE.parent
+    return top if (top / "pyproject.toml").is_file() and (top / "datasets").is_dir() else None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether something that may be read is at a path: anything but a folder, and no error of any kind."""
+    try:
+        return path.exists() and not path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def write(path: Path, content: str | bytes | memoryview) -> None:
+    """Replace a file: whatever happens, it has its old content or the new one, and that outlasts a power cut.
+
+    A link under this name is replaced, never followed.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder that exists.
+    content : str, bytes or memoryview
+        Text is written as UTF-8.
+
+    Raises
+    ------
+    CannotWriteError
+        The disk is full, the folder is gone, permission is missing, ...; the old content is still there, or if only
+        the last step failed the new one.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    # Processes that were killed leave such files behind; their id tells whose they are.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    with explained(path):
+        try:
+            _write_new(temporary, data)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _sync_folder(path.parent)
+
+
+@contextmanager
+def growing(path: Path) -> Iterator[TextIO]:
+    """Open a file that is written bit by bit; it replaces the one at ``path`` at the end, or if that fails never does.
+
+    Raises
+    ------
+    CannotWriteError
+        As in `write`.
+    """
+    temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    with explained(path):
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(temporary, flags, 0o666), "w", encoding="utf-8", newline="") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _sync_folder(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, where they do not exist.
+
+    Raises
+    ------
+    CannotWriteError
+        It cannot be made, or something else has its name.
+    """
+    with explained(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Raise what fails while a file or folder is written, made or removed as a `CannotWriteError` that names it."""
+    try:
+        yield
+    except CannotWriteError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CannotWriteError(f"{path}: cannot be written ({reason})", reason) from None
+
+
+def cell(text: str) -> str:
+    """Return the text of a cell of a table for people, with an apostrophe before what a spreadsheet would execute."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _write_new(path: Path, data: bytes | memoryview) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems, for example over a network, do not offer it for folders.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)

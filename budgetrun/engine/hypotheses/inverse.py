@@ -1,0 +1,147 @@
+"""The inverse of a support set's kernel matrix, for rules that project on all but one of the examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from budgetrun.kernels.compiling import Compilable, interpreted
+from budgetrun.kernels.sums import add_outer, close_gap, product, put, taken
+
+if TYPE_CHECKING:
+    from budgetrun.engine.hypotheses import Expansion
+
+
+class Inverse(Compilable):
+    """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
+
+    Parameters
+    ----------
+    ridge : float, > 0
+        Bounds the inverse if examples are equal, or nearly dependent.
+
+    Attributes
+    ----------
+    matrix, values : ndarray of float64
+        G, and its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and
+        columns of free places are 0.
+    places : ndarray of int
+        The places of the examples, oldest first, followed by the free places.
+    size : int
+        The number of examples.
+    additions : int
+        The number of examples added; the inverse is computed from G again before rounding has grown.
+    """
+
+    def __init__(self, ridge: float) -> None:
+        self.ridge = ridge
+        self.matrix: np.ndarray = np.zeros((0, 0))
+        self.values: np.ndarray = self.matrix
+        self.places = np.arange(0)
+        self.size = 0
+        self.additions = 0
+
+    def add_current(self, f: Expansion) -> None:
+        """Add the example of the current round, as the youngest, to a full support set.
+
+        Every n times, and the first time, the inverse is computed from G; compiled code cannot do that.
+        """
+        n = f.size
+        if n >= len(self.places):
+            self._make_room(f)
+        if self.is_due(n):
+            self._compute(n)
+        self.additions += 1
+        place = self.places[n]
+        row = self._by_place(f.kernel_row())
+        column = self._solved(row)
+        square = f.square + self.ridge
+        rest = square - product(row, column)
+        column[place] = -1.0
+        add_outer(self.values, 1 / rest, column)
+        self.matrix[place] = self.matrix[:, place] = row
+        self.matrix[place, place] = square
+        self.size = n + 1
+
+    def remove(self, i: int) -> np.ndarray:
+        """Remove example ``i``, counted from 0, oldest first.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The weights of the others in the projection of the example on their span, and -1 for itself.
+        """
+        place = self.places[i]
+        right = np.zeros(len(self.places))
+        right[place] = 1.0
+        # The product of the inverse and this, in which there is no -0.
+        column = self._refined(self.values[:, place] + 0.0, right)
+        shares: np.ndarray = -column[self.places[: self.size]] / column[place]
+        add_outer(self.values, -1 / column[place], column)
+        self.matrix[place] = self.matrix[:, place] = 0.0
+        self.values[place] = self.values[:, place] = 0.0
+        close_gap(self.places, i, self.size)
+        self.size -= 1
+        self.places[self.size] = place
+        return shares
+
+    def solved(self, right: np.ndarray) -> np.ndarray:
+        """Return G^-1 times a vector, oldest first, after one step of iterative refinement."""
+        return self._solved(self._by_place(right))[self.places[: self.size]]
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of G^-1, oldest first, shape (n,)."""
+        return taken(np.diag(self.values), self.places[: self.size])
+
+    def is_due(self, n: int) -> bool:
+        """Return whether the next addition to ``n`` examples computes the inverse from G."""
+        return self.additions % n == 0
+
+    @interpreted
+    def _compute(self, n: int) -> None:
+        free = self.places[n:]
+        self.matrix[free, free] = 1.0
+        self.values = np.linalg.inv(self.matrix)
+        self.matrix[free, free] = self.values[free, free] = 0.0
+
+    @interpreted
+    def _make_room(self, f: Expansion) -> None:
+        n, known = f.size, self.size
+        room = n + 1 + (n // 4 if known else 0)
+        matrix, values = np.zeros((room, room)), np.zeros((room, room))
+        if known:
+            matrix[:n, :n], values[:n, :n] = self.matrix, self.values
+        else:
+            matrix[:n, :n] = f.gram() + self.ridge * np.eye(n)
+        self.matrix, self.values = matrix, values
+        self.places, self.size = np.append(self.places, np.arange(len(self.places), room)), n
+
+    def _by_place(self, values: np.ndarray) -> np.ndarray:
+        placed = np.zeros(len(self.places))
+        put(values, self.places[: len(values)], placed)
+        return placed
+
+    def _solved(self, right: np.ndarray) -> np.ndarray:
+        return self._refined(product(self.values, right), right)
+
+    def _refined(self, found: np.ndarray, right: np.ndarray) -> np.ndarray:
+        refined: np.ndarray = found + product(self.values, right - product(self.matrix, found))
+        return refined
+
+
+def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:
+    """Give the support examples and the example of the current round new weights; all but example ``i`` are kept.
+
+    Parameters
+    ----------
+    f : Expansion
+    i : int in 0..size
+    weights : ndarray, shape (size + 1,)
+        The weight of the new example comes last.
+    """
+    n = f.size
+    chosen = np.flatnonzero(np.arange(n) != i)
+    f.keep(chosen, weights[chosen])
+    if i < n:
+        f.add(weights[n])

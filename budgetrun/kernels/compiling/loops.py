@@ -1,0 +1,649 @@
+"""The compiled loops that fill blocks of kernel values.
+
+Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loops over them become vector instructions.
+`rows` has the same computations in numpy; both give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from budgetrun.kernels import arithmetic, sums
+from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
+from budgetrun.kernels.compiling import structures
+from budgetrun.kernels.kinds import TILE, scaled
+
+_HIGH, _LOW = LOG_2
+
+
+@intrinsic
+def _as_int(typing: Any, x: Any) -> Any:
+    return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+
+
+@intrinsic
+def _as_float(typing: Any, x: Any) -> Any:
+    return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@intrinsic
+def count_ones(typing: Any, x: Any) -> Any:
+    return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
+
+
+@overload(arithmetic.exp, jit_options=structures.OPTIONS)
+def _exp_of_all(x):
+    if isinstance(x, types.Array):
+        return _exp_each
+    return None
+
+
+def _exp_each(x):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = arithmetic.exp(x[i])
+    return out
+
+
+@overload(arithmetic.exp, jit_options=structures.OPTIONS, inline="always")
+def exp_of(x):
+    """Compile `arithmetic.exp`, for a number."""
+    if isinstance(x, types.Array):
+        return None
+
+    def compute(x):
+        x = max(x, LEAST)
+        n = (x * LOG2_E + ROUND) - ROUND
+        r = (x - n * _HIGH) - n * _LOW
+        p = TAYLOR[13] * r + TAYLOR[12]
+        p = p * r + TAYLOR[11]
+        p = p * r + TAYLOR[10]
+        p = p * r + TAYLOR[9]
+        p = p * r + TAYLOR[8]
+        p = p * r + TAYLOR[7]
+        p = p * r + TAYLOR[6]
+        p = p * r + TAYLOR[5]
+        p = p * r + TAYLOR[4]
+        p = p * r + TAYLOR[3]
+        p = p * r + TAYLOR[2]
+        p = p * r + TAYLOR[1]
+        p = p * r + TAYLOR[0]
+        first = max(n, -1022.0)
+        high = _as_float((_as_int(first + ROUND) + 1023) << 52)
+        return p * high * _as_float((_as_int((n - first) + ROUND) + 1023) << 52)
+
+    return compute
+
+
+def pack(X: Any, words: Any) -> bool:
+    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether that is all there was."""
+    n, d = X.shape
+    for i in range(n):
+        for w in range(words.shape[1]):
+            word, others = np.uint64(0), False
+            for j in range(64 * w, min(64 * w + 64, d)):
+                one = X[i, j] == 1
+                others |= not one and X[i, j] != 0
+                word |= np.uint64(one) << np.uint64(j - 64 * w)
+            if others:
+                return False
+            words[i, w] = word
+    return True
+
+
+def pack_sparse(starts: Any, features: Any, values: Any, words: Any) -> bool:
+    """Do what `pack` does for sparse rows; a value that is stored twice is something else."""
+    for i in range(len(words)):
+        for at in range(starts[i], starts[i + 1]):
+            j = features[at]
+            bit = np.uint64(1) << np.uint64(j & 63)
+            if values[at] == 1 and not words[i, j >> 6] & bit:
+                words[i, j >> 6] |= bit
+            elif values[at] != 0:
+                return False
+    return True
+
+
+def take_whole(X: Any, rows: Any) -> bool:
+    """Copy numbers, shape (n, d), to int16; return whether all are whole and fit."""
+    n, d = X.shape
+    for i in range(n):
+        for j in range(d):
+            v = X[i, j]
+            if not -32767 <= v <= 32767 or v != np.int16(v):
+                return False
+            rows[i, j] = np.int16(v)
+    return True
+
+
+# numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
+@overload(sums.of_round, jit_options=structures.OPTIONS)
+def _of_round(values, k):
+    if isinstance(values, types.Array):
+        return lambda values, k: values[k]
+    return lambda values, k: values
+
+
+def add_up(weights, slots, tile, out):
+    """Compile `sums.add_up`."""
+    if len(out) == 1:
+        total = out[0]
+        for i in range(len(slots)):
+            total += weights[i] * tile[slots[i], 0]
+        out[0] = total
+        return
+    if len(out) == TILE:
+        _add_rows(weights, slots, tile, out)
+        return
+    for i in range(len(slots)):
+        weight, values = weights[i], tile[slots[i]]
+        for r in range(len(out)):
+            out[r] += weight * values[r]
+
+
+def add_up_together(
+    weights: Any, slots: Any, ends: Any, rounds: Any, n_rounds: int, chunk: int, tiles: Any, out: Any
+) -> None:
+    """Do what `add_up` does for several lists of weights and slots, so that kernel values stay in the caches meanwhile.
+
+    Parameters
+    ----------
+    weights, slots : ndarray, shape (n,)
+        The lists, one after the other.
+    ends : ndarray of int, shape (lists,)
+        Where each of them ends.
+    rounds : ndarray of int64, shape (slots,)
+        The rounds of the examples in the slots, up to ``n_rounds``. Those of ``chunk`` rounds are added to all lists
+        before the next, if lists are in the order of rounds.
+    tiles : ndarray, shape (tiles, slots, 64)
+    out : ndarray of float64, shape (lists, 64 * tiles)
+    """
+    n, n_chunks = len(ends), n_rounds // chunk + 1
+    bounds = np.empty((n_chunks + 1, n), np.intp)
+    for k in range(n):
+        i = ends[k - 1] if k else 0
+        for c in range(n_chunks):
+            bounds[c, k] = i
+            while i < ends[k] and rounds[slots[i]] < chunk * (c + 1):
+                i += 1
+        bounds[n_chunks, k] = ends[k]
+    for tile in range(len(tiles)):
+        for c in range(n_chunks):
+            for k in range(n):
+                i, end = bounds[c, k], bounds[c + 1, k]
+                if i < end:
+                    _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
+
+
+def _add_multiple(values, factor, more):
+    for i in range(len(values)):
+        values[i] += factor * more[i]
+
+
+def _multiply(values, factor):
+    for i in range(len(values)):
+        values[i] *= factor
+
+
+def _inner(values, others):
+    result = 0.0
+    for i in range(len(values)):
+        result += values[i] * others[i]
+    return result
+
+
+def _count_errors(scores, factor, row, positive, limit):
+    errors = 0
+    for i in range(len(scores)):
+        errors += (scores[i] + factor * row[i] > limit) != positive[i]
+    return errors
+
+
+def _mass(weights, squares):
+    result = 0.0
+    for i in range(len(weights)):
+        result += abs(weights[i]) * np.sqrt(squares[i])
+    return result
+
+
+def _copy(values, to):
+    for i in range(len(values)):
+        to[i] = values[i]
+
+
+def _close_gap(values, at, end):
+    for i in range(at, end - 1):
+        values[i] = values[i + 1]
+
+
+def _product(values, vector):
+    return values @ vector
+
+
+def add_outer(matrix, factor, vector):
+    """Compile `sums.add_outer`."""
+    scaled = factor * vector
+    for i in range(len(vector)):
+        row, number = matrix[i], vector[i]
+        for j in range(len(vector)):
+            row[j] += number * scaled[j]
+
+
+def _taken(values, places):
+    out = np.empty(len(places))
+    for i in range(len(places)):
+        out[i] = values[places[i]]
+    return out
+
+
+def _put(values, places, to):
+    for i in range(len(values)):
+        to[places[i]] = values[i]
+
+
+def _along(points, i, columns, start, end, of_distance):
+    total = np.zeros(end - start)
+    for j in range(len(points)):
+        a, row = points[j, i], columns[j]
+        if of_distance:
+            for r in range(end - start):
+                total[r] += (a - row[start + r]) * (a - row[start + r])
+        else:
+            for r in range(end - start):
+                total[r] += a * row[start + r]
+    return total
+
+
+def _evaluated(kernel, s):
+    out, formula, numbers = np.empty(len(s)), kernel.formula, kernel.numbers
+    for i in range(len(s)):
+        out[i] = formula(s[i], *numbers)
+    return out
+
+
+def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
+    """Do what `sums.evaluated_sums` does."""
+    values, total, absolute = _evaluated(kernel, _taken(tile[:, column], slots)), 0.0, 0.0
+    for i in range(len(values)):
+        total += weights[i] * values[i]
+        absolute += abs(weights[i]) * values[i]
+    return total, absolute
+
+
+for _function, _loop in (
+    (sums.add_up, add_up),
+    (sums.add_multiple, _add_multiple),
+    (sums.multiply, _multiply),
+    (sums.inner, _inner),
+    (sums.count_errors, _count_errors),
+    (sums.mass, _mass),
+    (sums.copy, _copy),
+    (sums.close_gap, _close_gap),
+    (sums.product, _product),
+    (sums.add_outer, add_outer),
+    (sums.put, _put),
+    (sums.taken, _taken),
+    (sums.along, _along),
+    (sums.evaluated, _evaluated),
+):
+    structures.replace(_function, _loop)
+
+
+def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:
+    """Fill a block from a table, indexed by the number of bits that differ, or that are 1 in both rows.
+
+    Parameters
+    ----------
+    stored : ndarray of uint64, shape (capacity, W)
+    words : ndarray of uint64, shape (W, tiles * rounds)
+    table : ndarray of float64
+    differing : bool
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    if width == 1:
+        for s in range(used):
+            count = np.uint64(0)
+            for w in range(len(words)):
+                p, q = stored[s, w], words[w, 0]
+                count += count_ones(p ^ q if differing else p & q)
+            out[0, s, 0] = table[count]
+        return
+    # Small counts of several rows at a time: the processor waits less for what it has just written.
+    counts = np.empty((4, width), np.uint16)
+    n = len(words)
+    for tile in range(tiles):
+        first = tile * width
+        for start in range(0, used, 4):
+            rows = min(4, used - start)
+            counts[:] = 0
+            for i in range(rows):
+                s, count = start + i, counts[i]
+                for w in range(0, n - 1, 2):
+                    p, q, a, b = stored[s, w], words[w], stored[s, w + 1], words[w + 1]
+                    if differing:
+                        for r in range(width):
+                            count[r] += np.uint16(count_ones(p ^ q[first + r]) + count_ones(a ^ b[first + r]))
+                    else:
+                        for r in range(width):
+                            count[r] += np.uint16(count_ones(p & q[first + r]) + count_ones(a & b[first + r]))
+                if n % 2:
+                    p, q = stored[s, n - 1], words[n - 1]
+                    for r in range(width):
+                        count[r] += np.uint16(count_ones(p ^ q[first + r] if differing else p & q[first + r]))
+            for i in range(rows):
+                count, values = counts[i], out[tile, start + i]
+                for r in range(width):
+                    values[r] = table[count[r]]
+
+
+def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values of rows of bits, as `fill_integers` does for integers."""
+    tiles, used, width = out.shape
+    formula, numbers = kernel.formula, kernel.numbers
+    counts = np.empty(width, np.int64)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            counts[:] = 0
+            for w in range(len(words)):
+                p, q = stored[s, w], words[w]
+                for r in range(width):
+                    counts[r] += count_ones(p & q[first + r])
+            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            for r in range(width):
+                values[r] = formula(
+                    scaled(kernel.of_distance, counts[r], square, right[0, first + r], factor, right[1, first + r]),
+                    *numbers,
+                )
+
+
+def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values of integer rows, each with a factor.
+
+    Parameters
+    ----------
+    stored : ndarray of int16, shape (capacity, d), d even
+    rows : ndarray of int16, shape (tiles * rounds, d)
+    paired : ndarray of int16, shape (tiles, d / 2, 64, 2)
+        The same rows in the order that `_products` wants, if ``rounds`` is 64; otherwise empty.
+    kernel : Kernel
+    left, right : ndarray of float64, shapes (2, capacity) and (2, tiles * rounds)
+        The squares of the scaled rows, and their factors.
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    formula, numbers = kernel.formula, kernel.numbers
+    products = np.empty((4, width), np.int32)
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(0, used, 4):
+            n = min(4, used - s)
+            if n == 4 and len(paired):
+                _products(stored, s, paired[tile], stored.shape[1] // 2, products)
+            else:
+                for i in range(n):
+                    a = stored[s + i]
+                    for r in range(width):
+                        b, total = rows[first + r], np.int32(0)
+                        for j in range(len(a)):
+                            total += np.int32(a[j]) * np.int32(b[j])
+                        products[i, r] = total
+            for i in range(n):
+                square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
+                for r in range(width):
+                    values[r] = formula(
+                        scaled(
+                            kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]
+                        ),
+                        *numbers,
+                    )
+
+
+def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+    """Fill a block of values from inner products, shape (slots, tiles * rounds); otherwise as `fill_integers`."""
+    tiles, used, width = out.shape
+    formula, numbers = kernel.formula, kernel.numbers
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            # Written out as in `fill_integers`: in a function of its own, that loop took three times as long.
+            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            for r in range(width):
+                t = first + r
+                product = scaled(kernel.of_distance, products[s, t], square, right[0, t], factor, right[1, t])
+                values[r] = formula(product, *numbers)
+
+
+def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
+    """Fill a block of values of rows of floats; each sum is over the features in their order.
+
+    Parameters
+    ----------
+    stored : ndarray of float64, shape (d, capacity)
+    columns : ndarray of float64, shape (d, tiles * rounds)
+    kernel : Kernel
+    out : ndarray, shape (tiles, slots, rounds)
+    """
+    tiles, used, width = out.shape
+    formula, numbers = kernel.formula, kernel.numbers
+    if width == 1:
+        sums = np.zeros(used)
+        for tile in range(tiles):
+            sums[:] = 0
+            for j in range(len(columns)):
+                row, b = stored[j], columns[j, tile]
+                if kernel.of_distance:
+                    for s in range(used):
+                        sums[s] += (row[s] - b) * (row[s] - b)
+                else:
+                    for s in range(used):
+                        sums[s] += row[s] * b
+            for s in range(used):
+                out[tile, s, 0] = formula(sums[s], *numbers)
+        return
+    sums = np.zeros((4, width))
+    if width == TILE and used >= 4:
+        # Copies without gaps: the features of four slots, and of eight rounds at a time.
+        four, eights = np.empty((len(columns), 4)), np.empty((tiles, TILE // _LANES, len(columns), _LANES))
+        for tile in range(tiles):
+            for j in range(len(columns)):
+                for r in range(TILE):
+                    eights[tile, r // _LANES, j, r % _LANES] = columns[j, tile * TILE + r]
+        for start in range(0, used, 4):
+            # The last four may have been filled in part already.
+            s = min(start, used - 4)
+            for j in range(len(columns)):
+                row = stored[j]
+                for i in range(4):
+                    four[j, i] = row[s + i]
+            for tile in range(tiles):
+                if kernel.of_distance:
+                    _square_distances(four, eights, tile, sums)
+                else:
+                    _inner_products(four, eights, tile, sums)
+                for i in range(4):
+                    total, values = sums[i], out[tile, s + i]
+                    for r in range(width):
+                        values[r] = formula(total[r], *numbers)
+        return
+    for tile in range(tiles):
+        first = tile * width
+        for s in range(used):
+            total, values = sums[0], out[tile, s]
+            total[:] = 0
+            for j in range(len(columns)):
+                a, row = stored[j, s], columns[j]
+                if kernel.of_distance:
+                    for r in range(width):
+                        total[r] += (a - row[first + r]) * (a - row[first + r])
+                else:
+                    for r in range(width):
+                        total[r] += a * row[first + r]
+            for r in range(width):
+                values[r] = formula(total[r], *numbers)
+
+
+# -- sums in registers ------------------------------------------------------------------------------------------------
+
+_DOUBLE = ir.DoubleType()
+# Vectors of this many numbers, times 4 slots, fit in the registers of most machines.
+_LANES = 8
+
+
+def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
+    """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
+
+    The sums begin with the vector ``first``, or 0.
+
+    Parameters
+    ----------
+    builder, n : of LLVM
+    lefts, row : callable
+        They return the numbers for j, and the vector of ``lanes`` numbers.
+    """
+    wide = ir.VectorType(_DOUBLE, lanes)
+    nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    sums: list[Any] = []
+    for _ in lefts(ir.Constant(n.type, 0)):
+        sums.append(cgutils.alloca_once_value(builder, first or ir.Constant(wide, [0.0] * lanes)))
+    with cgutils.for_range(builder, n) as loop:
+        right = row(loop.index)
+        for total, left in zip(sums, lefts(loop.index), strict=True):
+            number = builder.insert_element(nothing, builder.load(left), ir.Constant(ir.IntType(32), 0))
+            term = builder.shuffle_vector(number, nothing, zeros)
+            if distances:
+                term = builder.fsub(term, right)
+            term = builder.fmul(term, term if distances else right)
+            builder.store(builder.fadd(builder.load(total), term), total)
+    return [builder.load(total) for total in sums]
+
+
+def _vector(builder: Any, pointer: Any, lanes: int) -> Any:
+    """Load a vector of float64 from an array of float64 or float32."""
+    kind = ir.VectorType(pointer.type.pointee, lanes)
+    loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+    loaded.align = 4
+    wide = ir.VectorType(_DOUBLE, lanes)
+    return loaded if kind == wide else builder.fpext(loaded, wide)
+
+
+def _store(builder: Any, vector: Any, pointer: Any) -> None:
+    builder.store(vector, builder.bitcast(pointer, vector.type.as_pointer())).align = 8
+
+
+@intrinsic
+def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any:
+    """out[r] += the sum over i of ``weights[i] * tile[slots[i], r]``, for the 64 rounds of a tile."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = zip(signature.args, args, strict=True)
+        left, places, rows, target = (context.make_array(kind)(context, builder, arg) for kind, arg in given)
+        stride = builder.extract_value(rows.strides, 0)
+        start = builder.ptrtoint(rows.data, stride.type)
+
+        def row(i: Any) -> Any:
+            at = builder.add(start, builder.mul(stride, builder.load(builder.gep(places.data, [i]))))
+            return _vector(builder, builder.inttoptr(at, rows.data.type), TILE)
+
+        n = builder.extract_value(places.shape, 0)
+        before = _vector(builder, target.data, TILE)
+        (total,) = _sums(builder, n, lambda i: [builder.gep(left.data, [i])], row, TILE, False, before)
+        _store(builder, total, target.data)
+        return context.get_dummy_value()
+
+    return types.void(weights, slots, tile, out), generate
+
+
+def _sums_of_four(distances: bool) -> Any:
+    """Make the function of which `_square_distances` and `_inner_products` are the two forms."""
+
+    def fill(typing: Any, four: Any, eights: Any, tile: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds = signature.args
+            left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 1, 3))
+            n = builder.extract_value(left.shape, 0)
+
+            def number(value: int) -> Any:
+                return ir.Constant(n.type, value)
+
+            def lefts(j: Any) -> Any:
+                begin = builder.mul(j, number(4))
+                return [builder.gep(left.data, [builder.add(begin, number(i))]) for i in range(4)]
+
+            with cgutils.for_range(builder, number(TILE // _LANES)) as chunk:
+
+                def row(j: Any) -> Any:
+                    chunks = builder.add(builder.mul(args[2], number(TILE // _LANES)), chunk.index)
+                    at = builder.add(builder.mul(chunks, n), j)
+                    return _vector(builder, builder.gep(right.data, [builder.mul(at, number(_LANES))]), _LANES)
+
+                for i, total in enumerate(_sums(builder, n, lefts, row, _LANES, distances)):
+                    place = builder.add(builder.mul(chunk.index, number(_LANES)), number(TILE * i))
+                    _store(builder, total, builder.gep(target.data, [place]))
+            return context.get_dummy_value()
+
+        return types.void(four, eights, types.intp, out), generate
+
+    return intrinsic(fill)
+
+
+_square_distances, _inner_products = _sums_of_four(True), _sums_of_four(False)
+
+
+@intrinsic
+def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out: Any) -> Any:
+    """out[i, r] = <stored[first + i], row r> for 4 slots and 64 rounds, two features at a time.
+
+    LLVM has one instruction for two products of 16 bits and their sum of 32, but does not find it in a plain loop.
+    """
+    i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+    wide, half = ir.VectorType(i32, 32), ir.VectorType(i32, 16)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def data(at: int, kind: Any) -> Any:
+            array = context.make_array(signature.args[at])(context, builder, args[at])
+            return builder.bitcast(array.data, kind.as_pointer())
+
+        def number(value: int) -> Any:
+            return ir.Constant(i64, value)
+
+        def load(pointer: Any, kind: Any) -> Any:
+            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+            loaded.align = 2
+            return loaded
+
+        rows, blocks, target = data(0, i16), data(2, i16), data(4, i32)
+        n = args[3]
+        starts = [builder.mul(builder.add(args[1], number(i)), builder.mul(n, number(2))) for i in range(4)]
+        starts = [builder.bitcast(builder.gep(rows, [start]), i32.as_pointer()) for start in starts]
+        sums = [[cgutils.alloca_once_value(builder, ir.Constant(half, [0] * 16)) for _ in range(4)] for _ in range(4)]
+        nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(half, [0] * 16)
+        even, odd = (ir.Constant(half, list(range(start, 32, 2))) for start in (0, 1))
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.mul(loop.index, number(128))
+            chunks = [
+                load(builder.gep(blocks, [builder.add(at, number(32 * j))]), ir.VectorType(i16, 32)) for j in range(4)
+            ]
+            right = [builder.sext(chunk, wide) for chunk in chunks]
+            for i, start in enumerate(starts):
+                pair = load(builder.gep(start, [loop.index]), i32)
+                vector = builder.insert_element(ir.Constant(half, ir.Undefined), pair, ir.Constant(i32, 0))
+                vector = builder.shuffle_vector(vector, ir.Constant(half, ir.Undefined), zeros)
+                left = builder.sext(builder.bitcast(vector, ir.VectorType(i16, 32)), wide)
+                for j in range(4):
+                    both = builder.mul(right[j], left)
+                    parts = [builder.shuffle_vector(both, nothing, side) for side in (even, odd)]
+                    builder.store(builder.add(builder.load(sums[i][j]), builder.add(*parts)), sums[i][j])
+        for i in range(4):
+            for j in range(4):
+                place = builder.bitcast(builder.gep(target, [number(64 * i + 16 * j)]), half.as_pointer())
+                builder.store(builder.load(sums[i][j]), place).align = 4
+        return context.get_dummy_value()
+
+    return types.void(stored, types.intp, paired, types.intp, out), generate

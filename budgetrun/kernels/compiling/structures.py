@@ -1,0 +1,293 @@
+"""Compiling methods: numba runs the methods of plain Python classes from their own source.
+
+The state of such an object is numbers, text and arrays in its attributes. `function` compiles a function that takes
+such objects: in the compiled code they are structures of the same attributes, with the same methods and properties, and
+at the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import uuid
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, imputils, types
+from numba.core.datamodel import default_manager, models
+from numba.core.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    overload,
+    overload_attribute,
+    overload_method,
+    register_jitable,
+    unbox,
+)
+from numba.core.pythonapi import reflect
+from numba.core.typing.templates import AttributeTemplate
+from numba.experimental import structref
+from numba.experimental.jitclass.base import imp_dtor
+
+from budgetrun.kernels import compiling
+
+# Divisions by zero give inf or nan, as numpy's do.
+OPTIONS = {"error_model": "numpy"}
+_WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
+# The plain functions that compiled code can call already.
+_CALLABLE: set[FunctionType] = set()
+# Types by class and fields.
+_STRUCTURES: dict[Any, types.Type] = {}
+_MEMBER = "of_"
+# The classes of numba's types, by name, and what tells this process from others.
+_FOUND: dict[str, type[types.StructRef]] = {}
+_PROCESS = uuid.uuid4().hex
+_PARENT = "parent"
+
+
+@cache
+def function(source: FunctionType) -> Callable[..., Any]:
+    """Compile a function, and what it calls; the result is kept on disk."""
+    numba.config.CACHE_DIR = str(compiling.folder())
+    _make_callable(source)
+    return numba.njit(cache=True, **OPTIONS)(source)
+
+
+def prepare(thing: Any) -> None:
+    """Give an object its type in compiled code, according to the present types of its attributes."""
+    floats, values = thing.floats(), vars(thing).items()
+    # Code for step=0.5 is also that for step=1.
+    of_one_type = [(name, float(value) if name in floats and type(value) is int else value) for name, value in values]
+    fields = [(_MEMBER + name, _type_of(value)) for name, value in of_one_type if name != "_numba_type_"]
+    known = [(name, kind) for name, kind in fields if kind is not None]
+    key = type(thing), *((name, kind._code) for name, kind in known)
+    if key not in _STRUCTURES:
+        _STRUCTURES[key] = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
+    thing._numba_type_ = _STRUCTURES[key]
+
+
+def replace(source: FunctionType, loop: FunctionType) -> None:
+    """Let compiled code call ``loop`` in the place of a function, which has the same parameters."""
+    _CALLABLE.add(source)
+    overload(source, jit_options=OPTIONS)(_resolving(loop))
+
+
+@structref.register
+class KeptType(types.StructRef):  # type: ignore[misc]  # numba has no types
+    """The type of `Kept` in compiled code."""
+
+
+class Kept(structref.StructRefProxy):  # type: ignore[misc]
+    """A structure that Python keeps between calls of compiled code, which finds it in the attribute ``inside``.
+
+    It shares the arrays of the object that it was made from, but not its numbers; see `write_back`.
+    """
+
+
+structref.define_proxy(Kept, KeptType, ["inside"])
+
+
+def keep(thing: Any) -> Kept:
+    """Return the structure of an object; this function is only compiled."""
+    return Kept(thing)
+
+
+def write_back(kept: Any) -> None:
+    """Write its numbers back into the objects that it was made from, which must still exist; only compiled."""
+    _reflect(kept.inside)
+
+
+@intrinsic
+def _reflect(typing: Any, thing: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        context.get_python_api(builder).reflect_native_value(signature.args[0], args[0])
+        return context.get_dummy_value()
+
+    return types.void(thing), generate
+
+
+@cache
+def _array(dtype: np.dtype, ndim: int) -> types.Type:
+    return types.Array(numba.from_dtype(dtype), ndim, "C")
+
+
+def _type_of(value: Any) -> types.Type | None:
+    if isinstance(value, np.ndarray):
+        return _array(value.dtype, value.ndim)
+    if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
+        return types.unliteral(numba.typeof(value))
+    if isinstance(value, compiling.Compilable):
+        return compiling.prepared(value)._numba_type_
+    return None
+
+
+# -- structures -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _struct_class(cls: type) -> type[types.StructRef]:
+    """Return the class of the numba types of ``cls``'s instances; its name lets a pickle find it again."""
+    name = f"{cls.__module__}:{cls.__qualname__}".replace(".", "-")
+    if not cls.__module__.startswith("budgetrun."):
+        # Code for classes from elsewhere is of no use to other processes: their sources may have changed.
+        name += f"#{_PROCESS}"
+    struct = type(name, (types.StructRef,), {"__module__": __name__})
+    _FOUND[name] = struct
+    default_manager.register(struct, models.StructRefModel)
+    _add_attributes(struct)
+    unbox(struct)(_unbox)
+    reflect(struct)(_write_back)
+    for attribute in dir(cls):
+        if attribute.startswith("__"):
+            continue
+        found = inspect.getattr_static(cls, attribute)
+        if isinstance(found, FunctionType):
+            source = _stand_in(found) if hasattr(found, "interpreted") else found
+            _make_callable(source)
+            overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
+        elif isinstance(found, staticmethod):
+            # A function of its own: with an object, calls in loops are not vectorized.
+            _make_callable(found.__func__)
+            overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
+        elif isinstance(found, property):
+            assert isinstance(found.fget, FunctionType)
+            _make_callable(found.fget)
+            overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
+        elif isinstance(found, bool | int | float | str):
+            overload_attribute(struct, attribute)(_constant(found))
+    return struct
+
+
+def __getattr__(name: str) -> Any:
+    """Find the class of a type that was kept on disk."""
+    module, _, qualname = name.partition(":")
+    if not qualname:
+        raise AttributeError(name)
+    if "#" in qualname:
+        # Nothing in this process is of this type. numba pickles it again with the rest of its index.
+        return _FOUND.setdefault(name, type(name, (types.StructRef,), {"__module__": __name__}))
+    if name not in _FOUND:
+        __import__(module.replace("-", "."))
+        _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))
+    return _FOUND[name]
+
+
+def _add_attributes(struct: type[types.StructRef]) -> None:
+    """Let compiled code read and write the attributes of a structure; members are named differently, as numba asks."""
+
+    @infer_getattr
+    class Attributes(AttributeTemplate):
+        key = struct
+
+        def generic_resolve(self, kind: Any, name: str) -> types.Type | None:
+            return kind.field_dict.get(_MEMBER + name)
+
+    @lower_getattr_generic(struct)
+    def read(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+        member = getattr(structref._Utils(context, builder, kind).get_data_struct(value), _MEMBER + name)
+        return imputils.impl_ret_borrowed(context, builder, kind.field_dict[_MEMBER + name], member)
+
+    @lower_setattr_generic(struct)
+    def write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
+        (kind, given), (value, new) = signature.args, args
+        field = kind.field_dict[_MEMBER + name]
+        if not isinstance(field, _WRITTEN_BACK):
+            raise TypeError(f"compiled code cannot replace {name}, of type {field}")
+        members = structref._Utils(context, builder, kind).get_data_struct(value)
+        setattr(members, _MEMBER + name, context.cast(builder, new, given, field))
+
+
+def _constant(value: Any) -> Callable[..., Any]:
+    return lambda self: lambda self: value
+
+
+def _resolving(source: FunctionType) -> Callable[..., FunctionType]:
+    def resolve(*arguments: Any) -> FunctionType:
+        return source
+
+    # numba compares the two signatures.
+    resolve.__signature__ = inspect.signature(source)  # type: ignore[attr-defined]
+    return resolve
+
+
+def _stand_in(method: FunctionType) -> FunctionType:
+    """Return a function of the same parameters that raises; for numba's sake, it also has a result."""
+    names = ", ".join(inspect.signature(method).parameters)
+    error = "NotImplementedError('compiled code has called a method that is not compiled')"
+    scope: dict[str, Any] = {"np": np, "__name__": __name__}
+    exec(f"def stand_in({names}):\n    if len('raise') > 0:\n        raise {error}\n    return np.empty(0)", scope)
+    made: FunctionType = scope["stand_in"]
+    return made
+
+
+def _make_callable(source: FunctionType) -> None:
+    """Let compiled code call the plain functions of this package that a function names."""
+    for name in source.__code__.co_names:
+        found = source.__globals__.get(name)
+        inner = isinstance(found, FunctionType) and found.__module__.startswith("budgetrun")
+        if inner and found not in _CALLABLE:
+            _CALLABLE.add(found)
+            register_jitable(**OPTIONS)(found)
+            _make_callable(found)
+
+
+def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:
+    """Read a Python object's attributes into a new structure."""
+    data_type = kind.get_data_type()
+    alloc = c.context.data_model_manager[data_type].get_value_type()
+    meminfo = c.context.nrt.meminfo_alloc_dtor_unchecked(
+        c.builder,
+        c.context.get_constant(types.uintp, c.context.get_abi_sizeof(alloc)),
+        imp_dtor(c.context, c.builder.module, kind),
+    )
+    data = c.builder.bitcast(c.context.nrt.meminfo_data(c.builder, meminfo), alloc.as_pointer())
+    c.builder.store(cgutils.get_null_value(alloc), data)
+    struct = c.context.make_helper(c.builder, kind)
+    struct.meminfo = meminfo
+    values = cgutils.create_struct_proxy(data_type)(c.context, c.builder, ref=data)
+    error = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    for name, field in kind.field_dict.items():
+        if name == _PARENT:
+            setattr(values, name, thing)
+            continue
+        attribute = c.pyapi.object_getattr(thing, _name(c, name))
+        native = c.pyapi.to_native_value(field, attribute)
+        with c.builder.if_then(native.is_error, likely=False):
+            c.builder.store(cgutils.true_bit, error)
+        setattr(values, name, native.value)
+        c.pyapi.decref(attribute)
+    return NativeValue(struct._getvalue(), is_error=c.builder.load(error))
+
+
+def _name(c: Any, member: str) -> Any:
+    """Return the name of an attribute as a Python string, which compiled code makes once."""
+    name, module = member.removeprefix(_MEMBER), c.builder.module
+    made = cgutils.add_global_variable(module, c.pyapi.pyobj, f"name of {name}")
+    made.linkage, made.initializer = "internal", ir.Constant(c.pyapi.pyobj, None)
+    with c.builder.if_then(cgutils.is_null(c.builder, c.builder.load(made)), likely=False):
+        kind = ir.FunctionType(c.pyapi.pyobj, [cgutils.voidptr_t])
+        intern = cgutils.get_or_insert_function(module, kind, "PyUnicode_InternFromString")
+        c.builder.store(c.builder.call(intern, [c.context.insert_const_string(module, name)]), made)
+    return c.builder.load(made)
+
+
+def _write_back(kind: Any, value: Any, c: Any) -> None:
+    """Write a structure's numbers back into the Python object that it was read from."""
+    utils = structref._Utils(c.context, c.builder, kind)
+    values = utils.get_data_struct(value)
+    thing = getattr(values, _PARENT)
+    for name, field in kind.field_dict.items():
+        if isinstance(field, _WRITTEN_BACK):
+            boxed = c.pyapi.from_native_value(field, getattr(values, name), c.env_manager)
+            c.pyapi.object_setattr(thing, _name(c, name), boxed)
+            c.pyapi.decref(boxed)
+        elif isinstance(field, types.StructRef):
+            c.pyapi.reflect_native_value(field, getattr(values, name), c.env_manager)

@@ -1,0 +1,1 @@
+"""Plug-ins for the five papers: batch solvers, mistake bounds, and verdicts on their claims."""

@@ -1,0 +1,301 @@
+"""Check the runs of a results folder: both sides of each bound on each of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.base.errors import DataMissingError, InputError
+from budgetrun.config.schema import DatasetSpec, SelectSpec, learned
+from budgetrun.data import open_stream, stream_info
+from budgetrun.kernels import Kernel, squares
+from budgetrun.learners import find
+from budgetrun.papers import solvers, theory
+from budgetrun.papers.theory import Bound, Competitors, Run, SolverRun, Verdict
+from budgetrun.play import selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from budgetrun.data import Stream
+    from budgetrun.results.store.read import Results
+
+# A bound on an expectation is violated if the lower end of the mean's interval with this confidence is above it.
+CONFIDENCE = 0.999
+NO_SEEDS = "a bound on an expectation: not testable with one seed"
+# Dataset, repetition, task and kernel.
+StreamKey = tuple[str, int, str, str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bound on a run, or on the mean of runs that differ only in their seeds."""
+
+    run_ids: tuple[str, ...]
+    dataset: str
+    task: str
+    repetition: int
+    kernel: str
+    label: str
+    setting: str
+    budget: int | None
+    n_examples: int
+    # None for a bound on a solver.
+    bound: Bound | None
+    # None for a solver.
+    run: Run | None
+    verdict: Verdict
+
+    @property
+    def stream(self) -> StreamKey:
+        """Dataset, repetition, task and kernel."""
+        return self.dataset, self.repetition, self.task, self.kernel
+
+    @property
+    def name(self) -> str:
+        """The run or runs in words, for messages."""
+        parts = [self.dataset, *([self.task] if self.task != "-" else []), f"repetition {self.repetition}", self.label]
+        parts += [self.setting] if self.setting else []
+        parts += [f"budget {self.budget}"] if self.budget is not None else []
+        runs = f"run {self.run_ids[0]}" if len(self.run_ids) == 1 else f"the {len(self.run_ids)} seeds"
+        return f"{runs} ({', '.join(parts)})"
+
+
+@dataclass
+class Checked:
+    """The outcome of checking a results folder."""
+
+    rows: list[Row] = field(default_factory=list)
+    # Those on the first stream of each dataset, with its first kernel.
+    competitors: dict[StreamKey, Competitors] = field(default_factory=dict)
+    # The runs checked, and all finished runs.
+    n_checked: int = 0
+    n_runs: int = 0
+    # Labels without any bound.
+    without: list[str] = field(default_factory=list)
+    # A sentence for each dataset whose data are missing.
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def violations(self) -> list[str]:
+        """A sentence for each bound that is violated."""
+        return [
+            f"violated: {row.name}: {row.verdict.count:,.6g} {row.verdict.counts}, but {row.verdict.theorem} allows "
+            f"{row.verdict.value:,.6g}"
+            for row in self.rows
+            if row.verdict.violated
+        ]
+
+
+def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
+    """Evaluate the bounds on the runs of a results folder.
+
+    Parameters
+    ----------
+    results : Results
+    data_dir : Path or None
+        The folder to look for data in first.
+    streams : int, >= 1, or None
+        The most streams of each dataset; None for all.
+
+    Raises
+    ------
+    InputError
+        Data differ from those of the runs.
+    """
+    config = results.config
+    checked = Checked(n_runs=len(results.runs))
+    specs = {spec.label: spec for spec in config.datasets}
+    labels: set[str] = set()
+    selections = {spec.label: spec for spec in config.select}
+    for dataset in results.datasets:
+        runs = results.runs[results.runs["dataset"] == dataset]
+        chosen = _streams(runs, streams)
+        try:
+            sha256 = _check_data(specs[dataset], data_dir, results)
+            for repetition in sorted({repetition for repetition, _ in chosen}):
+                tasks = [task for r, task in chosen if r == repetition]
+                here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
+                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks, sha256)
+                checked.n_checked += len(here)
+                rows = _selection_rows(here, selections)
+                checked.rows += rows
+                labels |= {row.label for row in rows}
+                here = here[~here["label"].isin(selections)]
+                kernels = _kernels(specs[dataset], results)
+                for kernel in kernels:
+                    own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
+                    rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
+                    checked.rows += rows
+                    labels |= {row.label for row in rows}
+                    drawn = any(key[0] == dataset for key in checked.competitors)
+                    if not drawn and repetition == chosen[0][0] and chosen[0][1] in competitors:
+                        key = dataset, *chosen[0], str(own["kernel"].iloc[0])
+                        checked.competitors[key] = competitors[chosen[0][1]]
+        except DataMissingError as error:
+            checked.missing.append(str(error))
+    datasets = {row.dataset for row in checked.rows} or set(results.datasets)
+    present = results.runs[results.runs["dataset"].isin(datasets)]["label"]
+    checked.without = [label for label in dict.fromkeys(present) if label not in labels]
+    return checked
+
+
+def _streams(runs: pd.DataFrame, most: int | None) -> list[tuple[int, str]]:
+    """Return repetition and task of the streams to check: all tasks of a repetition before the next repetition."""
+    return sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})[:most]
+
+
+def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> str:
+    """Return the checksum of the data; raise an error if they are not those of the runs."""
+    recorded = (results.manifest.get("datasets") or {}).get(spec.label) or {}
+    found = stream_info(spec, data_dir).sha256
+    if recorded.get("sha256") not in (None, found):
+        raise InputError(
+            f"the data of '{spec.label}' are not those of the runs in {results.folder} (sha256 {found[:12]}, but the "
+            f"runs had {recorded['sha256'][:12]}); give the folder with their data as --data, or run the sweep again"
+        )
+    return found
+
+
+def _kernels(spec: DatasetSpec, results: Results) -> list[Kernel]:
+    """Return the kernels of a dataset's runs."""
+    known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
+    assert spec.kernel is not None
+    return [kernel.build() for kernel, _ in spec.kernel.each(known.get("median_gamma"))]
+
+
+def _check_stream(
+    runs: pd.DataFrame, spec: DatasetSpec, stream: Stream, kernel: Kernel
+) -> tuple[list[Row], dict[str, Competitors]]:
+    """Return the rows of the runs with a kernel on the tasks of a repetition, and the competitors on each task."""
+    largest = float(kernel.diagonal(squares(stream.X)).max())
+    # A row of a learner has no objective.
+    records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
+    of_solvers = [row for row in records if not math.isnan(row["objective"])]
+    entries = [_Entry(row, _run(row, spec, largest)) for row in records if math.isnan(row["objective"])]
+    bounds = theory.registry()
+    pairs = [(entry, bound) for entry in entries for bound in theory.about(bounds, entry.run.learner)]
+    # Finding competitors takes time, and void bounds do not need them.
+    live = [(entry, bound) for entry, bound in pairs if bound.compares and not bound.why_void(entry.run)]
+    tasks = {entry.row["task"] for entry, _ in live}
+    competitors = {}
+    if live:
+        wanted = {task: stream.tasks[task] for task in stream.tasks if task in tasks}
+        n_classes = len(stream.classes) if spec.task == "multiclass" else None
+        shifting = any(bound.shifting for _, bound in live)
+        competitors = theory.find(stream.X, wanted, kernel, n_classes, shifting=shifting)
+    rows = [_learner_row([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
+    rows += [_learner_row(group, bound, competitors) for group, bound in _by_seed(pairs)]
+    rows += [row for record in of_solvers for row in _solver_rows(record, largest)]
+    return rows, competitors
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A learner's row of runs.csv, with what bounds need of it."""
+
+    row: dict[str, Any]
+    run: Run
+
+
+def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
+    parameters = _parameters(row)
+    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), learned(spec.task))
+    if not math.isnan(row["budget"]):
+        parameters["budget"] = int(row["budget"])
+    learner = learner_class(**parameters, **_seed(row, learner_class))
+    facts = json.loads(row.get("facts") or "null")
+    return Run(learner, row["mistakes"], float(row["updates"]), largest_square, facts)
+
+
+def _parameters(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a run without budget and seed."""
+    return {name: value for name, value in json.loads(row["parameters"]).items() if name != "budget"}
+
+
+def _seed(row: dict[str, Any], algorithm: Any) -> dict[str, int]:
+    return {"seed": int(row["seed"])} if algorithm.draws else {}
+
+
+def _is_on_mean(bound: Bound) -> bool:
+    return bound.counts == "expected mistakes"
+
+
+def _by_seed(pairs: list[tuple[_Entry, Bound]]) -> Iterator[tuple[list[_Entry], Bound]]:
+    """Yield the runs that differ only in their seeds, with each bound on their mean."""
+    groups: dict[tuple[Any, ...], tuple[list[_Entry], Bound]] = {}
+    for entry, bound in pairs:
+        if _is_on_mean(bound):
+            row = entry.row
+            key = bound, row["task"], row["repetition"], row["label"], row["parameters"], row["budget"], row["kernel"]
+            groups.setdefault(key, ([], bound))[0].append(entry)
+    yield from groups.values()
+
+
+def _learner_row(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
+    counts = np.array([entry.row["mistakes"] for entry in group], dtype=np.float64)
+    run = replace(group[0].run, mistakes=float(counts.mean()))
+    verdict = bound.check(run, competitors.get(group[0].row["task"]))
+    if _is_on_mean(bound) and verdict.applies:
+        verdict = replace(verdict, lower=_lower_end(counts)) if len(group) > 1 else replace(verdict, reason=NO_SEEDS)
+    return _row([entry.row for entry in group], verdict, bound, run)
+
+
+def _lower_end(counts: NDArray[np.float64]) -> float:
+    """Return the lower end of the confidence interval of the mean of the distribution of these counts."""
+    from scipy.stats import t
+
+    n = len(counts)
+    return float(counts.mean() - t.ppf((1 + CONFIDENCE) / 2, n - 1) * counts.std(ddof=1) / math.sqrt(n))
+
+
+def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
+    """Return the bounds on the updates of a batch solver."""
+    solver_class: Any = solvers.find(row["algorithm"])
+    solver = solver_class(**_parameters(row), **_seed(row, solver_class))
+    steps = row["steps"]
+    run = SolverRun(solver, steps, row["objective"], int(row["n_examples"]), largest_square)
+    return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
+
+
+def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:
+    """Return the bounds on the rules among some runs of a repetition, whose candidates are among these runs."""
+    found = []
+    rows: Any = runs[runs["label"].isin(selections)].to_dict("records")
+    for row in rows:
+        spec = selections[row["label"]]
+        rule = selection.registry()[spec.rule](**spec.parameters)
+        facts, T = json.loads(row["facts"]), int(row["n_examples"])
+        fewest = runs.loc[(runs["task"] == row["task"]) & runs["label"].isin(spec.of), "mistakes"].min()
+        if facts["live"] == facts["candidates"]:
+            # As the candidates' own runs say, whatever the rule has counted.
+            facts["best_mistakes"] = float(fewest)
+        for bound in rule.guarantees(facts, row["mistakes"], T):
+            text = f"fewest mistakes of a candidate, L*: {fewest:,.0f}"
+            found.append(_row([row], Verdict(bound.theorem, bound.counts, bound.count, bound.value, text)))
+    return found
+
+
+def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = None, run: Run | None = None) -> Row:
+    row = rows[0]
+    return Row(
+        run_ids=tuple(str(of_seed["run_id"]) for of_seed in rows),
+        dataset=row["dataset"],
+        task=row["task"],
+        repetition=int(row["repetition"]),
+        kernel=row["kernel"],
+        label=row["label"],
+        setting=row["setting"].text,
+        budget=None if math.isnan(row["budget"]) else int(row["budget"]),
+        n_examples=int(row["n_examples"]),
+        bound=bound,
+        run=run,
+        verdict=verdict,
+    )

@@ -1,0 +1,144 @@
+"""Bounds as a CSV file, and as a table in plain text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from budgetrun.base.files import cell, write
+from budgetrun.papers.bounds.check import Checked, Row
+from budgetrun.papers.theory.base import MISSING_FACTS
+
+if TYPE_CHECKING:
+    from budgetrun.papers.bounds.figure import Drawn
+    from budgetrun.results.store.read import Results
+
+COLUMNS = (
+    "run_id", "dataset", "task", "repetition", "label", "setting", "budget", "theorem", "counts", "mistakes", "lower",
+    "bound", "ratio", "applies", "condition", "competitor", "norm", "loss", "shift", "n_examples",
+)  # fmt: skip
+HEADER = ("dataset", "label", "theorem", "checked", "count", "bound", "ratio", "||g||", "D", "T", "")
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write one row per run and theorem; unknown numbers are empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: cell(str(value)) for key, value in _record(row).items()} for row in rows)
+    write(path, text.getvalue())
+
+
+def _record(row: Row) -> dict[str, object]:
+    verdict = row.verdict
+    return {
+        "run_id": " ".join(row.run_ids),
+        "dataset": row.dataset,
+        "task": row.task,
+        "repetition": row.repetition,
+        "label": row.label,
+        "setting": row.setting,
+        "budget": "" if row.budget is None else row.budget,
+        "theorem": verdict.theorem,
+        "counts": verdict.counts,
+        "mistakes": _exact(verdict.count),
+        "lower": _exact(verdict.lower),
+        "bound": _exact(verdict.value),
+        "ratio": _exact(verdict.ratio),
+        "applies": "yes" if verdict.applies else "no",
+        "condition": verdict.conditions if verdict.applies else verdict.reason,
+        "competitor": verdict.competitor.name if verdict.competitor else "",
+        "norm": _exact(verdict.norm),
+        "loss": _exact(verdict.loss),
+        "shift": _exact(verdict.shift),
+        "n_examples": row.n_examples,
+    }
+
+
+def _exact(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.12g}"
+
+
+def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str:
+    """Return the table, with a line for each dataset, label and theorem, and how many runs were checked."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in checked.rows:
+        groups.setdefault((row.dataset, row.label, row.verdict.theorem), []).append(row)
+    order = {name: i for i, name in enumerate([*results.datasets, *results.labels])}
+    lines = []
+    if groups:
+        keys = sorted(groups, key=lambda key: (order[key[0]], order[key[1]]))
+        lines += _aligned([HEADER, *(_line(groups[key]) for key in keys)])
+        lines += ["", "Each line shows the run with the largest ratio of count to bound (1 is tight)."]
+    share = f"{checked.n_checked:,} of {checked.n_runs:,} runs were checked"
+    more = "" if checked.n_checked == checked.n_runs or checked.missing else "; --all checks the others, too"
+    lines.append(f"{share}{more}.")
+    if checked.without:
+        lines.append(f"No bound is about: {', '.join(checked.without)}.")
+    if any(row.verdict.reason == MISSING_FACTS for row in checked.rows):
+        lines.append("Bounds without numbers need facts that older results do not have: run the sweep again.")
+    violated = sum(row.verdict.violated for row in checked.rows)
+    held = sum(row.verdict.applies for row in checked.rows) - violated
+    lines.append(f"{held:,} bounds hold, {violated:,} are violated, {len(checked.rows) - held - violated:,} are void.")
+    lines.append(f"bounds   {results.folder / 'bounds.csv'}")
+    lines += [f"figure   {path}{'  (kept: curves/ is missing)' if kept else ''}" for path, kept in figures]
+    return "\n".join(lines)
+
+
+def _line(rows: list[Row]) -> tuple[str, ...]:
+    first = rows[0]
+    applied = [row for row in rows if row.verdict.applies]
+    start = (first.dataset, first.label, first.verdict.theorem, f"{len(applied)} of {len(rows)}")
+    if not applied:
+        reasons = list(dict.fromkeys(row.verdict.reason for row in rows))
+        more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+        return (*start, "", "", "", "", "", f"{first.n_examples:,}", f"void: {reasons[0]}{more}")
+    row = max(applied, key=lambda row: row.verdict.ratio)
+    verdict = row.verdict
+    counts = "" if verdict.counts == "mistakes" else verdict.counts
+    notes = [counts, "VIOLATED" if verdict.violated else "", _setting(row) if len(rows) > 1 else ""]
+    return (
+        *start,
+        _number(verdict.count),
+        _number(verdict.value),
+        _ratio(verdict.ratio),
+        _number(verdict.norm),
+        _number(verdict.loss),
+        f"{row.n_examples:,}",
+        ", ".join(note for note in notes if note),
+    )
+
+
+def _setting(row: Row) -> str:
+    parts = [row.setting] if row.setting else []
+    parts += [f"budget {row.budget:,}"] if row.budget is not None else []
+    return ", ".join(parts)
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    if abs(value) >= 1e9:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.4g}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return lines with aligned columns: words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = (0, 1, 2, len(widths) - 1)
+    return [
+        "  ".join(
+            text.ljust(width) if i in words else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,28 @@
+"""The batch solvers, found by file: every solver in a module of this folder is listed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from budgetrun.base.registry import classes, parameters
+from budgetrun.papers.solvers.base import Progress, Solution, Solver
+
+__all__ = ["Progress", "Solution", "Solver", "find", "parameters", "registry"]
+
+
+@cache
+def registry() -> dict[str, type[Solver]]:
+    """Return the solvers by name. This does not import numba, nor the compiled loops."""
+    found = classes(__name__, Solver)  # type: ignore[type-abstract]  # the base is never made
+    return {solver.name: solver for solver in sorted(found, key=lambda solver: solver.name)}
+
+
+def find(name: str) -> type[Solver]:
+    """Return the solver of that name.
+
+    Raises
+    ------
+    KeyError
+        No solver has that name.
+    """
+    return registry()[name]

@@ -1,0 +1,121 @@
+"""The Margin Perceptron with Unlearning: present some examples once, in a given order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from budgetrun.papers.solvers.loops.rows import (
+    INDICES,
+    INTEGERS,
+    KINDS,
+    VECTOR,
+    Floats,
+    Indices,
+    SignedRows,
+    Tuple,
+    add,
+    dot,
+)
+
+_SIGNATURES = [
+    Tuple((types.int64, types.int64, types.int64, types.int64))(
+        rows, VECTOR, INDICES, VECTOR, INTEGERS, types.int64, *[types.float64] * 3, INDICES, INDICES
+    )
+    for rows in KINDS
+]
+
+
+@njit(types.int64(types.float64, types.float64, types.int64), cache=True, error_model="numpy")
+def updates(distance: float, square: float, room: int) -> int:
+    """Return how many successive updates one presentation of an example makes.
+
+    Parameters
+    ----------
+    distance : float, >= 0
+        How far the example's score is beyond the threshold.
+    square : float, >= 0
+        How far an update moves the score back.
+    room : int, >= 1
+        The most updates allowed.
+    """
+    if distance >= square * room:
+        # This includes rows of zeros, whose score no update moves.
+        return room
+    n = int(distance / square) + 1
+    # The quotient may have been rounded up to an integer, but even the last update must be due.
+    while n > 1 and (n - 1) * square > distance:
+        n -= 1
+    return min(n, room)
+
+
+@njit(_SIGNATURES, cache=True, error_model="numpy")
+def present(
+    rows: SignedRows,
+    squares: Floats,
+    order: Indices,
+    a: Floats,
+    counts: NDArray[np.int64],
+    limit: int,
+    b: float,
+    upper: float,
+    near_b: float,
+    near: Indices,
+    moved: Indices,
+) -> tuple[int, int, int, int]:
+    """Present examples once each, with multiple updates.
+
+    Parameters
+    ----------
+    rows : SignedRows
+        y_k x_k.
+    squares : ndarray, shape (T,)
+        ||x_k||^2.
+    order : ndarray of uint32
+        The examples to present.
+    a : ndarray, shape (d,)
+        The weight vector, changed in place.
+    counts : ndarray of int64, shape (T,)
+        I_k, changed in place.
+    limit : int
+        I, the largest I_k allowed.
+    b, upper, near_b : float
+        The thresholds for learning, for unlearning (b + delta_b), and for the first-level active set (c_bar b).
+    near : ndarray of uint32, no shorter than ``order``
+        Filled with the examples that have <a, y_k> <= near_b when presented, or I_k > 0 afterwards.
+    moved : ndarray of uint32, no shorter than ``order``
+        Filled with the examples whose I_k changed and is positive.
+
+    Returns
+    -------
+    learned, unlearned : int
+        Updates of either kind.
+    n_near, n_moved : int
+        How far the two arrays were filled.
+    """
+    learned, unlearned, n_near, n_moved = 0, 0, 0, 0
+    for i in range(order.shape[0]):
+        k = order[i]
+        p = dot(rows, k, a)
+        # Most examples of most data end here.
+        if p > near_b and counts[k] == 0:
+            continue
+        n = 0
+        if p <= b:
+            if counts[k] < limit:
+                n = updates(b - p, squares[k], limit - counts[k])
+                learned += n
+        elif p >= upper and counts[k] > 0:
+            n = -updates(p - upper, squares[k], counts[k])
+            unlearned -= n
+        if n != 0:
+            add(rows, k, float(n), a)
+            counts[k] += n
+            if counts[k] > 0:
+                moved[n_moved] = k
+                n_moved += 1
+        if counts[k] > 0 or p <= near_b:
+            near[n_near] = k
+            n_near += 1
+    return learned, unlearned, n_near, n_moved

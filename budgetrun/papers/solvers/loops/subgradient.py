@@ -1,0 +1,88 @@
+"""Pegasos: steps on drawn examples."""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit, types
+
+from budgetrun.papers.solvers.loops.rows import (
+    BINARY,
+    DENSE,
+    INDICES,
+    SPARSE,
+    VECTOR,
+    Floats,
+    Indices,
+    SignedRows,
+    Tuple,
+    add,
+    dot,
+)
+
+_DRAWS = types.uint32[:, ::1]
+_SIGNATURES = [
+    Tuple((types.float64, types.float64))(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
+    for rows in (DENSE, SPARSE, BINARY)
+]
+_LEAST_SHRUNK = 1e-50
+
+
+@njit(_SIGNATURES, cache=True, error_model="numpy")
+def descend(
+    rows: SignedRows,
+    squares: Floats,
+    draws: Indices,
+    wrong: Indices,
+    v: Floats,
+    t: int,
+    shrunk: float,
+    norm_squared: float,
+    rate: float,
+) -> tuple[float, float]:
+    """Take steps on w = shrunk v / t; dividing by t is all that shrinking by 1 - 1/t in each step amounts to.
+
+    Parameters
+    ----------
+    rows : SignedRows
+        y_k x_k.
+    squares : ndarray, shape (T,)
+        ||x_k||^2.
+    draws : ndarray of uint32, shape (steps, k)
+        The examples of each step.
+    wrong : ndarray of uint32, shape (k,)
+        Working space.
+    v : ndarray, shape (d,)
+        Changed in place.
+    t : int, >= 0
+        Number of steps taken before.
+    shrunk, norm_squared : float
+        The product of the factors of all projections so far, and ||v||^2.
+    rate : float, > 0
+        lambda.
+
+    Returns
+    -------
+    shrunk, norm_squared : float
+    """
+    for i in range(draws.shape[0]):
+        scale = shrunk / t if t > 0 else 0.0
+        n_wrong = 0
+        for j in range(draws.shape[1]):
+            if scale * dot(rows, draws[i, j], v) < 1:
+                wrong[n_wrong] = draws[i, j]
+                n_wrong += 1
+        t += 1
+        step = 1 / (rate * draws.shape[1] * shrunk)
+        for j in range(n_wrong):
+            norm_squared += step * (2 * dot(rows, wrong[j], v) + step * squares[wrong[j]])
+            add(rows, wrong[j], step, v)
+        norm = shrunk * math.sqrt(max(norm_squared, 0.0)) / t
+        if norm * math.sqrt(rate) > 1:
+            shrunk /= norm * math.sqrt(rate)
+        if shrunk < _LEAST_SHRUNK:
+            # With long examples every early step is projected, and the product would underflow.
+            v *= shrunk
+            norm_squared *= shrunk**2
+            shrunk = 1.0
+    return shrunk, norm_squared

@@ -1,0 +1,378 @@
+"""What mistake bounds have in common: conditions, a right-hand side, and the search for its best competitor."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.papers.theory.competitors import Competitor, Competitors
+from budgetrun.papers.theory.competitors import Floats as Floats
+
+if TYPE_CHECKING:
+    from budgetrun.base.params import Task
+    from budgetrun.learners.base import Learner
+
+Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
+# Names and variants of learners.
+Names = tuple[tuple[str, str | None], ...]
+
+MISSING_FACTS = "needs facts that these results do not have; run the sweep again"
+NO_STEPS = "needs the columns steps and objective; run the sweep again"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What bounds need to know of a learner's run.
+
+    Attributes
+    ----------
+    learner : Learner
+        With the run's parameters; its state does not matter. Each theorem reads the parameters of its own learners.
+    mistakes : float
+        M; the mean, for several runs that differ only in their seeds.
+    updates : float
+        Rounds on which the learner acted, mistakes included.
+    largest_square : float
+        The largest k(x, x) of the stream.
+    facts : mapping of str to float, or None
+        `Learner.facts` after the last round; None for results older than the column ``facts``.
+    """
+
+    learner: Any
+    mistakes: float
+    updates: float
+    largest_square: float
+    facts: Mapping[str, float] | None = None
+
+    def fact(self, name: str) -> float:
+        """Return one of the facts.
+
+        Raises
+        ------
+        KeyError
+            The run has no such fact; bounds name those they need in `Bound.needs`.
+        """
+        return (self.facts or {})[name]
+
+
+@dataclass(frozen=True)
+class SolverRun:
+    """What bounds need to know of a batch solver's run.
+
+    Attributes
+    ----------
+    solver : Solver
+        With the run's parameters.
+    steps : float
+        Updates; nan for results older than the column ``steps``.
+    objective : float
+        J of the weights found.
+    n_examples : int
+    largest_square : float
+        The largest k(x, x) of the examples.
+    """
+
+    solver: Any
+    steps: float
+    objective: float
+    n_examples: int
+    largest_square: float
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a theorem, and whether a run meets it.
+
+    Attributes
+    ----------
+    text : str
+        As in the theorem: ``B >= 83``.
+    found : str
+        The run's value: ``B is 50``.
+    holds : bool
+    """
+
+    text: str
+    found: str
+    holds: bool
+
+    def __str__(self) -> str:
+        return f"{self.text}, but {self.found}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Both sides of a bound.
+
+    Attributes
+    ----------
+    theorem : str
+        `Bound.name`.
+    counts : {"mistakes", "expected mistakes", "halvings", "updates"}
+        What the left-hand side counts.
+    count : float
+        The left-hand side.
+    value : float
+        The right-hand side, the smallest over the competitors; nan where the bound is void.
+    conditions : str
+        The conditions, all of them met.
+    reason : str
+        Why the bound is void: the conditions that do not hold; empty where it applies.
+    competitor : Competitor or None
+        The best one, which gives ``value`` when scaled to ``norm``; None where the bound is void.
+    norm, loss, shift : float
+        ||g||, the sum of g's hinge losses, and how far g moved (0 if it is fixed).
+    lower : float
+        For a count that is an estimate, the lower end of its confidence interval.
+    """
+
+    theorem: str
+    counts: Counted
+    count: float
+    value: float = math.nan
+    conditions: str = ""
+    reason: str = ""
+    competitor: Competitor | None = None
+    norm: float = math.nan
+    loss: float = math.nan
+    shift: float = math.nan
+    lower: float = math.nan
+
+    @property
+    def applies(self) -> bool:
+        """Whether all conditions hold."""
+        return not self.reason
+
+    @property
+    def violated(self) -> bool:
+        """Whether the left-hand side exceeds the right-hand side by more than rounding."""
+        least = self.count if math.isnan(self.lower) else self.lower
+        return self.applies and least > self.value + 1e-6 * (1 + abs(self.value))
+
+    @property
+    def ratio(self) -> float:
+        """The count divided by the bound: 1 is tight, above 1 is violated; nan where the bound is void."""
+        if self.value <= 0:
+            return 1.0 if self.count == self.value else math.inf
+        return self.count / self.value
+
+
+class Bound(ABC):
+    """A theorem of a paper: an upper bound on a learner's mistakes, in terms of any competitor g.
+
+    `budgetrun.papers.theory.registry` finds the subclasses; the first line of the docstring states the bound.
+
+    A competitor enters by its norm, by D, the sum of its hinge losses max(0, 1 - y g(x)) over the stream, and, if it
+    may change during the stream, by S, how far it moves.
+
+    Attributes
+    ----------
+    name : str
+        Paper and theorem, as shown in tables.
+    learners : tuple of (str, str or None)
+        Names and variants of the learners it is about.
+    task : {"binary", "multiclass"}
+        With several classes, the margin of a competitor is g_y(x) - max over r != y of g_r(x).
+    counts : {"mistakes", "expected mistakes", "halvings"}
+        What is bounded.
+    needs : tuple of str
+        The facts of a run that it needs.
+    within : str or None
+        The learner's parameter that ||g|| must not exceed; None for no limit, or for a `largest_norm` of its own.
+    compares : bool
+        A competitor occurs on the right-hand side.
+    shifting : bool
+        Competitors may change during the stream.
+    normalised : bool
+        It is about x / sqrt(k(x, x)) instead of x.
+    anytime : bool
+        It depends only on the parameters of a run, so it is known after each round.
+    """
+
+    name: ClassVar[str]
+    learners: ClassVar[Names]
+    task: ClassVar[Task] = "binary"
+    counts: ClassVar[Counted] = "mistakes"
+    needs: ClassVar[tuple[str, ...]] = ()
+    within: ClassVar[str | None] = None
+    compares: ClassVar[bool] = True
+    shifting: ClassVar[bool] = False
+    normalised: ClassVar[bool] = False
+    anytime: ClassVar[bool] = True
+
+    def is_about(self, learner: Learner) -> bool:
+        """Whether it is a theorem on this learner, whatever its parameters."""
+        return learner.task == self.task and (learner.name, learner.variant) in self.learners
+
+    def conditions(self, run: Run) -> list[Condition]:
+        """Return the theorem's conditions, except those on the competitor; by default k(x, x) <= 1."""
+        return [short_examples(run)]
+
+    def largest_norm(self, run: Run) -> float:
+        """Return the largest norm that a competitor may have, possibly infinity."""
+        return math.inf if self.within is None else float(getattr(run.learner, self.within))
+
+    def count(self, run: Run) -> float:
+        """Return the left-hand side."""
+        return run.mistakes
+
+    @abstractmethod
+    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
+        """Return the right-hand side for competitors of these norms, losses and shifts; infinity for no bound."""
+
+    # -- common to all -------------------------------------------------------------------------------------------
+
+    def why_void(self, run: Run) -> str:
+        """Return the conditions that do not hold, or that facts are missing; empty if the bound applies."""
+        if self._lacks_facts(run):
+            return MISSING_FACTS
+        broken = [str(c) for c in self.conditions(run) if not c.holds]
+        return "; ".join(broken)
+
+    def check(self, run: Run, competitors: Competitors | None) -> Verdict:
+        """Return both sides, the right-hand side for the best of the competitors.
+
+        Parameters
+        ----------
+        run : Run
+        competitors : Competitors or None
+            May be None if the bound does not compare or is void.
+        """
+        reason = self.why_void(run)
+        if reason:
+            count = math.nan if self._lacks_facts(run) and self.counts == "halvings" else self.count(run)
+            return Verdict(self.name, self.counts, count, reason=reason)
+        conditions = "; ".join([c.text for c in self.conditions(run)] + self._conditions_on_competitor(run))
+        if not self.compares:
+            none = np.zeros(1)
+            value = float(self.value(run, none, none, none)[0])
+            return Verdict(self.name, self.counts, self.count(run), value, conditions)
+        assert competitors is not None
+        value, best, norm = self.best(run, competitors)
+        loss = float(best.losses(np.array([norm]), self.normalised)[0])
+        shift = float(best.shift_at(norm))
+        return Verdict(self.name, self.counts, self.count(run), value, conditions, "", best, norm, loss, shift)
+
+    def best(self, run: Run, competitors: Competitors) -> tuple[float, Competitor, float]:
+        """Return the smallest right-hand side, its competitor, and the norm to which that competitor is scaled."""
+        largest = self.largest_norm(run)
+        found = []
+        for competitor in competitors.all if self.shifting else competitors.fixed:
+            norms = competitor.grid(largest)
+            values = self._values(run, competitor, norms)
+            at = int(np.argmin(values))
+            # Search again, between the neighbours of the best norm.
+            finer = np.linspace(norms[max(at - 1, 0)], norms[min(at + 1, len(norms) - 1)], len(norms))
+            again = self._values(run, competitor, finer)
+            choices = [(float(values[at]), float(norms[at])), (float(again.min()), float(finer[again.argmin()]))]
+            value, norm = min(choices)
+            found.append((value, competitor, norm))
+        return min(found, key=lambda item: item[0])
+
+    def over_rounds(self, run: Run, competitors: Competitors, rounds: NDArray[np.int64]) -> Floats:
+        """Return the smallest right-hand sides after these numbers of rounds; for `anytime` bounds.
+
+        The norms are from a coarser grid than in `check`.
+
+        Parameters
+        ----------
+        run : Run
+        competitors : Competitors
+        rounds : ndarray of int, shape (n,), >= 1
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        found = np.full(len(rounds), np.inf)
+        for competitor in competitors.all if self.shifting else competitors.fixed:
+            for norm in competitor.grid(self.largest_norm(run))[::-2]:
+                losses = competitor.losses_so_far(norm, rounds, self.normalised)
+                shifts = np.full(len(rounds), competitor.shift_at(norm))
+                values = self.value(run, np.full(len(rounds), norm), losses, shifts)
+                found = np.fmin(found, values)
+        return found
+
+    def _conditions_on_competitor(self, run: Run) -> list[str]:
+        largest = self.largest_norm(run)
+        return [f"||g|| <= {largest:.4g}"] if math.isfinite(largest) else []
+
+    def _lacks_facts(self, run: Run) -> bool:
+        return not set(self.needs) <= set(run.facts or ())
+
+    def _values(self, run: Run, competitor: Competitor, norms: Floats) -> Floats:
+        losses = competitor.losses(norms, self.normalised)
+        values = self.value(run, norms, losses, competitor.shift_at(norms))
+        return np.where(np.isfinite(values), values, np.inf)
+
+
+class SolverBound(ABC):
+    """A theorem of a paper: an upper bound on the updates that a batch solver makes.
+
+    Attributes
+    ----------
+    name : str
+        Paper and theorem, as shown in tables.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def is_about(self, solver: Any) -> bool:
+        """Whether it is a theorem on this solver, with these parameters."""
+
+    @abstractmethod
+    def value(self, run: SolverRun) -> tuple[float, str]:
+        """Return the right-hand side, and the conditions under which it holds, all of them met."""
+
+    def check(self, run: SolverRun) -> Verdict:
+        """Return both sides."""
+        if math.isnan(run.steps):
+            return Verdict(self.name, "updates", math.nan, reason=NO_STEPS)
+        return Verdict(self.name, "updates", run.steps, *self.value(run))
+
+
+def at_most(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+    """Return the condition that a quantity is no larger than ``limit``, up to rounding."""
+    return Condition(text or f"{name} <= {limit:g}", _is(name, found), found <= limit * (1 + 1e-9))
+
+
+def at_least(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+    """Return the condition that a quantity is no smaller than ``limit``."""
+    return Condition(text or f"{name} >= {limit:g}", _is(name, found), found >= limit)
+
+
+def between(name: str, low: float, high: float, found: float, text: str | None = None) -> Condition:
+    """Return the condition that a quantity is above ``low`` and below ``high``."""
+    return Condition(text or f"{low:.4g} < {name} < {high:.4g}", _is(name, found), low < found < high)
+
+
+def is_set_to(name: str, wanted: Any, found: Any, text: str | None = None) -> Condition:
+    """Return the condition that a parameter has this value."""
+    same = math.isclose(wanted, found, rel_tol=1e-9) if isinstance(wanted, float) else wanted == found
+    return Condition(text or f"{name} = {_shown(wanted)}", _is(name, found), same)
+
+
+def short_examples(run: Run) -> Condition:
+    """Return the condition that k(x, x) <= 1 for all x of the stream."""
+    # Rows scaled to unit norm have squares of 1 only up to rounding.
+    return at_most("the largest", 1.0, run.largest_square, "k(x, x) <= 1")
+
+
+def about(bounds: Sequence[Bound], learner: Learner) -> list[Bound]:
+    """Return the bounds on this learner."""
+    return [bound for bound in bounds if bound.is_about(learner)]
+
+
+def _is(name: str, found: Any) -> str:
+    return f"{name} is {_shown(found)}"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

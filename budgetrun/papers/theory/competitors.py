@@ -1,0 +1,301 @@
+"""Competitors in hindsight: the functions a mistake bound compares a learner with, found without the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.kernels import Kernel, Rows, squares
+from budgetrun.papers.theory.descent import descend
+
+Floats = NDArray[np.float64]
+
+# The most examples that competitors are trained on.
+SAMPLE = 2000
+# C of the machines; the largest lets single examples of a sample matter.
+PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+# Numbers of equal segments that a stream is cut into for competitors that change, and C of their machines.
+SEGMENTS = (2, 5, 10)
+SEGMENT_PENALTIES = (0.1, 1.0, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Competitor:
+    """A function g, or a sequence of functions, given by its margins on a stream; it may be scaled to any norm.
+
+    Attributes
+    ----------
+    name : str
+        How it was found, in a few words.
+    margins : ndarray, shape (T,)
+        y g(x); for several classes g_y(x) minus the largest of the others.
+    norm : float, >= 0
+        ||g||, the largest one of a sequence.
+    lengths : ndarray, shape (T,)
+        sqrt(k(x, x)), or 1 where that is 0.
+    shift : float, >= 0
+        The sum of ||g_t - g_(t-1)|| of a sequence.
+    """
+
+    name: str
+    margins: Floats
+    norm: float
+    lengths: Floats
+    shift: float = 0.0
+
+    def losses(self, norms: Floats, normalised: bool = False) -> Floats:
+        """Return the sums of hinge losses of g scaled to each of the norms.
+
+        Parameters
+        ----------
+        norms : ndarray, shape (n,), > 0; any if g is 0
+        normalised : bool
+            On examples x / sqrt(k(x, x)).
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        margins, sums = self._normalised if normalised else self._sorted
+        if self.norm == 0:
+            return np.full(len(norms), float(len(margins)))
+        scales = norms / self.norm
+        # Margins below 1 / scale have a loss.
+        below = np.searchsorted(margins, 1 / np.maximum(scales, 1e-300))
+        losses: Floats = below - scales * sums[below]
+        return losses
+
+    def losses_so_far(self, norm: float, rounds: NDArray[np.int64], normalised: bool = False) -> Floats:
+        """Return sums of hinge losses over the first ``rounds`` rounds, scaled to one norm; shaped like ``rounds``."""
+        margins = self.margins / self.lengths if normalised else self.margins
+        scale = norm / self.norm if self.norm else 0.0
+        sums: Floats = np.cumsum(np.maximum(0.0, 1 - scale * margins))
+        return sums[rounds - 1]
+
+    def shift_at(self, norm: Floats | float) -> Floats:
+        """Return how far g moves when scaled to each of these norms, or to this one; shaped like ``norm``."""
+        return np.asarray(norm) * (self.shift / self.norm if self.norm else 0.0)
+
+    def grid(self, largest: float) -> Floats:
+        """Return norms to try, ascending, none above ``largest``: from 0.01 to 100 times its own, and its own.
+
+        Some bounds are infinite at the largest norm, so the last norm is just below it.
+        """
+        if self.norm == 0:
+            return np.zeros(1)
+        top = min(100 * self.norm, largest * (1 - 1e-9))
+        norms = np.geomspace(min(0.01 * self.norm, 0.01 * top), top, _NORMS)
+        return np.union1d(norms, [min(self.norm, top)])
+
+    @cached_property
+    def _sorted(self) -> tuple[Floats, Floats]:
+        return _cumulated(self.margins)
+
+    @cached_property
+    def _normalised(self) -> tuple[Floats, Floats]:
+        return self._sorted if (self.lengths == 1).all() else _cumulated(self.margins / self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Competitors:
+    """The competitors on one stream.
+
+    Attributes
+    ----------
+    largest_square : float
+        The largest k(x, x).
+    fixed : tuple of Competitor
+        g = 0 is the first.
+    shifting : tuple of Competitor
+    """
+
+    largest_square: float
+    fixed: tuple[Competitor, ...]
+    shifting: tuple[Competitor, ...] = ()
+
+    @property
+    def all(self) -> tuple[Competitor, ...]:
+        """The fixed ones, then those that change."""
+        return self.fixed + self.shifting
+
+
+def find(
+    X: Rows,
+    tasks: Mapping[str, NDArray[Any]],
+    kernel: Kernel,
+    n_classes: int | None = None,
+    *,
+    shifting: bool = False,
+    sample: int = SAMPLE,
+) -> dict[str, Competitors]:
+    """Return competitors for each task of a stream.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (T, d)
+    tasks : mapping of str to ndarray, shape (T,)
+        Labels, -1 and +1, or 0 to ``n_classes`` - 1.
+    kernel : Kernel
+    n_classes : int or None
+    shifting : bool
+        Also return competitors that change between segments.
+    sample : int
+        The number of examples they are trained on, drawn without replacement with a fixed seed: soft-margin machines
+        without intercept, for several C; for several classes one machine per class, against the others.
+    """
+    T = X.shape[0]
+    rows = np.sort(np.random.default_rng(0).choice(T, size=min(sample, T), replace=False))
+    S = X[rows]
+    K = kernel.between(S, S)
+    norms = kernel.diagonal(squares(X))
+    lengths = np.sqrt(np.where(norms > 0, norms, 1.0))
+    trained: dict[str, list[_Trained]] = {}
+    for task, labels in tasks.items():
+        signs = _signs(labels[rows], n_classes)
+        duals = machines(K, signs, PENALTIES)
+        pairs = zip(PENALTIES, duals, strict=True)
+        trained[task] = [_Trained(f"C = {C:g}", dual[None] * signs, T) for C, dual in pairs]
+        for n in SEGMENTS if shifting else ():
+            trained[task] += _on_segments(K, signs, rows * n // T, n, T)
+    # Kernel values are the same for every task.
+    step = max(1, _VALUES // len(K))
+    for start in range(0, T, step):
+        rounds = np.arange(start, min(start + step, T))
+        values = kernel.between(X[rounds], S)
+        for task, labels in tasks.items():
+            for one in trained[task]:
+                one.margins[rounds] = _margins(one.values(values, rounds), labels[rounds], n_classes)
+    zero = Competitor("g = 0", np.zeros(T), 0.0, lengths)
+    found = {}
+    for task, of_task in trained.items():
+        known = [(one, one.norm(K)) for one in of_task]
+        competitors = [Competitor(one.name, one.margins, n, lengths, one.shift(K)) for one, n in known if n > 0]
+        fixed = tuple(c for c in competitors if c.shift == 0)
+        changing = tuple(c for c in competitors if c.shift > 0)
+        found[task] = Competitors(float(norms.max()), (zero, *fixed), changing)
+    return found
+
+
+class _Trained:
+    """Functions on the segments of a stream, one per segment and row of labels, given by their weights on the sample.
+
+    Attributes
+    ----------
+    name : str
+    weights : ndarray, shape (segments, rows of labels, n)
+    margins : ndarray, shape (T,)
+        To be filled in.
+    """
+
+    def __init__(self, name: str, weights: Floats, n_rounds: int) -> None:
+        self.name = name
+        self.weights = weights
+        self.margins = np.empty(n_rounds)
+
+    def values(self, kernel_values: Floats, rounds: NDArray[np.int64]) -> Floats:
+        """Return g(x) in some rounds, shape (rounds, rows of labels), from their kernel values with the sample."""
+        segments = rounds * len(self.weights) // len(self.margins)
+        found = np.empty((len(rounds), self.weights.shape[1]))
+        for segment in np.unique(segments):
+            # Rounds are in order, so those of a segment are contiguous.
+            here = slice(*np.searchsorted(segments, [segment, segment + 1]))
+            found[here] = kernel_values[here] @ self.weights[segment].T
+        return found
+
+    def norm(self, K: Floats) -> float:
+        """Return the largest norm of a segment's function."""
+        return max(_norm(K, weights) for weights in self.weights)
+
+    def shift(self, K: Floats) -> float:
+        """Return the sum of the norms of the differences between successive segments."""
+        return sum(_norm(K, after - before) for before, after in pairwise(self.weights))
+
+
+def machines(K: Floats, signs: Floats, penalties: Sequence[float], passes: int = 50) -> list[Floats]:
+    """Return the dual variables of soft-margin machines without intercept, near the optimum.
+
+    Parameters
+    ----------
+    K : ndarray, shape (n, n)
+        Kernel values.
+    signs : ndarray, shape (m, n), -1 or +1
+        The labels of m machines.
+    penalties : sequence of float, ascending
+        The weights C of the hinge losses; ||g||^2 / 2 has weight 1.
+    passes : int
+        The most passes of dual coordinate descent for each C, which starts where the previous C ended.
+
+    Returns
+    -------
+    list of ndarray, shape (m, n), in [0, C]
+        g = sum_i alpha_i y_i k(x_i, .).
+
+    References
+    ----------
+    Hsieh et al. (2008), "A dual coordinate descent method for large-scale linear SVM", ICML.
+    """
+    rng, K, signs = np.random.default_rng(0), np.ascontiguousarray(K), np.ascontiguousarray(signs)
+    alpha, values = np.zeros(signs.shape), np.zeros(signs.shape)
+    found = []
+    for C in penalties:
+        for of_one, own, labels in zip(alpha, values, signs, strict=True):
+            for _ in range(passes):
+                if descend(K, labels, C, rng.permutation(len(K)), of_one, own) <= 1e-3 * C:
+                    break
+        found.append(alpha.copy())
+    return found
+
+
+def _signs(labels: NDArray[Any], n_classes: int | None) -> Floats:
+    """Return a row of signs for each machine: the labels, or each class against the others."""
+    if n_classes is None:
+        return labels[None].astype(np.float64)
+    return np.where(np.arange(n_classes)[:, None] == labels, 1.0, -1.0)
+
+
+def _on_segments(K: Floats, signs: Floats, segment_of: NDArray[np.int64], n: int, n_rounds: int) -> list[_Trained]:
+    """Return machines trained on each of n segments separately, for several C."""
+    weights = np.zeros((len(SEGMENT_PENALTIES), n, *signs.shape))
+    for segment in np.unique(segment_of):
+        here = np.flatnonzero(segment_of == segment)
+        duals = machines(K[np.ix_(here, here)], signs[:, here], SEGMENT_PENALTIES)
+        for of_one, dual in zip(weights, duals, strict=True):
+            of_one[segment][:, here] = dual * signs[:, here]
+    pairs = zip(SEGMENT_PENALTIES, weights, strict=True)
+    return [_Trained(f"{n} segments, C = {C:g}", of_one, n_rounds) for C, of_one in pairs]
+
+
+def _margins(values: Floats, labels: NDArray[Any], n_classes: int | None) -> Floats:
+    """Return y g(x), or g_y(x) minus the largest of the others, for values of shape (rounds, machines)."""
+    margins: Floats
+    if n_classes is None:
+        margins = labels * values[:, 0]
+        return margins
+    at = np.arange(len(labels))
+    own, others = values[at, labels], values.copy()
+    others[at, labels] = -np.inf
+    margins = own - others.max(axis=1)
+    return margins
+
+
+def _norm(K: Floats, weights: Floats) -> float:
+    """Return the norm of the functions with these weights, shape (machines, n), together."""
+    return float(np.sqrt(max(0.0, float(np.einsum("mi,mi->", weights @ K, weights)))))
+
+
+def _cumulated(margins: Floats) -> tuple[Floats, Floats]:
+    """Return the margins, ascending, and the sums of the first 0, 1, 2, ... of them."""
+    ascending = np.sort(margins)
+    return ascending, np.concatenate([[0.0], np.cumsum(ascending)])
+
+
+# Number of norms in a grid.
+_NORMS = 80
+# The most kernel values in memory at a time.
+_VALUES = 4_000_000

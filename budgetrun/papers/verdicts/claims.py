@@ -1,0 +1,144 @@
+"""The claims of a paper: what it says, the numbers that decide it, and the verdict that they give."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import own_folder
+from budgetrun.base.params.expressions import Condition, Formula
+from budgetrun.config.problems import ValueType, allowed_names, unknown_key, value_types
+from budgetrun.config.schema import FileName, Label, NumberSpec, Text
+from budgetrun.config.values import Checker, Values
+from budgetrun.config.yaml import KeyPath, parse, read_text
+
+Cases = dict[str, Label | list[Label]]
+Verdict = Literal["confirmed", "refuted", "partly", "open"]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(_Spec):
+    """What a paper says, and what decides it."""
+
+    # Unique in the paper.
+    name: FileName
+    # In one sentence, and where the paper says it.
+    claim: Text
+    where: Text
+    # Not in the paper, but found by these runs.
+    found: bool = False
+    verdict: Verdict
+    # Why no run decides it, for the verdict ``open``.
+    open: Text | None = None
+    results: FileName | None = None
+    # Selector -> value or values: the condition must hold in each combination. A number without a selector of its own
+    # uses that of the case. A list of such mappings gives the combinations of each.
+    cases: Cases | list[Cases] = {}
+    numbers: dict[str, NumberSpec] = {}
+    holds: Text | None = None
+    # The selector for one of whose values the condition must hold.
+    some: Text | None = None
+    # Of how many cases: every one (some alone make a claim partly true), most of them, or always (a theorem, which a
+    # single case refutes).
+    needs: Literal["every", "most", "always"] = "every"
+    # Files of the results folders: tables without their suffix, figures and pages.
+    see: tuple[Text, ...] = ()
+    conditions: Text | None = None
+
+    @property
+    def all_cases(self) -> list[dict[str, Label]]:
+        """The combinations of the cases' selectors; a single empty one without any."""
+        found: list[dict[str, Label]] = []
+        for cases in self.cases if isinstance(self.cases, list) else [self.cases]:
+            values = [value if isinstance(value, list) else [value] for value in cases.values()]
+            found += [dict(zip(cases, combination, strict=True)) for combination in itertools.product(*values)]
+        return found
+
+
+class Paper(_Spec):
+    """A paper and its claims."""
+
+    name: FileName
+    year: int
+    title: Text
+    source: Text
+    # Label or dataset -> what the page calls it.
+    names: dict[str, str] = {}
+    claims: tuple[Claim, ...]
+
+
+_LIST = ValueType(list[Any])
+_MAPPING = ValueType(dict[str, Any], required=False)
+_SELECTORS = {"dataset", "label", "budget", "budget_fraction", "setting", "chosen_in", "quantity", "theorem", "results"}
+
+
+def load_claims(folder: Path | None = None) -> list[Paper]:
+    """Read and check the claims of all papers, the oldest first.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Holds one YAML file per paper; by default ``configs/claims``.
+
+    Raises
+    ------
+    InputError
+        A file is wrong: one line per problem.
+    """
+    folder = folder or own_folder("configs") / "claims"
+    return sorted(map(_read, folder.glob("*.yaml")), key=lambda paper: (paper.year, paper.name))
+
+
+def _read(path: Path) -> Paper:
+    document = parse(read_text(path))
+    checker = Checker(document, path.parent)
+    given = {} if document.problems else checker.values(document.data, (), value_types(Paper) | {"claims": _LIST})
+    claims = [_claim(checker, entry, ("claims", i)) for i, entry in enumerate(given.get("claims", []))]
+    checker.unique([claim.get("name") for claim in claims], "claims", "name")
+    if checker.problems:
+        raise InputError("\n".join(f"{path}:{problem}" for problem in sorted(checker.problems)))
+    return Paper(**{**given, "claims": claims})
+
+
+def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
+    claim = checker.values(entry, path, value_types(Claim) | {"numbers": _MAPPING})
+    numbers = read_numbers(checker, claim.get("numbers", {}), (*path, "numbers"))
+    if numbers:
+        claim["numbers"] = numbers
+    if claim.get("holds"):
+        _check(checker, Condition, claim["holds"], tuple(numbers), (*path, "holds"))
+    cases = claim.get("cases", {})
+    keys = set(itertools.chain.from_iterable(cases if isinstance(cases, list) else [cases]))
+    for key in sorted(keys - _SELECTORS):
+        checker.add((*path, "cases"), unknown_key(key, sorted(_SELECTORS)))
+    if claim.get("some") is not None and claim["some"] not in keys:
+        checker.add((*path, "some"), f"must be a selector of the cases{allowed_names(sorted(keys))}")
+    if claim and (claim.get("verdict") == "open") != (claim.get("open") is not None):
+        checker.add((*path, "verdict"), "is open exactly if the key open says why")
+    if claim and (claim.get("holds") is None) == (claim.get("open") is None):
+        checker.add((*path, "holds"), "exactly one of holds and open must be given")
+    return claim
+
+
+def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
+    """Return the good values of each number; a formula may use the numbers before it."""
+    numbers: Values = {}
+    for name, number in given.items():
+        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
+        if text := numbers[name].get("formula"):
+            _check(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
+    return numbers
+
+
+def _check(checker: Checker, kind: type[Formula], text: str, names: tuple[str, ...], path: KeyPath) -> None:
+    try:
+        kind(text, names)
+    except ValueError as error:
+        checker.add(path, str(error))

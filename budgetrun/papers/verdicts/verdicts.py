@@ -1,0 +1,231 @@
+"""The verdict on each claim of the papers: judged from committed results, and one page of all of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from budgetrun.base.errors import InputError
+from budgetrun.base.files import make_folder
+from budgetrun.base.files import write as write_file
+from budgetrun.base.params.expressions import Condition
+from budgetrun.config.schema import Label
+from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
+from budgetrun.papers.verdicts.evidence import Evidence, Number
+from budgetrun.results import plotting
+from budgetrun.results.report import page
+from budgetrun.results.report.aggregate import Budget
+
+VERDICTS = ("confirmed", "refuted", "partly", "open")
+NAME = "verdicts"
+_TITLE = "Which claims of the five papers hold"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a claim: what it is, the numbers in it, and whether the condition holds."""
+
+    selectors: dict[str, Label]
+    numbers: dict[str, Number]
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with the cases that decide it, and the verdict that these give."""
+
+    paper: Paper
+    claim: Claim
+    cases: list[Case]
+    verdict: str
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The numbers' names and what the page calls them."""
+        return {name: spec.title or self.name(spec.label or name) for name, spec in self.claim.numbers.items()}
+
+    @property
+    def n_held(self) -> int:
+        """The number of cases in which the condition holds."""
+        return sum(case.holds for case in self.cases)
+
+    @property
+    def streams(self) -> str:
+        """Over how many streams the averages are, in words; empty if there are none."""
+        counts = sorted({number.n for case in self.cases for number in case.numbers.values() if number.n})
+        if not counts or counts == [1]:
+            return ""
+        return f"Means over {f'{counts[0]} to {counts[-1]}' if len(counts) > 1 else counts[0]} streams."
+
+    @property
+    def contradiction(self) -> str:
+        """How the verdict differs from the one that the claim states, in a sentence; empty if it does not."""
+        if self.verdict == self.claim.verdict:
+            return ""
+        failing = [self.words(case) or "its only case" for case in self.cases if not case.holds]
+        where = f"does not hold for: {'; '.join(failing)}" if failing else "holds throughout"
+        return (
+            f"{self.paper.name}, {self.claim.name}: the results say {self.verdict}, "
+            f"but the claim states {self.claim.verdict}; the condition {where}"
+        )
+
+    def name(self, text: Label) -> str:
+        """Return what the page calls a label or a dataset."""
+        return self.paper.names.get(str(text), str(text))
+
+    def words(self, case: Case) -> str:
+        """Return a case in words: ``USPS, B = p/4``."""
+        found = []
+        for key, value in case.selectors.items():
+            if key in ("budget", "budget_fraction"):
+                found.append(Budget("fraction" if key == "budget_fraction" else "budget", float(value)).title())
+            elif key not in ("results", "chosen_in", "quantity") or str(value) in self.paper.names:
+                found.append(self.name(value))
+        return ", ".join(filter(None, found))
+
+
+def judge(paper: Paper, claim: Claim, evidence: Evidence) -> Judged:
+    """Compute the numbers of a claim and the verdict that they give.
+
+    Raises
+    ------
+    InputError
+        A results folder is missing or damaged, or a number selects no runs.
+    """
+    cases = [] if claim.holds is None else [_case(paper, claim, one, evidence) for one in claim.all_cases]
+    return Judged(paper, claim, cases, _verdict(claim, cases))
+
+
+def _case(paper: Paper, claim: Claim, selectors: dict[str, Label], evidence: Evidence) -> Case:
+    assert claim.holds is not None
+    given = {"results": claim.results, **selectors} if claim.results else selectors
+    numbers: dict[str, Number] = {}
+    for name, spec in claim.numbers.items():
+        where = f"{paper.name}, {claim.name}, {name}"
+        numbers[name] = evidence.number(spec, given, numbers, where)
+        if not math.isfinite(numbers[name].value):
+            raise InputError(f"{where}: is not a finite number for {selectors or 'the claim'}")
+    condition = Condition(claim.holds, tuple(numbers))
+    holds = condition(**{name: number.value for name, number in numbers.items()})
+    return Case(selectors, numbers, holds)
+
+
+def _verdict(claim: Claim, cases: list[Case]) -> str:
+    """Return the verdict: of cases that differ in the selector ``some`` alone, one that holds is enough."""
+    if claim.holds is None:
+        return "open"
+    groups: dict[tuple[Any, ...], bool] = {}
+    for case in cases:
+        key = tuple((name, value) for name, value in case.selectors.items() if name != claim.some)
+        groups[key] = groups.get(key, False) or case.holds
+    held = sum(groups.values())
+    if held == len(groups) or (claim.needs == "most" and 2 * held > len(groups)):
+        return "confirmed"
+    return "partly" if held and claim.needs == "every" else "refuted"
+
+
+def count(judged: list[Judged]) -> str:
+    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``."""
+    parts = ", ".join(f"{n} {verdict}" for verdict, n in zip(VERDICTS, counts(judged), strict=True))
+    return f"{len(judged)} claim{'' if len(judged) == 1 else 's'}: {parts}"
+
+
+def counts(judged: list[Judged]) -> list[int]:
+    """Return the number of claims with each of `VERDICTS`."""
+    found = Counter(one.verdict for one in judged)
+    return [found[verdict] for verdict in VERDICTS]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """All claims, judged."""
+
+    judged: list[Judged]
+    evidence: Evidence
+
+    @property
+    def papers(self) -> list[tuple[Paper, list[Judged], list[Judged]]]:
+        """Each paper with its own claims and with what was found beside them."""
+        papers = {one.paper.name: one.paper for one in self.judged}
+        split: dict[tuple[str, bool], list[Judged]] = {}
+        for one in self.judged:
+            split.setdefault((one.paper.name, one.claim.found), []).append(one)
+        return [(paper, split.get((name, False), []), split.get((name, True), [])) for name, paper in papers.items()]
+
+    @property
+    def contradictions(self) -> list[str]:
+        """A sentence for each claim whose verdict is not the stated one."""
+        return [one.contradiction for one in self.judged if one.contradiction]
+
+    @property
+    def summary(self) -> str:
+        """The number of the papers' claims with each verdict."""
+        return count([one for _, own, _ in self.papers for one in own])
+
+    def link_text(self, see: str) -> str:
+        """Return what the page calls something that a claim refers to: the title of the table or figure."""
+        folder, _, path = see.partition("/")
+        report = self.evidence.results(folder).report
+        name = Path(path).stem
+        captions = {table.name: table.caption for table in report.tables if path.startswith("tables/")}
+        captions |= {plotting.slug(figure.name): figure.title for figure in report.figures if path.endswith(".png")}
+        return re.split(r"\.(?: |$)", captions.get(name) or f"{folder}, {name.replace('_', ' ')}")[0]
+
+    @property
+    def sources(self) -> list[list[str]]:
+        """The results folders that decided claims: name, source, runs, end and commit."""
+        rows = []
+        for name in sorted({name for one in self.judged for name in _folders(one)}):
+            results = self.evidence.results(name)
+            manifest = results.manifest
+            commit = str((manifest.get("git") or {}).get("commit") or "")[:10]
+            ended = str(manifest.get("end") or "")[:10]
+            rows.append([name, str(manifest.get("source") or ""), f"{len(results.runs):,}", ended, commit])
+        return rows
+
+    def write(self) -> list[Path]:
+        """Write ``verdicts/verdicts.html`` and ``.md`` into the results folder; return their paths."""
+        folder = self.evidence.folder / NAME
+        make_folder(folder)
+        paths = [folder / f"{NAME}.html", folder / f"{NAME}.md"]
+        for path in paths:
+            text = page.template(f"{path.name}.jinja").render(
+                title=_TITLE, verdicts=self, kinds=VERDICTS, count=count, counts=counts
+            )
+            write_file(path, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+        return paths
+
+
+def _folders(judged: Judged) -> set[str]:
+    """Return the results folders that decide a claim."""
+    claim = judged.claim
+    named = [claim.results, *(case.selectors.get("results") for case in judged.cases)]
+    named += [spec.results for spec in claim.numbers.values()]
+    named += [(spec.chosen_in or "").rpartition("/")[0] for spec in claim.numbers.values()]
+    return {str(name) for name in named if name} if judged.cases else set()
+
+
+def judge_all(folder: Path, claims: Path | None = None) -> Verdicts:
+    """Judge all claims by the results folders in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds a results folder for each config.
+    claims : Path or None
+        The folder with the claims; by default ``configs/claims``.
+
+    Raises
+    ------
+    InputError
+        There are no results, a results folder is missing or damaged, or claims are wrong.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one with results folders: budgetrun verdicts --results DIR")
+    evidence = Evidence(folder)
+    papers = load_claims(claims)
+    return Verdicts([judge(paper, claim, evidence) for paper in papers for claim in paper.claims], evidence)

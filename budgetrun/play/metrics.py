@@ -1,0 +1,138 @@
+"""What is measured of a run's scores besides its mistakes: each prediction is made before its label is learned."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from budgetrun.config.quantities import FADING, METRICS_IN_CURVES, WINDOW
+from budgetrun.play.calibration import Calibration
+
+# Log losses are at most -log of this, as those of scikit-learn.
+_LEAST = float(np.finfo(np.float64).eps)
+# Scores of classes tie if they differ by at most this share of the largest score so far.
+_ROUNDING = 1e-12
+
+
+class Tally:
+    """Metrics of one run, in memory that does not depend on the number of rounds.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of `budgetrun.config.quantities.METRICS`, in any order.
+    n_classes : int, >= 2, or None
+        None for labels -1 and +1.
+    tie : {"mistake", "positive"}
+        What is predicted where f(x) = 0: a label other than the true one, or +1. With several classes, the first of
+        the other classes whose score is as large as that of the true one is predicted.
+
+    Notes
+    -----
+    The fading error is that of Gama, Sebastiao & Rodrigues (2013), "On evaluating stream learning algorithms": a round
+    counts `FADING` times as much as the next. The AUC is the mean over windows of `WINDOW` rounds in which both classes
+    occur, weighted by their rounds: scores that are far apart in time have different scales, and memory stays bounded.
+    F1, kappa and the AUC of a window are scikit-learn's. Probabilities are those of `Calibration`: that of a round
+    depends on the rounds before it. The Brier score is the mean of (p - y)^2 with y 0 or 1; of several classes, of the
+    sum over classes. Results do not depend on how the rounds are divided into calls, not even in the last bit.
+    """
+
+    def __init__(self, names: Sequence[str], n_classes: int | None, tie: str) -> None:
+        self._names = list(names)
+        self._n_classes, self._tie = n_classes, tie
+        self._rounds, self._faded, self._largest = 0, 0.0, 0.0
+        self._last = np.zeros(0, dtype=bool)
+        self._confusion = np.zeros((n_classes or 2, n_classes or 2), dtype=np.int64)
+        # The scores and labels of the window that has begun; the sum of the AUC times rounds, and the rounds.
+        self._window = np.zeros((2, 0))
+        self._auc, self._auc_rounds = 0.0, 0
+        self._calibration = Calibration()
+        self._brier, self._log_loss = 0.0, 0.0
+
+    def add(self, scores: np.ndarray, labels: np.ndarray) -> None:
+        """Go on with some rounds.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (b,) or (n_classes, b), b >= 1
+            f_t(x_t), as `Group.feed` returns them.
+        labels : ndarray of int, shape (b,)
+            -1 and +1, or classes from 0.
+        """
+        scores = scores.astype(np.float64)
+        codes = labels.astype(np.intp) if self._n_classes else (labels > 0).astype(np.intp)
+        predicted = self._predicted(scores, codes)
+        wrong = predicted != codes
+        self._rounds += len(codes)
+        np.add.at(self._confusion, (codes, predicted), 1)
+        if "sliding_error" in self._names:
+            self._last = np.concatenate([self._last, wrong])[-WINDOW:]
+        if "fading_error" in self._names:
+            for one in wrong.tolist():
+                self._faded = FADING * self._faded + one
+        if "auc" in self._names:
+            self._window = np.concatenate([self._window, [scores, codes]], axis=1)
+            while self._window.shape[1] >= WINDOW:
+                self._auc, self._auc_rounds = self._with_window(self._window[:, :WINDOW])
+                self._window = self._window[:, WINDOW:]
+        if "brier" in self._names or "log_loss" in self._names:
+            for score, code in zip(scores.T, codes.tolist(), strict=True):
+                p = self._calibration.learn(score, code)
+                self._log_loss -= math.log(max(_LEAST, p[code]))
+                squares = sum((p_c - (c == code)) ** 2 for c, p_c in enumerate(p))
+                self._brier += squares if self._n_classes else squares / 2
+
+    def _predicted(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the predicted classes, which differ from the true ones where the engine counts a mistake."""
+        if self._n_classes:
+            at = np.arange(len(codes))
+            others = scores.copy()
+            others[codes, at] = -np.inf
+            best: np.ndarray = others.argmax(axis=0)
+            largest = np.maximum.accumulate(np.append(self._largest, np.abs(scores).max(axis=0)))[1:]
+            self._largest, least = float(largest[-1]), _ROUNDING * largest
+            return np.where(others[best, at] >= scores[codes, at] - least, best, codes)
+        tied = 1 - codes if self._tie == "mistake" else 1
+        return np.where(scores == 0, tied, (scores > 0).astype(np.intp))
+
+    def _with_window(self, window: np.ndarray) -> tuple[float, int]:
+        from sklearn.metrics import roc_auc_score
+
+        scores, codes = window
+        if codes.min() == codes.max():
+            return self._auc, self._auc_rounds
+        return self._auc + len(codes) * float(roc_auc_score(codes, scores)), self._auc_rounds + len(codes)
+
+    def now(self) -> dict[str, float]:
+        """Return those metrics, of `METRICS_IN_CURVES`, that were asked for; there has been a round."""
+        # The sum of FADING ** i over the rounds.
+        total = (1 - FADING**self._rounds) / (1 - FADING)
+        values = {"sliding_error": float(self._last.mean()) if len(self._last) else 0.0}
+        values["fading_error"] = self._faded / total
+        return {name: values[name] for name in METRICS_IN_CURVES if name in self._names}
+
+    def columns(self) -> dict[str, Any]:
+        """Return what the run's row says of the metrics; None where one is not defined, as with a single class."""
+        values: dict[str, Any] = {**self.now(), **self._of_confusion()}
+        if "auc" in self._names:
+            total, rounds = self._with_window(self._window) if self._window.size else (self._auc, self._auc_rounds)
+            values["auc"] = total / rounds if rounds else None
+        values |= {"brier": self._brier / self._rounds, "log_loss": self._log_loss / self._rounds}
+        return {name: value for name, value in values.items() if name in self._names or name == "confusion"}
+
+    def _of_confusion(self) -> dict[str, Any]:
+        if not {"f1", "kappa"} & set(self._names):
+            return {}
+        from sklearn.metrics import cohen_kappa_score, f1_score
+
+        true, predicted = np.nonzero(self._confusion)
+        given: dict[str, Any] = {"sample_weight": self._confusion[true, predicted]}
+        average = "macro" if self._n_classes else "binary"
+        # Where one class is always true and always predicted, kappa is 0 / 0.
+        kappa = float(cohen_kappa_score(true, predicted, **given)) if len({*true, *predicted}) > 1 else None
+        f1 = float(f1_score(true, predicted, average=average, zero_division=0, **given))
+        return {"f1": f1, "kappa": kappa, "confusion": json.dumps(self._confusion.tolist())}

@@ -1,0 +1,21 @@
+"""Selection on the stream: rules that follow several candidates, learners with their settings, without hindsight.
+
+A rule is one file in this folder, which is found automatically.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from budgetrun.base.registry import classes
+from budgetrun.play.selection.base import TIE, Guarantee, Rule
+from budgetrun.play.selection.playing import Selection
+
+__all__ = ["TIE", "Guarantee", "Rule", "Selection", "registry"]
+
+
+@cache
+def registry() -> dict[str, type[Rule]]:
+    """Return the rules by name."""
+    found = classes(__name__, Rule)  # type: ignore[type-abstract]
+    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}

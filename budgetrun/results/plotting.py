@@ -1,0 +1,117 @@
+"""What all figures share: one style, a color, marker and dash pattern per label, and how a figure is saved."""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from budgetrun.base.files import write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette without yellow (too faint on white), then two of Tol's; black and the circle are reserved for
+# the reference point.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#882255", "#999933")
+MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
+# Where two curves coincide, the lower one shows through the gaps.
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.8)), (0, (7, 1.8, 1.5, 1.8)), (0, (2.5, 1.5)))
+HOLLOW: Any = {"linestyle": "", "markerfacecolor": "none", "markeredgewidth": 1.3, "markersize": 10.5}
+DOTS_PER_INCH = 160
+BAND_ALPHA = 0.22
+# A spread below this is due to rounding.
+NO_SPREAD = 1e-9
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 11,
+    "axes.labelsize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 1.7,
+    "lines.markersize": 6,
+    "legend.frameon": False,
+    # Labels are names, not formulas: a dollar sign must not start mathematics.
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    # Without it the ids in an SVG differ from run to run.
+    "svg.hashsalt": "budgetrun",
+}
+
+
+class Look(NamedTuple):
+    """How a label is drawn, the same in all figures of a report."""
+
+    colour: str
+    marker: str
+    dashes: Any
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The look as keywords of matplotlib."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dashes}
+
+
+# The reference point.
+CIRCLE = Look("black", "o", "-")
+
+
+def hand_out(names: Iterable[str]) -> dict[str, Look]:
+    """Return a look for each name, in this order."""
+    return {
+        name: Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], DASHES[i % len(DASHES)])
+        for i, name in enumerate(dict.fromkeys(names))
+    }
+
+
+def slug(name: str) -> str:
+    """Return a name that is safe in file names: only letters, digits and ``. _ -``, and never hidden.
+
+    Different names stay different: one that had to be changed ends in a checksum of the original.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._")
+    return safe if safe == name else f"{safe}-{zlib.crc32(name.encode()):08x}"
+
+
+def save(figure: Figure, *paths: Path) -> None:
+    """Write a figure as PNG or SVG, by suffix, without anything that differs from run to run."""
+    for path in paths:
+        drawn = io.BytesIO()
+        if path.suffix == ".png":
+            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+        else:
+            figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+        write(path, drawn.getvalue())
+
+
+def mark_changes(axes: Axes, changes: dict[int, str]) -> None:
+    """Draw a vertical line where a stream changes, given what changes after how many rounds; the legend says what."""
+    style: Any = {"color": "#777777", "linewidth": 0.7, "linestyle": ":", "zorder": 1}
+    for what in dict.fromkeys(changes.values()):
+        for i, rounds in enumerate(r for r, other in changes.items() if other == what):
+            axes.axvline(rounds, label="_" if i else what, **style)
+
+
+def plain_number(value: float, _: float) -> str:
+    """Return the label of a tick: its number without an exponent."""
+    return f"{value:,.10g}"
+
+
+def number_log_axis(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+    """Label the ticks of a logarithmic axis with plain numbers, at ``subs`` times the powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(plain_number)

@@ -1,0 +1,98 @@
+"""Tables, figures and one HTML page of a results folder, made from the files in it alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from budgetrun.base.errors import counted
+from budgetrun.papers.verdicts.evidence import with_numbers
+from budgetrun.results.report import figures, page, selecting, tables
+from budgetrun.results.report.formats import plain
+from budgetrun.results.report.layout import Table
+from budgetrun.results.store.read import load
+
+__all__ = ["Report", "summary", "write_figures", "write_index", "write_report"]
+
+
+class Report:
+    """The report of a results folder, which is read once.
+
+    Parameters
+    ----------
+    folder : Path
+        A results folder: ``manifest.json`` and ``runs.csv`` (or ``runs.csv.gz``).
+
+    Raises
+    ------
+    InputError
+        The folder holds no finished run, or something in it cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.results = with_numbers(load(Path(folder)))
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables that the config asks for."""
+        return tables.build(self.results)
+
+    @property
+    def incomplete(self) -> str:
+        """How the runs differ from those that were planned, in a sentence; empty if they do not."""
+        results = self.results
+        if not results.incomplete:
+            return ""
+        return f"{results.runs_path}: {results.incomplete}; to complete them, see: budgetrun status {results.folder}"
+
+    def write(self) -> list[Path]:
+        """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
+        selections, costs = selecting.listings(self.results), tables.costs(self.results)
+        table_files = tables.write(self.results.folder / "tables", self.tables, [*selections, *costs])
+        drawn = figures.draw(self.results)
+        figure_files = [path for figure in drawn for path in figure.written]
+        return [*table_files, *figure_files, page.write(self.results, self.tables, selections, costs, drawn)]
+
+    def draw(self) -> list[Path]:
+        """Write ``figures/*`` alone; return the paths."""
+        return [path for figure in figures.draw(self.results) for path in figure.written]
+
+    def summary(self) -> str:
+        """Return the first table and where the files are, for the end of a sweep."""
+        results = self.results
+        # Where the output is not a terminal: a width that fits logs and mails.
+        width = shutil.get_terminal_size(fallback=(100, 24)).columns
+        lines = [plain(self.tables[0], width)]
+        if results.failures:
+            lines.append(f"{counted(len(results.failures), 'run')} failed; the means are over those that finished.\n")
+        files = {"tables": "tables", "figures": "figures", "page": "report.html"}
+        places = {"runs": results.runs_path, **{name: results.folder / file for name, file in files.items()}}
+        lines += [f"{name:<8} {path}" for name, path in places.items() if path.exists()]
+        if not places["page"].exists():
+            lines.append(f"To make the page, type: budgetrun report {results.folder}")
+        return "\n".join(lines) + "\n"
+
+
+def write_index(folder: Path, reports: Iterable[Report]) -> Path:
+    """Write ``index.html`` of a folder with results folders, given their reports; return its path."""
+    return page.write_index(folder, [(report.results, report.tables) for report in reports])
+
+
+def write_report(folder: Path) -> list[Path]:
+    """Write every table, every figure and the page of a results folder, as `Report.write` does."""
+    return Report(folder).write()
+
+
+def write_figures(folder: Path) -> list[Path]:
+    """Write ``figures/<name>.png`` and ``.svg`` of a results folder; return their paths.
+
+    A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
+    """
+    return Report(folder).draw()
+
+
+def summary(folder: Path) -> str:
+    """Return the first table of a results folder for a terminal, as `Report.summary` does."""
+    return Report(folder).summary()

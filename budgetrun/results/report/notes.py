@@ -1,0 +1,178 @@
+"""The sentences below a table: how to read a cell, what differs between columns, what is missing."""
+
+from __future__ import annotations
+
+from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
+from budgetrun.config.schema import FractionBudget, value_text
+from budgetrun.data.median import ROUNDS
+from budgetrun.learners.one_vs_rest import is_one_vs_rest
+from budgetrun.results.report.layout import Table
+from budgetrun.results.store import optimum
+from budgetrun.results.store.read import NO_SETTING, Results
+
+# The share of rounds with a score of 0 from which on a warning says so.
+_MOST_ZEROS = 0.5
+
+
+def notes(results: Results, table: Table, of_choice: list[str], divisor: str | None) -> list[str]:
+    """Return the notes of a table; ``divisor`` is whose seconds the others' are divided by, None for no ratios."""
+    notes = [_of_cells(table), *of_choice]
+    if divisor is not None:
+        published = "; published seconds by its published seconds" if table.has_published else ""
+        notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
+    # Earlier results do not say it.
+    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers:
+        notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
+    if any(cell.place.budget.kind == "fraction" for cell in table.cells):
+        notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
+    if table.quantity is REST_ERROR and table.has_published:
+        notes.append("The published numbers are of all rounds.")
+    notes += _one_vs_rest(results, table)
+    notes += _by_dataset(results, table)
+    notes += _by_data(results, table)
+    if table.quantity is TEST_ERROR and any(cell.measured is None for cell in table.cells):
+        notes.append("Only learners that never drop an example have an averaged hypothesis of bounded size.")
+    for cell in table.cells:
+        for name, other in zip(cell.place[:2], cell.source, strict=True):
+            if cell.published is not None and name != other:
+                notes.append(f"{results.title(name)} is compared with the published numbers of {results.title(other)}.")
+    datasets = dict.fromkeys(cell.place.dataset for cell in table.cells)
+    if table.quantity is GAP:
+        notes.append("A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one.")
+    if table.quantity in (OBJECTIVE, GAP):
+        notes += optimum.notes(results.brackets, datasets, results.title)
+    if results.of_solvers:
+        notes += _unfinished(results, table)
+    if any(cell.measured and cell.measured.n_failed for cell in table.cells):
+        notes.append("† Some of this cell's runs failed; the mean is over those that finished.")
+    return list(dict.fromkeys([*notes, *warnings(results)]))
+
+
+def warnings(results: Results) -> list[str]:
+    """Return a sentence for each reason why these numbers are not the whole experiment."""
+    found = []
+    profile = results.manifest.get("profile") or "full"
+    if profile != "full":
+        caps = results.config.profiles[profile].model_dump() if profile in results.config.profiles else {}
+        limits = ", ".join(f"{key} {value}" for key, value in caps.items() if value is not None)
+        found.append(
+            f"Profile {profile}{f' (at most: {limits})' if limits else ''}: the runs are cut short to check that "
+            "everything works; these numbers are not the full experiment."
+        )
+    if "end" in results.manifest and results.manifest["end"] is None:
+        found.append("The sweep is not complete: the means are over the runs that have finished so far.")
+    if results.incomplete:
+        found.append(f"These results are incomplete: {results.incomplete}.")
+    return found + _underflow(results)
+
+
+def _underflow(results: Results) -> list[str]:
+    """Return a sentence for each dataset on which most scores of a learner were exactly 0."""
+    runs = results.runs
+    found = []
+    for dataset, own in runs[runs["zero_scores"] > _MOST_ZEROS * runs["n_examples"]].groupby("dataset", sort=False):
+        labels = results.titles(list(dict.fromkeys(own["label"])))
+        share = (own["zero_scores"] / own["n_examples"]).max()
+        found.append(
+            f"Warning: on {results.title(str(dataset))}, the score of {labels} was exactly 0 in up to {share:.0%} of "
+            "the rounds: kernel values underflow, or examples share no feature. Scale the features, or take a smaller "
+            "gamma."
+        )
+    return found
+
+
+def _of_cells(table: Table) -> str:
+    cell = "measured mean ± standard deviation"
+    beside = ["chosen setting"] if table.has_chosen else []
+    if table.has_published:
+        in_sds = ", in published standard deviations" if table.has_sds else ""
+        beside.append(f"published, difference relative to the published value{in_sds}")
+    cell += f" ({'; '.join(beside)})" if beside else ""
+    unit = ", in percent" if table.quantity.is_percent else ""
+    single = [one.measured for one in table.cells if one.measured and one.measured.n_streams == 1]
+    seeds = any(one.n_seeds > 1 for one in single)
+    of_one = "with a single stream, it is over its seeds" if seeds else "a single stream has none"
+    return (
+        f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over seeds; "
+        f"{of_one}."
+    )
+
+
+def _of_sharing(results: Results) -> str:
+    """Return in words whether the learners' seconds are their own."""
+    if results.config.alone:
+        return "Each run was made on its own, so its seconds are all that it needed."
+    return (
+        "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was "
+        "shared, and do not tell what it would need alone (alone: true in the config)."
+    )
+
+
+def _one_vs_rest(results: Results, table: Table) -> list[str]:
+    """Return what budgets and support sizes are where each class has a learner of its own."""
+    known = results.algorithms
+    labels = [label for label in table.columns if label in known and is_one_vs_rest(known[label].variant)]
+    untold = [label for label in labels if "one-vs-rest" not in results.title(label)]
+    which = f" ({results.titles(untold)})" if untold else ""
+    text = "one learner per class, each with the budget B; support sizes count the different examples of all classes"
+    return [f"One-vs-rest{which}: {text}."] if labels else []
+
+
+def _by_dataset(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each parameter or budget with one value per dataset, of the labels that share them."""
+    shown = {cell.place.dataset for cell in table.cells}
+    rows = [dataset for dataset in results.datasets if dataset in shown]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for label in table.columns:
+        spec = results.algorithms.get(label)
+        by_dataset = spec.by_dataset if spec else {}
+        for name in sorted(by_dataset, key=lambda name: name != "budget"):
+            values = {dataset: by_dataset[name].by_dataset.get(dataset, ()) for dataset in rows}
+            text = ", ".join(
+                f"{results.title(dataset)} {value_text(own[0])}" for dataset, own in values.items() if len(own) == 1
+            )
+            alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
+    return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
+
+
+def _by_data(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each dataset whose kernel, or scaling, follows from its rounds."""
+    shown = {cell.place.dataset for cell in table.cells}
+    sentences = []
+    for spec in results.config.datasets:
+        known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
+        where = f"{results.title(spec.label)}: "
+        if spec.label in shown and spec.kernel and spec.kernel.is_auto and known.get("median_gamma"):
+            n = min(ROUNDS, known["n_examples"])
+            whose = " of the first repetition" if (spec.repetitions or 1) > 1 else ""
+            gamma = f"{known['median_gamma']:g}"
+            sentences.append(f"{where}gamma auto: {gamma}, the median heuristic on the first {n:,} rounds{whose}.")
+        if spec.label in shown and spec.scale == "running":
+            sentences.append(f"{where}each row is scaled by the rows before it (scale: running).")
+    return sentences
+
+
+def _unfinished(results: Results, table: Table) -> list[str]:
+    """Return a sentence for each cell some of whose runs stopped before they were done."""
+    shown = {cell.place[:2] for cell in table.cells}
+    runs = results.runs[results.runs["error"] != ""]
+    found = dict.fromkeys(zip(runs["dataset"], runs["label"], runs["error"], strict=True))
+    title = results.title
+    return [f"{title(dataset)}, {title(label)}: {why}." for dataset, label, why in found if (dataset, label) in shown]
+
+
+def _reference(results: Results, columns: list[str]) -> str:
+    """Return in words what budgets are fractions of."""
+    followers: dict[str, list[str]] = {}
+    for label, spec in results.algorithms.items():
+        if label in columns and isinstance(spec.budget, FractionBudget):
+            followers.setdefault(spec.budget.of, []).append(label)
+    texts = []
+    for source, labels in followers.items():
+        runs = results.runs[results.runs["label"] == source]
+        keeps_all = len(runs) and (runs["support_size"] == runs["mistakes"]).all()
+        counted = "number of mistakes" if keeps_all else "final support size"
+        swept = results.settings(source) not in ([], [NO_SETTING])
+        whose = f" (for {results.titles(labels)})" if len(followers) > 1 else ""
+        texts.append(f"the {counted} of {results.title(source)}{' at the same setting' if swept else ''}{whose}")
+    return " or ".join(texts) or "the final support size of another algorithm"

@@ -1,0 +1,202 @@
+"""``report.html``: one page with all that a reader needs to judge the results; it loads nothing."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Template
+
+from budgetrun.base.files import write as write_file
+from budgetrun.results.report import formats
+from budgetrun.results.report.figures import Drawn
+from budgetrun.results.report.layout import Listing, Table
+from budgetrun.results.report.notes import warnings
+from budgetrun.results.report.tables import other_findings
+from budgetrun.results.report.words import NONE
+from budgetrun.results.store.manifest import NAME
+from budgetrun.results.store.read import Results, listed
+
+
+def write(
+    results: Results, tables: list[Table], selections: list[Listing], costs: list[Listing], figures: list[Drawn]
+) -> Path:
+    """Write the page and return its path."""
+    findings, choices = other_findings(results, tables), results.report.choices
+    # A paper's table leads its page; otherwise figures do.
+    figures_first = not tables[0].title.startswith("Table")
+    contents = [(f"table-{table.name}", table.title) for table in tables]
+    contents[1:1] = [("findings", "Findings")] if findings else []
+    if figures:
+        contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
+    contents += [(listing.name, listing.title) for listing in selections]
+    contents += [("choices", "Choices")] if choices else []
+    contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
+    text = template("page.html.jinja").render(
+        title=_title(results),
+        manifest=results.manifest,
+        contents=contents,
+        figures_first=figures_first,
+        own=_is_own(results),
+        tables=tables,
+        selections=selections,
+        costs=costs,
+        figures=figures,
+        datasets=_datasets(results),
+        facts=_facts(results),
+        provenance=_provenance(results),
+        choices=choices,
+        findings=findings,
+        failures=results.failures,
+        n_runs=len(results.runs),
+        warnings=warnings(results),
+    )
+    path = results.folder / "report.html"
+    write_file(path, text)
+    return path
+
+
+def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) -> Path:
+    """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path."""
+    pages = [
+        {
+            "name": results.folder.name,
+            "title": _title(results),
+            "description": results.manifest.get("description"),
+            "own": _is_own(results),
+            "verdicts": [table for table in tables if table.verdict],
+            "n_runs": len(results.runs),
+            "end": results.manifest.get("end"),
+            "warnings": warnings(results),
+        }
+        for results, tables in reports
+    ]
+    # Those of other commands: they have no manifest.
+    others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
+    found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / NAME).exists())
+    path = folder / "index.html"
+    write_file(path, template("index.html.jinja").render(title="Results", pages=pages, others=found))
+    return path
+
+
+def template(name: str) -> Template:
+    """Return the template of a page, with the filters that all pages share."""
+    environment = formats.environment()
+    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
+    return environment.get_template(name)
+
+
+def _title(results: Results) -> str:
+    return results.manifest.get("source") or results.name
+
+
+def _is_own(results: Results) -> bool:
+    """Whether all streams are the user's own, of which nothing was published."""
+    return all(dataset.path is not None for dataset in results.config.datasets)
+
+
+def _datasets(results: Results) -> list[dict[str, Any]]:
+    """Return what the page says of each dataset that was read or run."""
+    known = results.manifest.get("datasets") or {}
+    found = []
+    for label in dict.fromkeys([*results.datasets, *known]):
+        about = known.get(label) or {}
+        runs = results.runs[results.runs["dataset"] == label]
+        learned = runs[~runs["label"].isin([spec.label for spec in results.config.select])]
+        sizes = about.get("n_examples"), about.get("n_features")
+        found.append(
+            {
+                "label": results.title(label),
+                "counts": [*sizes, runs["task"].nunique(), runs["repetition"].nunique(), len(runs)],
+                "kernels": list(learned["kernel"].unique()),
+                "kind": about.get("kind") or None,
+                "sha256": about.get("sha256"),
+                "files": about.get("files") or {},
+                "notes": about.get("notes") or [],
+            }
+        )
+    return found
+
+
+def _facts(results: Results) -> list[tuple[str, str]]:
+    """Return the settings that hold for all runs."""
+    config, tie = results.config, None
+    compiled = results.manifest.get("compiled")
+    if not results.of_solvers and config.task != "regression":
+        tied = "a largest score that another class shares" if config.task == "multiclass" else "f(x) = 0"
+        counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
+        tie = f"{config.tie}: {counts[config.tie]}"
+    names = []
+    for label in results.labels:
+        texts = [setting.text for setting in results.settings(label) if setting.items]
+        names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
+    return _known(
+        ("Profile", results.manifest.get("profile")),
+        ("Solvers" if results.of_solvers else "Learners", listed(names)),
+        ("Tie", tie),
+        ("Arithmetic", config.dtype),
+        ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
+    )
+
+
+def _provenance(results: Results) -> list[tuple[str, str]]:
+    """Return what made these results: times, code and machine."""
+    manifest = results.manifest
+    git = manifest.get("git") or {}
+    commit = git.get("commit")
+    if commit:
+        commit = f"{commit} ({'with uncommitted changes' if git.get('dirty') else 'clean'})"
+    names = {"cpu": "CPU", "blas": "BLAS"}
+    versions = [(names.get(name, name), value) for name, value in (manifest.get("versions") or {}).items()]
+    return _known(
+        ("Config", results.name),
+        ("Started", _when(manifest.get("start"))),
+        ("Ended", _when(manifest.get("end"))),
+        ("Wall time", _duration(manifest.get("seconds"))),
+        ("Parallel jobs", manifest.get("jobs")),
+        ("Seed", manifest.get("seed")),
+        ("Git commit", commit or "none (not a checkout)"),
+        ("Code hash", manifest.get("code")),
+        *versions,
+    )
+
+
+def _known(*facts: tuple[str, Any]) -> list[tuple[str, str]]:
+    return [(name, _words(value)) for name, value in facts if value is not None]
+
+
+def _words(value: Any) -> str:
+    """Return a value of the manifest in words: counts with commas, lists and dicts item by item."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
+    if isinstance(value, int):
+        return f"{value:,}"
+    return NONE if value is None else str(value)
+
+
+def _duration(seconds: Any) -> str:
+    """Return ``12.3 s``, ``3 min 20 s`` or ``1 h 5 min``."""
+    if not isinstance(seconds, int | float):
+        return NONE
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, of_hour = divmod(minutes, 60)
+    return f"{hours} h {of_hour} min" if hours else f"{minutes} min {rest} s"
+
+
+def _when(value: Any) -> str:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return _words(value)
+    return f"{moment:%Y-%m-%d %H:%M:%S}" + (f" {moment:%Z}" if moment.tzinfo else "")
+
+
+def _data_uri(path: Path) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

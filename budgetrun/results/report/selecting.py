@@ -1,0 +1,84 @@
+"""The table of selections: a rule beside a choice on the first tenth and the best candidate in hindsight."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from budgetrun.config.schema import SelectSpec
+from budgetrun.results.report.aggregate import STREAM
+from budgetrun.results.report.layout import Listing
+from budgetrun.results.store.read import Results
+
+# The columns, and their headings on pages. "Later" is after the first tenth.
+_HEADINGS = {
+    "candidates": "candidates",
+    "left": "left",
+    "rule_percent": "rule",
+    "best_percent": "best",
+    "above_best_percent": "above best",
+    "rest_rule_percent": "later: rule",
+    "rest_first_tenth_percent": "later: choice of the first tenth",
+    "rest_best_percent": "later: best",
+    "examples": "examples",
+    "best_examples": "examples of the best",
+    "rule_seconds": "seconds",
+    "best_seconds": "seconds of the best",
+}
+# The columns of runs that they come from.
+_NEEDED = ["label", "facts", "mistakes", "prefix_mistakes", "n_examples", "prefix_examples", "online_error"]
+_NEEDED += ["max_support_size", "seconds"]
+
+
+def listings(results: Results) -> list[Listing]:
+    """Return the table of a config's selections, with means over the streams; none if it has no selections."""
+    if not results.config.select:
+        return []
+    rows = []
+    # Copying all columns for each stream is slow.
+    runs = results.runs[["dataset", *STREAM, *_NEEDED]]
+    for dataset in results.datasets:
+        streams = [own for _, own in runs[runs["dataset"] == dataset].groupby(STREAM)]
+        for spec in results.config.select:
+            found = [_numbers(own, spec) for own in streams if spec.label in set(own["label"])]
+            if found := [numbers for numbers in found if numbers]:
+                means = pd.DataFrame(found, columns=list(_HEADINGS)).mean()
+                rows.append([dataset, spec.label, *(None if np.isnan(mean) else mean for mean in means.tolist())])
+    if not rows:
+        return []
+    remark = (
+        "The rule's online error in percent; that of the best candidate, which has the fewest mistakes on the stream, "
+        "as is known in hindsight; and how much more the rule errs, in percent of that. Later: the same over the "
+        "rounds after the first tenth, and the error there of the candidate with the fewest mistakes in the first "
+        "tenth. Examples: the most that all live candidates held together, and the most that the best one held. "
+        "Seconds: of the rule with all its candidates, and of the best one. Means over the streams."
+    )
+    titles = results.report.titles | _HEADINGS
+    header = ["dataset", "selection", *_HEADINGS]
+    return [Listing("selections", "Selection on the stream", remark, titles, header, rows, 2)]
+
+
+def _numbers(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
+    """Return the numbers of a selection on a stream; none if a candidate's run is missing."""
+    rule, candidates = runs[runs["label"] == spec.label].iloc[0], runs[runs["label"].isin(spec.of)]
+    facts = json.loads(rule["facts"])
+    if len(candidates) != facts["candidates"]:
+        return []
+    best, early = (
+        candidates.iloc[int(candidates[name].fillna(np.inf).argmin())] for name in ("mistakes", "prefix_mistakes")
+    )
+
+    def rest(run: Any) -> float:
+        n = run["n_examples"] - run["prefix_examples"]
+        return 100 * (run["mistakes"] - run["prefix_mistakes"]) / n if n else float("nan")
+
+    error, least = 100 * rule["online_error"], 100 * best["online_error"]
+    above = 100 * (error / least - 1) if least else float("nan")
+    held = rule["max_support_size"], best["max_support_size"]
+    return [
+        *(facts["candidates"], facts["live"], error, least, above, rest(rule), rest(early), rest(best)),
+        *(*held, rule["seconds"], best["seconds"]),
+    ]

@@ -1,0 +1,421 @@
+"""Reading and checking a results folder: the manifest and the runs, typed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from budgetrun.base.errors import AlteredError, InputError, printable
+from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, value_text
+from budgetrun.results.store import manifest as manifests
+from budgetrun.results.store import table
+from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.manifest import AGAIN
+from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
+
+# Finished runs of learners and of solvers have finite numbers there.
+OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
+OF_SOLVER = ("n_examples", "objective", "seconds")
+FORCE = "repeat: budgetrun sweep CONFIG --force"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The values of the parameters that tell a run from others of its label on the same dataset, the budget aside."""
+
+    # ``eta=0.1``, one for each parameter; empty where nothing is swept.
+    items: tuple[str, ...] = ()
+    # Sorts settings by their numbers, or in the order of the config where it has text, such as formulas.
+    rank: tuple[Any, ...] = field(default=(), compare=False)
+    # Sorts them as the config lists their values.
+    position: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def text(self) -> str:
+        """All items, ``eta=0.1, C=2``."""
+        return ", ".join(self.items)
+
+    def within(self, other: Setting) -> bool:
+        """Whether the other has all of these values, and maybe more."""
+        return set(self.items) <= set(other.items)
+
+
+NO_SETTING = Setting()
+
+
+def items_of(text: str) -> frozenset[str]:
+    """Return the items of a setting's text; the commas inside a list do not precede a name."""
+    return frozenset(re.split(r",\s*(?=[\w+.]+=)", text)) if text else frozenset()
+
+
+def in_order(settings: Iterable[Setting]) -> list[Setting]:
+    """Return settings once each, in the order of their values."""
+    return sorted(set(settings), key=lambda setting: (setting.rank, setting.items))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names separated by commas, or by semicolons where one of them has a comma."""
+    names = list(names)
+    return ("; " if any("," in name for name in names) else ", ").join(names)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run, or something else of the sweep, that failed: in words which one (may be empty), and its error."""
+
+    what: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a sweep wrote."""
+
+    folder: Path
+    runs_path: Path
+    manifest: dict[str, Any]  # ``manifest.json``, unchanged
+    config: Config  # the resolved config; one without datasets and algorithms where the manifest has none
+    # The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has one
+    # budget for the run's dataset (``own_budget``), and a solver's ``gap_to_best``. Counts that every run has are
+    # int64, other counts and numbers float64, NaN where empty.
+    runs: pd.DataFrame
+    failed: pd.DataFrame  # the runs that did not finish, same columns
+    brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem of solvers
+    incomplete: str = ""  # how the runs differ from those that were planned, in words
+
+    @property
+    def of_solvers(self) -> bool:
+        """Whether these are runs of batch solvers."""
+        return bool(self.brackets)
+
+    @property
+    def name(self) -> str:
+        """The config's name, for titles."""
+        return str(self.manifest.get("name") or self.folder.resolve().name)
+
+    @property
+    def report(self) -> ReportSpec:
+        """The config's ``report`` section."""
+        return self.config.report
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """Labels of the datasets with a finished run, in the config's order."""
+        return _present([spec.label for spec in self.config.datasets], self.runs["dataset"].unique())
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Labels of the algorithms with a finished run, in the config's order."""
+        return _present([spec.label for spec in self.config.algorithms], self.runs["label"].unique())
+
+    @cached_property
+    def algorithms(self) -> dict[str, AlgorithmSpec]:
+        """The config's algorithms, by label."""
+        return {spec.label: spec for spec in self.config.algorithms}
+
+    def title(self, label: str) -> str:
+        """Return what people call a dataset or an algorithm, given by its label."""
+        return self.report.titles.get(label, label)
+
+    def titles(self, labels: Iterable[str]) -> str:
+        """Return the titles of several, as `listed`."""
+        return listed(map(self.title, labels))
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The runs that failed, then what else the manifest names."""
+        noted = self.manifest.get("failures") or []
+        if noted:
+            known = {*self.failed["run_id"], *self.runs["run_id"]}
+            noted = [item for item in noted if item not in known]
+        return [*map(_failure, self.failed.to_dict("records")), *(Failure("", item) for item in noted)]
+
+    @cached_property
+    def _settings(self) -> dict[tuple[str, str], list[Setting]]:
+        keys = self.runs[["dataset", "label"]].assign(setting=self.runs["setting"].map(id))
+        groups = self.runs[~keys.duplicated()].groupby(["dataset", "label"])["setting"]
+        return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
+
+    def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
+        """Return the settings of a label with a finished run (on a dataset), in the order of their values."""
+        found = (own for (d, a), own in self._settings.items() if a == label and dataset in (None, d))
+        return in_order(setting for own in found for setting in own)
+
+    def own_text(self, dataset: str, label: str, setting: Setting) -> str:
+        """Return a setting without the values of the algorithm that the budget follows."""
+        spec = self.algorithms.get(label)
+        n_kernel = len(_swept_kernel(self.config, dataset))
+        return ", ".join(setting.items[: n_kernel + len(_on(spec, dataset).swept)] if spec else setting.items)
+
+
+def load(folder: Path) -> Results:
+    """Read and check a results folder; control characters in its texts become their escapes.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds ``manifest.json`` and ``runs.csv`` or ``runs.csv.gz``.
+
+    Raises
+    ------
+    InputError
+        No such folder, a file missing or torn, a column missing, a value that is not a number, or no finished run.
+    AlteredError
+        The table is not as the sweep wrote it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such results folder; make one first: budgetrun sweep CONFIG")
+    manifest, config = _read_manifest(folder / manifests.NAME)
+    path = table.find(folder)
+    if path is None:
+        raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
+    if altered := table.altered(path, table.recorded(folder)):
+        raise AlteredError(f"{altered}; {table.advice(folder)}")
+    frame = _typed(_read_csv(path), config, path)
+    done = frame["status"] == "done"
+    # Without a copy where all are finished.
+    runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
+    results = Results(folder, path, manifest, config, runs, failed, incomplete=_incomplete(frame["run_id"], manifest))
+    if not len(runs):
+        n = len(results.failures)
+        first = f"; the first of {n} failures: {results.failures[0].error}" if n else ""
+        raise InputError(f"{path}: no finished run{first}; run the sweep first: budgetrun sweep CONFIG")
+    _check_finished(runs, path)
+    runs, brackets = with_gaps(runs)
+    return replace(results, runs=runs, brackets=brackets)
+
+
+def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
+    manifest = _printable(manifests.read(path))
+    if not manifest.get("config"):
+        return manifest, Config(name="unnamed", datasets=(), algorithms=())
+    try:
+        return manifest, Config.from_resolved(manifest["config"])
+    except (ValueError, RecursionError) as error:
+        why = " ".join(str(error).split("\n")[:3])
+        raise InputError(f"{path}: no config that this version reads ({why}); {AGAIN}") from None
+
+
+def _printable(value: Any) -> Any:
+    """Return a value of JSON with all its texts printable."""
+    if isinstance(value, dict):
+        return {printable(key): _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value
+
+
+def _incomplete(run_ids: pd.Series[str], manifest: dict[str, Any]) -> str:
+    """Return in words how the runs differ from those that the manifest says were planned; empty if they do not."""
+    planned = manifest.get("plan") or {}
+    n = planned.get("runs")
+    if n is None:
+        return ""
+    if len(run_ids) < n:
+        return f"only {len(run_ids):,} of {n:,} planned runs are here"
+    ids = "\n".join(sorted(run_ids.to_numpy(dtype=object)))
+    same = planned.get("sha256") in (None, hashlib.sha256(ids.encode("utf-8", "replace")).hexdigest())
+    return "" if same else f"the {len(run_ids):,} runs here are not the {n:,} planned ones"
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Return all columns, text as it is: a label such as "NA" or a task such as "01234" must not become anything else.
+
+    Numbers are float64, NaN where empty, or text if one of them is none.
+    """
+    texts = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
+    numbers = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
+    options: Any = {"keep_default_na": False, "encoding": "utf-8"}
+    try:
+        # A last line without its end is torn.
+        source = path if _ends_well(path) else _whole_lines(path)
+        try:
+            empty = {name: [""] for name in numbers}
+            frame: pd.DataFrame = pd.read_csv(source, dtype=texts | numbers, na_values=empty, **options)
+        except pd.errors.ParserError:
+            raise
+        except ValueError:
+            if not isinstance(source, Path):
+                source.seek(0)
+            frame = pd.read_csv(source, dtype=str, **options)
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{path}: empty; run the sweep first: budgetrun sweep CONFIG") from None
+    except (pd.errors.ParserError, zlib.error, EOFError, OSError, ValueError) as error:
+        raise InputError(f"{path}: not readable as CSV ({' '.join(str(error).split())}); {AGAIN}") from None
+    missing = [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]
+    names = ", ".join(column.name for column in missing)
+    if missing and all(column.since > "0.1" for column in missing):
+        raise InputError(f"{path}: no column {names}, so an earlier version made these runs; {AGAIN}")
+    if missing:
+        noun = "column" if len(missing) == 1 else "columns"
+        raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
+    for name in texts.keys() & set(frame):
+        # Of a line with too few cells.
+        if frame[name].isna().any():
+            frame[name] = frame[name].fillna("")
+    for name in ("dataset", "task", "label", "kernel", "error"):
+        cleaned = {text: printable(text) for text in frame[name].unique()}
+        if any(text != shown for text, shown in cleaned.items()):
+            frame[name] = frame[name].map(cleaned)
+    return frame
+
+
+def _ends_well(path: Path) -> bool:
+    """Whether the last line of a table has an end; a compressed one that has none is damaged anyway."""
+    if path.suffix == ".gz":
+        return True
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        return file.read() in (b"", b"\n")
+
+
+def _whole_lines(path: Path) -> io.BytesIO:
+    data = path.read_bytes()
+    return io.BytesIO(data[: data.rfind(b"\n") + 1])
+
+
+def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
+    """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
+    values: dict[str, Any] = {}
+    for column in COLUMNS:
+        if column.kind in ("count", "number"):
+            is_whole = column.kind == "count" and column.filled_by == "every"
+            values[column.name] = _numbers(frame[column.name], path, is_whole) if column.name in frame else np.nan
+    for text in frame["parameters"].unique():
+        _json_object(text, "parameters", path)
+    algorithms = {spec.label: spec for spec in config.algorithms}
+    keys = ["dataset", "label", "setting"]
+    what = frame.groupby(keys, sort=False).ngroup()
+    found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
+    settings = np.empty(len(found), dtype=object)
+    first: dict[tuple[str, str, Setting], Setting] = {}
+    for i, (dataset, label, text) in enumerate(found):
+        kernel = _swept_kernel(config, dataset)
+        setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label, kernel)
+        # Equal settings of a label are one object, which is quick to compare.
+        settings[i] = first.setdefault((dataset, label, setting), setting)
+    own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
+    values["setting"] = pd.Series(settings[what], index=frame.index, dtype=object)
+    values["own_budget"] = np.array(own, dtype=bool)[what]
+    return frame.assign(**values)
+
+
+def _numbers(text: pd.Series[Any], path: Path, is_whole: bool) -> pd.Series[Any]:
+    if text.dtype == np.float64 and not is_whole:
+        return text
+    if text.dtype == np.float64:
+        numbers, bad = text, ~np.isfinite(text)
+    else:
+        numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
+        bad = (~np.isfinite(numbers) & is_whole) | (numbers.isna() & (text != "") & (text.str.lower() != "nan"))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        wanted = "an integer" if is_whole else "a number or empty"
+        raise InputError(f"{path}:{row + 2}: {text.name}: must be {wanted}, got {text.iloc[row]!r:.80}")
+    return numbers.astype(np.int64) if is_whole else numbers
+
+
+def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: {column}: must be a JSON object, got {text!r:.80}; repeat: budgetrun sweep CONFIG")
+    return values
+
+
+def _check_finished(runs: pd.DataFrame, path: Path) -> None:
+    solved = runs["objective"].notna()
+    for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
+        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
+        bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
+        if len(bad):
+            raise InputError(f"{path}: {column}: run {bad.iloc[0]:.80} is done without a finite number; {FORCE}")
+    twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
+    if len(twice):
+        raise InputError(f"{path}: run {twice.iloc[0]:.80} is listed twice, so means would be wrong; {FORCE}")
+
+
+def _setting(
+    values: dict[str, Any],
+    algorithms: dict[str, AlgorithmSpec],
+    dataset: str,
+    label: str,
+    kernel: dict[str, list[Any]],
+) -> Setting:
+    """Return the setting of a run: the kernel's values, its own, then those of the algorithm that its budget follows.
+
+    ``kernel`` has the values over which the dataset's kernel sweeps.
+    """
+    spec = algorithms.get(label)
+    source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
+    rank: list[Any] = [tuple(values)]
+    positions = []
+    for name, value in values.items():
+        own = spec and name in _on(spec, dataset).swept
+        listed = kernel.get(name) or _listed(spec if own else source, name.rpartition(".")[2], dataset)
+        position = listed.index(value) if value in listed else len(listed)
+        has_text = any(isinstance(one, str) for one in [value, *listed])
+        rank.append(position if has_text or not isinstance(value, int | float) else value)
+        positions.append(position)
+    items = tuple(f"{name}={_exact(value)}" for name, value in values.items())
+    return Setting(items, tuple(rank), tuple(positions))
+
+
+def _swept_kernel(config: Config, dataset: str) -> dict[str, list[Any]]:
+    """Return the values over which a dataset's kernel sweeps; earlier manifests may not have the dataset."""
+    kernel = next((spec.kernel for spec in config.datasets if spec.label == dataset), None)
+    return kernel.swept if kernel else {}
+
+
+def _listed(spec: AlgorithmSpec | None, name: str, dataset: str) -> list[Any]:
+    """Return the values that the config lists for a parameter, or for ``budget``, on a dataset."""
+    if spec is None:
+        return []
+    spec = _on(spec, dataset)
+    values = spec.budget if name == "budget" else spec.parameters.get(name)
+    return list(values) if isinstance(values, tuple) else []
+
+
+def _on(spec: AlgorithmSpec, dataset: str) -> AlgorithmSpec:
+    return spec.on(dataset) if all(dataset in values.by_dataset for values in spec.by_dataset.values()) else spec
+
+
+def _exact(value: Any) -> str:
+    """Return a value as tables show it, or in full if that would round it: no two values may read alike."""
+    text = value_text(value)
+    return repr(value) if isinstance(value, float) and float(text) != value else text
+
+
+def _has_own_budget(spec: AlgorithmSpec | None, dataset: str) -> bool:
+    """Whether the config gives an algorithm one budget on this dataset, and may give it another on others."""
+    budgets = spec.by_dataset.get("budget") if spec else None
+    return budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
+
+
+def _present(order: list[str], found: Iterable[str]) -> list[str]:
+    names = dict.fromkeys(str(name) for name in found)
+    return [*(name for name in order if name in names), *(name for name in names if name not in order)]
+
+
+def _failure(run: dict[Any, Any]) -> Failure:
+    what = [*(str(run[key]) for key in ("dataset", "label") if run[key]), *run["setting"].items]
+    for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
+        value = run[key]
+        if value == value and value != "-":
+            what.append(f"{key.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{key} {value}")
+    return Failure(", ".join(what), run["error"] or "no reason recorded")

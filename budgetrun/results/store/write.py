@@ -1,0 +1,327 @@
+"""The results folder: finished runs survive whatever ends the process that ran them.
+
+The runs of a finished job are first written to ``parts/``, one file per job and one line per run, each line with a
+checksum of its own; then ``runs.csv`` is rewritten. Every file is written under a temporary name and renamed. A torn
+line of either counts as a run that was never finished. A table that is not as it was written is only replaced, and its
+runs only count, if the parts have them all.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock
+
+from budgetrun.base.errors import AlteredError, CannotWriteError, InputError
+from budgetrun.base.files import explained, make_folder, write
+from budgetrun.results.store import manifest as manifests
+from budgetrun.results.store import table
+from budgetrun.results.store.columns import COLUMNS
+
+# A run as it is measured, and as it is stored: the text of each column.
+Value = str | int | float | None
+Record = dict[str, Value]
+Row = dict[str, str]
+
+_NAMES = tuple(column.name for column in COLUMNS)
+# Results may lack columns of later versions, and those that not every finished run fills.
+_OPTIONAL = {c.name: "" for c in COLUMNS if c.since != "0.1" or c.filled_by not in ("every", "finished")}
+# What reads the text of a column, or raises ValueError; many rows share one text of JSON.
+_read_json = lru_cache(maxsize=10_000)(json.loads)
+_READERS = {c.name: _read_json if c.kind == "json" else float for c in COLUMNS if c.kind != "text"}
+
+
+def record(**values: Value) -> Record:
+    """Return a run with all columns of `COLUMNS`: the values given, and None elsewhere.
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or one that every run fills is None.
+    """
+    unknown = values.keys() - set(_NAMES)
+    empty = [c.name for c in COLUMNS if c.filled_by == "every" and values.get(c.name) is None]
+    if unknown or empty:
+        raise ValueError(f"unknown columns: {sorted(unknown)}; columns that must not be empty: {empty}")
+    return dict.fromkeys(_NAMES) | values
+
+
+def move_aside(folder: Path) -> None:
+    """Rename a results folder, if it is there, to ``<name>.old-<time>``."""
+    if folder.exists():
+        with explained(folder):
+            folder.rename(folder.with_name(f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
+
+
+class Store:
+    """One results folder, ``results/<name>``, which need not exist yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.parts = folder / "parts"
+        self.curves = folder / "curves"
+        self._lock = FileLock(folder / "store.lock")
+        self._seen: dict[str, int] = {}
+        self._rows: dict[str, Row] | None = None
+        # In words how the table differs from what was written; empty if it does not, or if the parts replace it.
+        self._altered = ""
+        # The same, if the parts have replaced it.
+        self.rebuilt = ""
+        self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
+
+    def open(self, manifest: dict[str, Any], force: bool = False) -> None:
+        """Prepare the folder for the runs of a config, and write its manifest.
+
+        With ``force``, an existing folder is renamed to ``<name>.old-<time>``.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written, it holds the results of another config, or its table was altered.
+        """
+        try:
+            if force:
+                move_aside(self.folder)
+            make_folder(self.parts)
+            make_folder(self.curves)
+            with self._locked():
+                self._check_config(manifest["config"])
+                self.check()
+                self.write_manifest(manifest)
+        except CannotWriteError as error:
+            raise InputError(
+                f"{self.folder}: the results folder cannot be written ({error.reason}); "
+                f"choose another with --results DIR"
+            ) from None
+
+    def manifest(self) -> dict[str, Any] | None:
+        """Return the manifest; None if it is missing or unreadable."""
+        try:
+            found = manifests.read(self.folder / manifests.NAME)
+        except InputError:
+            return None
+        return found if found.get("config") else None
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Replace the manifest."""
+        write(self.folder / manifests.NAME, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
+        """Store the runs of a finished job; nothing that happens afterwards loses them."""
+        lines = []
+        for row in rows:
+            text = json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False)
+            lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
+        write(self.parts / f"{job_id}.jsonl", "".join(lines))
+
+    def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
+        """Store the curves of a finished job."""
+        import numpy as np
+
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **curves)
+        write(self.curves / f"{job_id}.npz", packed.getvalue())
+
+    def drop_unfinished_writes(self) -> None:
+        """Remove the temporary files of processes that have ended."""
+        for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
+            writer = path.name.split(".")[-2]
+            if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
+                with explained(path):
+                    path.unlink(missing_ok=True)
+
+    def rows(self) -> Mapping[str, Row]:
+        """Return every stored run by its id: from ``runs.csv``, and from jobs that finished after it was written."""
+        if self._rows is None:
+            self._rows = self._read_table()
+        self._add_parts(self._rows)
+        return self._rows
+
+    def _add_parts(self, rows: dict[str, Row]) -> None:
+        """Add the runs of the parts that are new or have changed."""
+        for path in sorted(self.parts.glob("*.jsonl")):
+            try:
+                stamp = path.stat().st_mtime_ns
+                new = _read_part(path) if self._seen.get(path.name) != stamp else []
+            except OSError:
+                continue
+            self._seen[path.name] = stamp
+            for row in new:
+                known = rows.get(row["run_id"])
+                if known is None or row["status"] == "done" or known["status"] != "done":
+                    rows[row["run_id"]] = row
+
+    def check(self) -> None:
+        """Raise an error if ``runs.csv`` is not as it was written, and the parts cannot replace it.
+
+        Raises
+        ------
+        AlteredError
+            Says what to do.
+        """
+        self.rows()
+        if self._altered:
+            raise AlteredError(f"{self._altered}; {table.advice(self.folder)}")
+
+    def prune(self, keep: Callable[[Row], bool]) -> None:
+        """Remove the runs for which ``keep`` is false, also from parts and curves; call `write_table` afterwards."""
+        self._rows = {key: row for key, row in self.rows().items() if keep(row)}
+        for path in self.parts.glob("*.jsonl"):
+            rows = _read_part(path)
+            kept = [row for row in rows if keep(row)]
+            if rows and not kept:
+                with explained(path):
+                    path.unlink()
+                    (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
+            elif len(kept) < len(rows):
+                self.save(path.stem, kept)
+
+    def write_table(self) -> None:
+        """Rewrite ``runs.csv``, sorted.
+
+        Raises
+        ------
+        AlteredError
+            As `check`: what somebody edited must not pass for what was written.
+        """
+        self.check()
+        with self._locked():
+            rows, known = self.rows(), self._lines
+            # In the previous order, so that little is left to sort.
+            lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
+            lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
+            self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
+            text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
+            table.replace(self.folder, text, len(self._lines))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with explained(self.folder):
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            with explained(self.folder):
+                self._lock.release()
+
+    def _check_config(self, config: dict[str, Any]) -> None:
+        old = self.manifest()
+        before = config if old is None else _up_to_date(old["config"])
+        # These keys say how results are shown; they may change.
+        shown = {"source", "description", "report"}
+        differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
+        if differing:
+            raise InputError(
+                f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
+                f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
+            )
+
+    def _read_table(self) -> dict[str, Row]:
+        """Return the intact rows of the table, or none if it was altered and the parts have all of its runs."""
+        path = table.find(self.folder)
+        if path is None:
+            return {}
+        known = table.recorded(self.folder)
+        try:
+            with table.opened(path) as file:
+                data = file.read()
+        except table.DAMAGED:
+            data = b""
+        # A last line without its end is torn.
+        text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
+        found: dict[str, Row] = {}
+        with suppress(csv.Error):
+            for line in csv.DictReader(io.StringIO(text, newline="")):
+                row = _OPTIONAL | line
+                if _is_intact(row):
+                    found[row["run_id"]] = {name: row[name] for name in _NAMES}
+        if known is not None and hashlib.sha256(data).hexdigest() not in known.sums:
+            altered = table.altered(path, known)
+            kept: dict[str, Row] = {}
+            self._add_parts(kept)
+            if len(kept) >= (known.n_runs or len(found)) > 0:
+                self.rebuilt = altered
+                return kept
+            self._altered = altered
+            self._seen = {}
+        return found
+
+
+def _read_part(path: Path) -> list[Row]:
+    # Of a pipe, reading would never end.
+    if not os.path.isfile(path):
+        return []
+    rows = []
+    for line in path.read_bytes().split(b"\n"):
+        checksum, _, text = line.partition(b" ")
+        if text and checksum == b"%08x" % zlib.crc32(text):
+            with suppress(ValueError, TypeError, RecursionError):
+                row = _OPTIONAL | json.loads(text)
+                # Half surrogate pairs are valid JSON, but not text that can be written.
+                "".join(row.values()).encode()
+                rows.append(row)
+    return [row for row in rows if _is_intact(row)]
+
+
+def _is_intact(row: Row) -> bool:
+    """Return whether a row has all columns, with values of their kinds that agree with one another."""
+    # The csv module gives None for the fields that a torn line lacks.
+    if not row.keys() >= set(_NAMES) or None in row.values():
+        return False
+    try:
+        for name, read in _READERS.items():
+            read(row[name] or "0")
+        _order(row)
+        if row["status"] == "done":
+            if not 0 <= float(row["seconds"]) < math.inf or int(row["n_examples"]) < 1:
+                return False
+            if row["objective"]:
+                return math.isfinite(float(row["objective"]))
+            right = float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
+            return right and int(row["support_size"]) >= 0
+    except (ValueError, OverflowError, RecursionError):
+        return False
+    return row["status"] == "failed"
+
+
+def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a resolved config with the keys that this version adds; unchanged if this version cannot read it."""
+    from budgetrun.config.schema import Config
+
+    try:
+        return Config.from_resolved(config).resolved()
+    except ValueError:
+        return config
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return ""
+    # numpy's floats have a repr of their own.
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _line(row: Row) -> str:
+    text = io.StringIO()
+    # Only what is in the end of a line is quoted: a carriage return within a cell has to be.
+    csv.writer(text, lineterminator="\r\n").writerow([row[name] for name in _NAMES])
+    return text.getvalue()[:-2] + "\n"
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    budget = (int(row["budget"]) if row["budget"] else -1, float(row["budget_fraction"] or 0))
+    stream = (row["dataset"], row["task"], int(row["repetition"]))
+    return *stream, row["label"], *budget, row["parameters"], int(row["seed"])

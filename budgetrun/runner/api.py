@@ -1,0 +1,319 @@
+"""Sweeps from Python, and what they wrote as data frames."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from budgetrun.base.errors import InputError, printable
+from budgetrun.config import load as load_config
+from budgetrun.config.reader import find, read
+from budgetrun.config.yaml import parse, read_text
+from budgetrun.data.tables import open_table
+from budgetrun.results.report.formats import long_form
+from budgetrun.results.report.tables import build
+from budgetrun.results.store import read as stored
+from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.curves import Curves
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep as run_sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from budgetrun.config.schema import Config
+
+
+def sweep(
+    config: str | Path | Mapping[str, Any],
+    *,
+    data: Mapping[str, Any] | None = None,
+    results: str | Path = "results",
+    jobs: int | None = None,
+    profile: str = "full",
+) -> Results:
+    """Run a config, skipping finished runs, as ``budgetrun sweep`` does.
+
+    Parameters
+    ----------
+    config : str, Path or dict
+        A file, the name of a config that comes with budgetrun, or what a YAML file would contain.
+    data : dict of str to data, or None
+        For datasets of the config, by ``label`` or ``name``: a path; a data frame of pandas, polars or Arrow, with the
+        column of the labels; or a pair (X, y) of examples and labels. In a dict without ``datasets``, each becomes one.
+        Data in memory are written to a temporary file for the workers, and recorded by its checksum. If the dataset
+        has no ``label_column``, the column of the labels is found, and said on standard error.
+    results : str or Path
+        The folder that holds one results folder per config.
+    jobs : int >= 1, or None
+        Worker processes; None for one per core, or a single one if run times are compared.
+    profile : str
+        A profile of the config.
+
+    Returns
+    -------
+    Results
+        Of all runs of the config; runs that failed are in its ``failed``.
+
+    Raises
+    ------
+    InputError
+        The config or the data cannot be used, or no run finished; the message says why.
+    KeyboardInterrupt
+        Finished runs are kept; the same call continues.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs: must be an integer >= 1 or None, got {jobs}")
+    with tempfile.TemporaryDirectory(prefix="budgetrun-") as folder:
+        loaded = _config(config, dict(data or {}), Path(folder)).apply_profile(profile)
+        options = _FromPython(Path(results), jobs)
+        code = run_sweep(loaded, options)
+    if code == 130:
+        raise KeyboardInterrupt
+    return load_results(options.folder(loaded))
+
+
+def load_results(folder: str | Path) -> Results:
+    """Read the results folder of a config.
+
+    Raises
+    ------
+    InputError
+        It is no results folder, has no finished run, or is damaged.
+    AlteredError
+        The table of runs is not as the sweep wrote it.
+    """
+    return Results(Path(folder))
+
+
+class Results:
+    """What a sweep wrote, read only.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+        The content of ``manifest.json``: the config, versions, revisions, streams with their checksums, times.
+    runs : DataFrame
+        The finished runs, one per row, with the columns of ``runs.csv`` in their types: text, Int64 (counts, which may
+        be missing) or float64. ``setting`` is text such as ``eta=0.1``.
+    failed : DataFrame
+        The runs that failed, with the same columns; ``error`` says why.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._read = stored.load(folder)
+        self.manifest: dict[str, Any] = self._read.manifest
+        self.runs, self.failed = _plain(self._read.runs), _plain(self._read.failed)
+
+    @cached_property
+    def tables(self) -> list[str]:
+        """The names of the tables that the config asks for, or of the default ones."""
+        return [table.name for table in self._tables]
+
+    def table(self, name: str | None = None) -> pd.DataFrame:
+        """Return a table of the report in long form, one row per cell; the first one by default.
+
+        Raises
+        ------
+        InputError
+            There is no table of that name.
+        """
+        import pandas as pd
+
+        known = {table.name: table for table in self._tables}
+        if name is not None and name not in known:
+            raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(known)}")
+        header, *rows = long_form(known[name] if name is not None else self._tables[0])
+        frame = pd.DataFrame(rows, columns=header)
+        return frame.apply(_numbers)
+
+    def curves(self, name: str = "mistakes", *, dataset: str | None = None, label: str | None = None) -> pd.DataFrame:
+        """Return what was recorded along the runs of learners, one row per run and round.
+
+        Parameters
+        ----------
+        name : {"mistakes", "support_size"}
+        dataset, label : str or None
+            Only the runs of this dataset or algorithm, by their labels.
+
+        Returns
+        -------
+        DataFrame
+            With the columns run_id, dataset, label, setting, budget, task, repetition, seed, rounds and ``name``.
+
+        Raises
+        ------
+        InputError
+            The folder has no curves of these runs (committed folders have none), or there are no such runs.
+        """
+        import pandas as pd
+
+        if name not in ("mistakes", "support_size"):
+            raise InputError(f"curves: must be mistakes or support_size, got {name!r}")
+        runs, curves = self.runs, Curves(self.folder / "curves")
+        for column, wanted in (("dataset", dataset), ("label", label)):
+            if wanted is not None and wanted not in set(runs[column]):
+                raise InputError(f"{self.folder}: no finished run with {column} {wanted!r}")
+            runs = runs if wanted is None else runs[runs[column] == wanted]
+        runs = runs[[not curves.missing([run_id]) for run_id in runs["run_id"]]]
+        if not len(runs):
+            raise InputError(f"{self.folder}: no curves of these runs; run the sweep again with --force to record them")
+        parts = []
+        keys = ["run_id", "dataset", "label", "setting", "budget", "task", "repetition", "seed"]
+        for run_id in runs["run_id"]:
+            rounds, values = curves.read([run_id], name)
+            parts.append(pd.DataFrame({"run_id": run_id, "rounds": rounds, name: values[0].astype(np.int64)}))
+        return runs[keys].merge(pd.concat(parts), on="run_id")
+
+    @cached_property
+    def _tables(self) -> list[Any]:
+        return build(self._read)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed):,} failed" if len(self.failed) else ""
+        return f"<Results of {self.folder}: {len(self.runs):,} runs{failed}; tables {', '.join(self.tables)}>"
+
+
+# Stands for the folder of data that were in memory, in what is recorded.
+_MEMORY = "(in memory) "
+
+
+@dataclass(frozen=True)
+class _FromPython(Options):
+    """Options of a sweep that Python called."""
+
+    def command(self, config: Config) -> str:
+        return "the same call of budgetrun.sweep"
+
+
+def _config(config: str | Path | Mapping[str, Any], data: dict[str, Any], folder: Path) -> Config:
+    """Return the config with its data on disk."""
+    if isinstance(config, Mapping):
+        content, path = dict(config), Path("config")
+    elif not data:
+        return load_config(config)
+    else:
+        path = find(str(config))
+        content = parse(read_text(path)).data
+        if not isinstance(content, dict):
+            return load_config(config)
+    if data:
+        content["datasets"] = _with_data(content.get("datasets") or [{"name": name} for name in data], data, folder)
+    try:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: a config consists of what YAML can hold ({str(error).splitlines()[0]})") from None
+    found = read(text, path)
+    # What is recorded does not depend on the temporary folder: the same data continue the same results.
+    datasets = [
+        one.model_copy(update={"typed_path": f"{_MEMORY}{one.path.name}"})
+        if one.path and one.path.parent == folder
+        else one
+        for one in found.datasets
+    ]
+    changed = {"file": "", "text": text.replace(f"{folder}{os.sep}", _MEMORY), "datasets": tuple(datasets)}
+    return found.model_copy(update=changed)
+
+
+def _with_data(entries: Any, data: dict[str, Any], folder: Path) -> list[Any]:
+    """Return the datasets of a config, those with data as files of the user's own."""
+    names = [entry.get("label") or entry.get("name") for entry in entries]
+    for name in data:
+        if name not in names:
+            raise InputError(
+                f"data: {name!r} is no dataset of the config; its datasets are {', '.join(map(str, names))}"
+            )
+    return [
+        entry | _file(name, data[name], entry, folder) if name in data else entry
+        for entry, name in zip(entries, names, strict=True)
+    ]
+
+
+def _file(name: str, given: Any, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Write data to a file, if they are not in one; return the keys of the dataset that change."""
+    if isinstance(given, str | os.PathLike):
+        return {"path": os.path.abspath(given)}
+    label, X = entry.get("label_column"), given
+    if isinstance(given, tuple) and len(given) == 2:
+        X, y = given
+        if hasattr(X, "tocsr"):
+            return {"path": str(_npz(folder / f"{name}.npz", X, np.asarray(y), name))}
+        table, label = _arrow(X, name), "label"
+        if label in table.column_names:
+            raise InputError(
+                f"data: {name!r}: X has a column 'label'; rename it, or give one data frame with the labels"
+            )
+        if len(y) != table.num_rows:
+            raise InputError(f"data: {name!r}: X has {table.num_rows:,} rows and y has {len(y):,}; they must be equal")
+        table = table.append_column(label, [np.asarray(y).tolist()])
+    else:
+        table = _arrow(X, name)
+        if label is None:
+            found = open_table(table, name=name)
+            label = None if found.label_column is None else found.label_column.name
+            print(printable(f"{name}: {found.label_found}"), file=sys.stderr)
+    from pyarrow import feather
+
+    path = folder / f"{name}.arrow"
+    feather.write_feather(table, path, compression="uncompressed")
+    return {"path": str(path), "label_column": label}
+
+
+def _arrow(X: Any, name: str) -> Any:
+    """Return a data frame, or an array with columns x1, x2, ..., as an Arrow table without further details."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(X, list | np.ndarray):
+        array = np.asarray(X)
+        if array.ndim != 2 or array.dtype.kind not in "biuf":
+            raise InputError(
+                f"data: {name!r}: X has shape {array.shape} and type {array.dtype}; rows of numbers are needed"
+            )
+        return pa.table({f"x{i}": array[:, i - 1] for i in range(1, array.shape[1] + 1)})
+    try:
+        table = nw.from_native(X, eager_only=True).to_arrow()
+    except TypeError:
+        wanted = "a path, a data frame of pandas, polars or Arrow, or a pair (X, y)"
+        raise InputError(f"data: {name!r}: must be {wanted}, got {type(X).__name__}") from None
+    return table.replace_schema_metadata(None)
+
+
+def _npz(path: Path, X: Any, y: np.ndarray, name: str) -> Path:
+    if y.dtype.kind not in "biuf":
+        raise InputError(f"data: {name!r}: the labels of sparse examples must be numbers, got {y.dtype}")
+    rows = X.tocsr()
+    np.savez(path, data=rows.data, indices=rows.indices, indptr=rows.indptr, shape=np.array(rows.shape), y=y)
+    return path
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with the columns of runs.csv alone, in types that say what is missing."""
+    kinds = {column.name: column.kind for column in COLUMNS if column.name in frame}
+    found = frame[list(kinds)].assign(setting=[setting.text for setting in frame["setting"]])
+    return found.astype({name: "Int64" for name, kind in kinds.items() if kind == "count"})
+
+
+def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column as numbers, if all that is not empty in it are."""
+    import pandas as pd
+
+    try:
+        return pd.to_numeric(column.where(column != "", None))
+    except (TypeError, ValueError):
+        return column

@@ -1,0 +1,266 @@
+"""What a user asks of `budgetrun run`, and the config that it stands for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from budgetrun.base.errors import InputError
+from budgetrun.base.params import Task
+from budgetrun.config.problems import allowed_names, nearest
+from budgetrun.config.quantities import METRICS, METRICS_IN_CURVES
+from budgetrun.config.schema import learned
+from budgetrun.data.tables.encode import Missing
+from budgetrun.results.plotting import slug
+
+BUDGETS = (100, 300, 1000)
+_SEEDS = 3
+_FORMS = {
+    "--algorithm": ("NAME or NAME(VARIANT)", "  (budgetrun list algorithms)"),
+    "--select": ("the name of a rule", ""),
+}
+# What tables show of regression besides its RMSE.
+_MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
+_ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
+
+# Those in brackets belong to a list.
+_COMMA = re.compile(r",(?![^\[]*\])")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `budgetrun run`, as its help describes them."""
+
+    source: str
+    label: str | None = None
+    budgets: tuple[int, ...] = BUDGETS
+    algorithms: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    gamma: tuple[str, ...] = ("auto",)
+    scale: str = "auto"
+    task: str = "auto"
+    missing: Missing = "refuse"
+    classes: tuple[str, ...] = ()
+    seeds: int = _SEEDS
+    metrics: tuple[str, ...] = ()
+    shuffle: int | None = None
+    name: str | None = None
+    results: Path = Path("results")
+    replay: bool = False
+    force: bool = False
+
+    @property
+    def from_pipe(self) -> bool:
+        """Whether the stream is standard input, which can be read only once."""
+        return self.source == "-"
+
+    @property
+    def title(self) -> str:
+        """The name of the results folder."""
+        return self.name or slug("stdin" if self.from_pipe else Path(self.source).name.partition(".")[0].lower())
+
+    @property
+    def folder(self) -> Path:
+        """The results folder."""
+        return self.results / self.title
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen for a request from the first rows of its stream."""
+
+    task: str
+    scale: str
+    gammas: tuple[float | str, ...]
+    # What ``auto`` stands for among them.
+    median_gamma: float | None
+    label_column: str | int | None
+    n_rows: int | None
+
+
+def budgets_of(text: str) -> tuple[int, ...]:
+    """Return the budgets in a text such as ``100,300``, ascending.
+
+    Raises
+    ------
+    InputError
+        One of them is not a whole number of at least 1.
+    """
+    found = [part.strip() for part in text.split(",")]
+    wrong = [part for part in found if not (part.isascii() and part.isdigit() and int(part) >= 1)]
+    if wrong:
+        raise InputError(
+            f"--budget {text}: {wrong[0]!r} must be a whole number of at least 1, for example 100,300,1000"
+        )
+    return tuple(sorted({int(part) for part in found}))
+
+
+def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of metrics, each once.
+
+    Raises
+    ------
+    InputError
+        There is no such metric.
+    """
+    for name in names:
+        if name not in METRICS:
+            raise InputError(f"--metrics: no metric {name!r}{nearest(name, METRICS)}{allowed_names(METRICS)}")
+    return tuple(dict.fromkeys(names))
+
+
+def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
+    """Return the YAML of the config that a request stands for, with ``seen`` as comments.
+
+    Raises
+    ------
+    InputError
+        An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
+    """
+    task = learned(choices.task)
+    algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
+    algorithms = [_completed(entry, request, task) for entry in algorithms]
+    labels = [_label(entry, task) for entry in algorithms]
+    rules = [_rule(text) for text in request.select]
+    dataset: dict[str, Any] = {"name": request.title, "path": request.source}
+    if choices.label_column is not None:
+        dataset["label_column"] = choices.label_column
+    if request.missing != "refuse":
+        dataset["missing"] = request.missing
+    dataset |= {"task": choices.task, "scale": choices.scale}
+    dataset["order"] = "file" if request.shuffle is None else "permuted"
+    gammas = list(choices.gammas)
+    config = {
+        "name": request.title,
+        "description": f"The stream {request.source}, read once.",
+        "seed": request.shuffle or 0,
+        "datasets": [dataset],
+        "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},
+        "algorithms": algorithms,
+        **({"select": rules} if rules else {}),
+        **({"metrics": list(request.metrics)} if request.metrics else {}),
+        "report": _report(request, task, labels, algorithms, [entry["rule"] for entry in rules]),
+    }
+    comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
+    return comments + yaml.dump(
+        config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+    )
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes what occurs twice twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the entries of the default learners, and the names of those that would keep too much of such a stream."""
+    every = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
+    most = [entry.pop("most_rounds", None) for entry in every]
+    fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]
+    kept = [entry for entry, good in zip(every, fits, strict=True) if good]
+    return kept, [entry["name"] for entry, good in zip(every, fits, strict=True) if not good]
+
+
+def _rule(text: str) -> dict[str, Any]:
+    """Return the entry of a config for a rule of selection, which follows all learners."""
+    entry = _parsed(text, "--select", "rule")
+    if entry.keys() & {"of", "label"}:
+        raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
+    return entry
+
+
+def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dict[str, Any]:
+    """Return the entry of a config for ``NAME(VARIANT):KEY=VALUE,...``; ``called`` is the key of the name."""
+    found = _ALGORITHM.fullmatch(text.strip())
+    if found is None:
+        form, where = _FORMS[option]
+        raise InputError(
+            f"{option} {text}: must be {form}, with parameters after a colon as KEY=VALUE,KEY=VALUE{where}"
+        )
+    entry: dict[str, Any] = {called: found["name"]}
+    if found["variant"]:
+        entry["variant"] = found["variant"]
+    for pair in filter(None, _COMMA.split(found["values"] or "")):
+        key, equals, value = pair.partition("=")
+        wrong = InputError(f"{option} {text}: {pair!r} must be KEY=VALUE, or KEY=[VALUE,VALUE] for a list")
+        if not equals:
+            raise wrong
+        try:
+            entry[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise wrong from None
+    return entry
+
+
+def _completed(entry: dict[str, Any], request: Request, task: Task) -> dict[str, Any]:
+    """Return an entry with the budgets and seeds of the request, if the learner has any."""
+    from budgetrun import learners
+    from budgetrun.base.registry import parameters
+
+    try:
+        learner: Any = learners.find(entry["name"], entry.get("variant"), task)
+    except KeyError:
+        # The reader of configs says what is wrong with it.
+        return entry
+    budget = {"budget": list(request.budgets)} if "budget" in parameters(learner) else {}
+    return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
+
+
+def _label(entry: dict[str, Any], task: Task) -> str:
+    """Return the label that the reader of configs gives to an entry."""
+    from budgetrun import learners
+
+    try:
+        variant = learners.find(entry["name"], entry.get("variant"), task).variant
+    except KeyError:
+        variant = entry.get("variant")
+    return f"{entry['name']}({variant})" if variant else str(entry["name"])
+
+
+def _report(
+    request: Request, task: Task, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]
+) -> dict[str, Any]:
+    name = request.title
+    with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
+    budgets = {budget for entry in algorithms for budget in _listed(entry.get("budget"))}
+    # Lines of all budgets would be too many.
+    middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
+    shown = f" (B = {middle:,})" if middle else ""
+    over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
+    numbers = task == "regression"
+    error, windowed = ("Root mean squared error", "windowed_rmse") if numbers else ("Online error", "windowed_error")
+    part = f"{error} in each part" if numbers else "Error in each part of the stream"
+    figures: list[dict[str, Any]] = [
+        {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
+        {"name": f"{name}_windows", "title": f"{part}{shown}", **over, "lines": [*labels, *rules], "y": windowed},
+    ]
+    if with_budget and len(budgets) > 1:
+        points = [label for label in labels if label not in with_budget]
+        lines = {"dataset": name, "lines": [*with_budget, *points]}
+        figures.append({"name": f"{name}_budget", "title": f"{error} against the budget", **lines})
+    for metric in request.metrics:
+        if metric in METRICS_IN_CURVES:
+            title = METRICS[metric].noun
+            figures.append(
+                {"name": f"{name}_{metric}", "title": title[0].upper() + title[1:] + shown, **over, "y": metric}
+            )
+    unit = "" if numbers else " (%)"
+    tables: list[dict[str, Any]] = [
+        {"name": name, "caption": f"{error}{unit}: each example is predicted before its label is learned."},
+        *({"name": f"{name}_{key}", "caption": noun, "quantity": key} for key, noun in _MORE.items() if numbers),
+        {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
+    ]
+    for metric in request.metrics:
+        title = METRICS[metric].in_words
+        tables.append({"name": f"{name}_{metric}", "caption": title[0].upper() + title[1:], "quantity": metric})
+    return {"tables": tables, "figures": figures}
+
+
+def _listed(budget: Any) -> list[int]:
+    return budget if isinstance(budget, list) else [] if budget is None else [budget]

@@ -1,0 +1,336 @@
+"""One command on one stream: it chooses what the user did not, plays the stream, and writes a results folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetrun.base.errors import InputError, printable
+from budgetrun.base.files import make_folder, write
+from budgetrun.config.reader import read as read_config
+from budgetrun.config.schema import learned
+from budgetrun.data import StreamInfo
+from budgetrun.data.streams import permutation_of
+from budgetrun.data.tables import open_table
+from budgetrun.data.tables.table import as_classes
+from budgetrun.data.text import clipped
+from budgetrun.kernels import compiling
+from budgetrun.results.store.write import move_aside
+from budgetrun.runner import identity, interrupts
+from budgetrun.runner.live import finish
+from budgetrun.runner.live.choose import FIRST, choices
+from budgetrun.runner.live.kept import Progressed
+from budgetrun.runner.live.play import Player
+from budgetrun.runner.live.progress import Progress
+from budgetrun.runner.live.request import Request, config_text
+from budgetrun.runner.live.scaling import scaler
+from budgetrun.runner.live.shuffle import shuffled
+from budgetrun.runner.live.warn import warnings
+from budgetrun.runner.plan import specs_of
+from budgetrun.runner.selecting import rule_of
+from budgetrun.state import load_state, save_state
+
+if TYPE_CHECKING:
+    from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.data.cards import Label
+    from budgetrun.data.tables import Table
+    from budgetrun.kernels.rows import Matrix
+
+# Options that have another name than what they set.
+_OPTIONS = {"algorithms": "algorithm", "budgets": "budget"}
+STATE, CONFIG = "stream.state", "config.yaml"
+# The first state is saved after so many seconds; later ones cost at most this share of the time.
+_FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
+
+
+def run(request: Request) -> int:
+    """Play a stream, and write its results folder.
+
+    Returns
+    -------
+    int
+        0, or 130 if interrupted; then the same command continues.
+
+    Raises
+    ------
+    InputError
+        The request or the stream cannot be used; what has been played so far is kept.
+    """
+    path = request.folder / STATE
+    if request.force:
+        move_aside(request.folder)
+    before = _before(request, path)
+    if before is not None and before.ended and not request.from_pipe:
+        _say(f"{request.folder}: finished; to play the stream again: --force")
+        return 0
+    table = open_table(
+        request.source,
+        label=request.label,
+        missing=request.missing,
+        classes=() if request.task == "regression" else _classes(request.classes) or None,
+        encoding=None if before is None else before.encoding,
+    )
+    rows = _Rows(table, request)
+    state = before or _begin(request, table, rows)
+    config = read_config(state.config, request.folder / CONFIG)
+    for sentence in state.said:
+        _say(sentence)
+    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.player.counts.rounds
+    if before is not None:
+        _say(f"continued after {state.player.counts.rounds:,} rounds")
+    return _Run(request, config, table, rows, state, skip).play()
+
+
+def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
+    """Return labels as a table has them: numbers, if all of them are."""
+    try:
+        return as_classes([float(text) for text in texts])
+    except ValueError:
+        return as_classes(texts)
+
+
+def _before(request: Request, path: Path) -> Progressed | None:
+    """Return how far an earlier call with the same arguments was; None if this is the first."""
+    if not path.is_file():
+        if (request.folder / "manifest.json").is_file():
+            raise InputError(
+                f"{request.folder}: holds other results; take another --name, or move them aside with --force"
+            )
+        return None
+    state, _ = load_state(path)
+    if not isinstance(state, Progressed):
+        raise InputError(f"{path}: not the state of a stream; remove it, or start again with --force")
+    asked = _asked(request)
+    differing = sorted(key for key in asked if asked[key] != state.request.get(key))
+    if differing:
+        names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
+        raise InputError(
+            f"{request.folder}: was begun with other options ({names}); repeat these, take another --name, or start "
+            "again with --force"
+        )
+    if not request.from_pipe and state.stamp != _stamp(request):
+        raise InputError(
+            f"{request.source}: the file has changed since {state.player.counts.rounds:,} of its rows were played; "
+            "start again with --force"
+        )
+    return state
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """Return the options that decide on the outcome, as JSON."""
+    skipped = {"results", "replay", "force"}
+    kept = {key: value for key, value in asdict(request).items() if key not in skipped}
+    asked: dict[str, Any] = json.loads(json.dumps(kept))
+    return asked
+
+
+def _stamp(request: Request) -> list[int]:
+    if request.from_pipe:
+        return []
+    found = Path(request.source).stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
+    """Choose what the user did not, and build the learners."""
+    first = rows.peek()[0][:FIRST]
+    chosen, said = choices(request, table, first)
+    text = config_text(request, chosen, said)
+    config = read_config(text, request.folder / CONFIG)
+    specs = _specs(config, table, chosen.median_gamma)
+    learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
+    rules = [rule_of(spec.rule, spec.parameters) for spec in config.select]
+    task = learned(chosen.task)
+    player = Player(learners, len(table.classes), task, config.tie, config.dtype, config.metrics, rules)
+    stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
+    return Progressed(
+        asked,
+        text,
+        said,
+        list(table.classes),
+        table.encoding,
+        scaler(chosen.scale, n_features),
+        player,
+        [finish.name_of(spec, specs) for spec in specs],
+        median_gamma=chosen.median_gamma,
+        stamp=stamp,
+    )
+
+
+def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
+    """Return the specs of the runs, before it is known how many rounds a pipe has."""
+    known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
+    specs = specs_of(config, known)
+    formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
+    if table.n_rows is None and formulas:
+        raise InputError(
+            f"{table.where}: {min(formulas)!r} depends on T, the number of rounds, which is not known; give a number"
+        )
+    return specs
+
+
+class _Rows:
+    """Examples and classes, or numbers, in the order of the rounds; the first chunk can be looked at before."""
+
+    def __init__(self, table: Table, request: Request) -> None:
+        self._chunks = self._ordered(table, request)
+        self._first: tuple[Matrix, np.ndarray] | None = None
+
+    def _ordered(self, table: Table, request: Request) -> Iterator[tuple[Matrix, np.ndarray]]:
+        chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks())
+        if request.shuffle is None:
+            return chunks
+        if not table.again:
+            raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
+        # What has found the classes has counted the rows; those to be left out are known only to `chunks`.
+        n_rows = table.n_rows if (table.classes or table.numbers) and request.missing != "skip" else None
+        if n_rows is None:
+            n_rows = sum(len(chunk.y) for chunk in table.chunks())
+        return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
+
+    def peek(self) -> tuple[Matrix, np.ndarray]:
+        """Return the first chunk."""
+        self._first = self._first or next(self._chunks)
+        return self._first
+
+    def __iter__(self) -> Iterator[tuple[Matrix, np.ndarray]]:
+        if self._first is not None:
+            yield self._first
+        yield from self._chunks
+
+
+def _codes(y: np.ndarray, table: Table) -> np.ndarray:
+    """Return labels as classes from 0, or as they are if they are measured numbers."""
+    if not table.numbers:
+        # Labels are sorted as text or as numbers, as they are in the chunks.
+        return np.searchsorted(np.array(table.classes), y)
+    if y.dtype.kind != "f":
+        raise InputError(
+            f"{table.where}: --task regression needs numbers as labels, and {table.label_column} is text, such as "
+            f"{clipped(str(y[0]), 20)}; name the column of the numbers with --label, or use --task multiclass"
+        )
+    return y
+
+
+class _Run:
+    """One call of the command on a stream that is open."""
+
+    def __init__(
+        self, request: Request, config: Config, table: Table, rows: _Rows, state: Progressed, skip: int
+    ) -> None:
+        self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
+        self.skip = skip
+        self.warned: dict[str, str] = {}
+        self._saved = time.monotonic()
+        self._between = _FIRST_SAVED
+        # Whether all learners have played the same rounds.
+        self._whole = True
+
+    def play(self) -> int:
+        """Play what is left of the stream; return the exit code."""
+        request, player = self.request, self.state.player
+        make_folder(request.folder)
+        write(request.folder / CONFIG, self.state.config)
+        began = time.monotonic()
+        code = 0
+        if not player.counts.rounds:
+            if compiling.begins():
+                _say("each learner is compiled once for this version, which takes some seconds")
+            X, codes = (part[:64] for part in self.rows.peek())
+            player.compile(X / (abs(X).max() or 1.0), codes)
+        self.progress = Progress(self.table.n_rows, player.counts.rounds)
+        try:
+            with interrupts.raising():
+                self._play_rows()
+            self.state.ended = True
+        except KeyboardInterrupt:
+            code = 130
+        finally:
+            with interrupts.ignored():
+                self.state.seconds += time.monotonic() - began
+                self.progress.close()
+                # After an error within a piece, the last saved state is the one to continue from.
+                if self._whole:
+                    self._save()
+        if code == 130 and not request.from_pipe:
+            _say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
+            return code
+        if player.counts.rounds:
+            self._finish()
+        return code
+
+    def _finish(self) -> None:
+        state, player = self.state, self.state.player
+        with interrupts.ignored():
+            player.record_end()
+            self._warn(at_end=True)
+            parts = [*state.sha256s, self.table.sha256 or ""]
+            state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
+            self._save()
+            finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
+
+    def _play_rows(self) -> None:
+        player, counts = self.state.player, self.state.player.counts
+        for X, codes in self._chunks():
+            start = 0
+            while start < len(codes):
+                end = start + player.piece(len(codes) - start)
+                with interrupts.deferred():
+                    self._whole = False
+                    player.play(self.state.scaler.scaled(X[start:end]), codes[start:end])
+                    self._whole = True
+                start = end
+                self._tick(counts.rounds)
+
+    def _chunks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
+        """Yield examples and classes from the first round that is to be played."""
+        skip = self.skip
+        for X, codes in self.rows:
+            if skip < len(codes):
+                yield X[skip:], codes[skip:]
+            skip = max(0, skip - len(codes))
+
+    def _tick(self, rounds: int) -> None:
+        if self.progress.is_due():
+            self._warn()
+            self.progress.advance(rounds, self._errors())
+        else:
+            self.progress.advance(rounds, "")
+        now = time.monotonic()
+        if now - self._saved >= self._between:
+            with interrupts.deferred():
+                self._save()
+            took = time.monotonic() - now
+            self._between = min(_RARELY, max(_FIRST_SAVED, took / _SHARE_OF_SAVING))
+
+    def _save(self) -> None:
+        save_state(self.request.folder / STATE, self.state)
+        self._saved = time.monotonic()
+
+    def _warn(self, at_end: bool = False) -> None:
+        found = warnings(self.state.player, self.state.names, self.table.features, at_end)
+        for key, sentence in found.items():
+            if key not in self.warned:
+                self.progress.say(f"warning: {sentence}")
+        self.warned = found if at_end else self.warned | found
+
+    def _errors(self) -> str:
+        """Return the smallest error so far, and that of the same learner lately."""
+        player = self.state.player
+        name, errors, lately = player.errors_so_far()
+        best, form = int(np.argmin(errors)), ".4g" if self.config.task == "regression" else ".2%"
+        text = f"{name} {errors[best]:{form}} ({self.state.names[best]})"
+        for spec, selection in zip(self.config.select, player.selections, strict=True):
+            text += f", {selection.mistakes / max(1, player.counts.rounds):.2%} ({spec.label})"
+        return text if lately is None else f"{text}, {lately[1][best]:{form}} in the last {lately[0]:,} rounds"
+
+
+def _say(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)

@@ -1,0 +1,320 @@
+"""`budgetrun bounds`: its files, output and errors."""
+
+import csv
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+from sweeping import config, rows, run, written
+
+from budgetrun.config import load
+from budgetrun.data import files
+from budgetrun.kernels import Linear
+from budgetrun.papers import solvers
+from budgetrun.papers.bounds import check, figure
+from budgetrun.papers.theory.base import NO_STEPS
+from budgetrun.runner.sweep import Options, sweep
+
+ALGORITHMS = [
+    {"name": "perceptron"},
+    {"name": "forgetron", "variant": "self_tuned", "budget": [20, 90]},
+    {"name": "projectron++", "eta": [0.1, 0.5]},
+    {"name": "ahpatron", "epsilon": 0.9, "budget": 20},
+    {"name": "rbp", "budget": 20, "seeds": 4},
+    {"name": "rbp", "budget": 30, "label": "rbp(once)"},
+    {"name": "cks", "budget": 20},
+]
+DATASETS = [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 200}}]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A results folder, with a bound on most of its runs."""
+    folder = tmp_path_factory.mktemp("bounds")
+    path = config(folder, datasets=DATASETS, algorithms=ALGORITHMS)
+    assert sweep(load(str(path)), Options(results=folder, jobs=1)) == 0
+    return folder / "small"
+
+
+@pytest.fixture
+def results(made, tmp_path, monkeypatch):
+    """A copy of it, without network."""
+    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("the download failed", offline=True))
+    shutil.copytree(made, tmp_path / "small")
+    shutil.rmtree(tmp_path / "small" / "parts")
+    return tmp_path / "small"
+
+
+@pytest.fixture
+def drawn():
+    """A test that asks for it gets real pictures."""
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(request, monkeypatch):
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr(figure, "save", lambda _, *paths: [path.touch() for path in paths])
+
+
+@pytest.fixture
+def command(capsys):
+    return lambda *arguments: run(capsys, "bounds", *arguments)
+
+
+def table(folder):
+    with (folder / "bounds.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rewrite(folder, change):
+    """Change the rows of runs.csv; ``change`` returns the row, or None."""
+    changed = [new for row in rows(folder) if (new := change(row)) is not None]
+    with (folder / "runs.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, changed[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(changed)
+    # Accepted as it is.
+    (folder / "runs.csv.sha256").unlink(missing_ok=True)
+
+
+def test_both_sides_of_every_bound(command, results, drawn):
+    code, out, err = command(results)
+    assert (code, err) == (0, "")
+    written_rows, runs = table(results), {row["run_id"]: row for row in rows(results)}
+    # 2 repetitions: perceptron 2, forgetron 2 x 2, projectron++ 2, ahpatron 3 theorems, rbp 1 and 1.
+    assert len(written_rows) == 2 * (2 + 4 + 2 + 3 + 1 + 1)
+    for row in written_rows:
+        ids = row["run_id"].split()
+        of_runs = [runs[run_id] for run_id in ids]
+        if row["counts"] == "mistakes":
+            assert float(row["mistakes"]) == int(of_runs[0]["mistakes"])
+        if row["applies"] == "yes":
+            assert float(row["ratio"]) == pytest.approx(float(row["mistakes"]) / (float(row["bound"]) or 1))
+            assert float(row["ratio"]) <= 1
+        assert row["condition"] or row["theorem"].endswith("Lemma 1")
+    own = [row for row in written_rows if row["label"] == "rbp"]
+    assert [len(row["run_id"].split()) for row in own] == [4, 4]
+    for row in own:
+        counts = [int(runs[run_id]["mistakes"]) for run_id in row["run_id"].split()]
+        half = student.ppf(0.9995, 3) * np.std(counts, ddof=1) / 2
+        assert float(row["mistakes"]) == np.mean(counts)
+        assert float(row["lower"]) == pytest.approx(np.mean(counts) - half)
+    assert {row["budget"]: row["applies"] for row in written_rows if row["theorem"].endswith("(2008), Theorem 3")} == {
+        "20": "no",
+        "90": "yes",
+    }
+    once = [row for row in written_rows if row["label"] == "rbp(once)"]
+    assert {(row["applies"], row["condition"]) for row in once} == {("no", check.NO_SEEDS)}
+    assert "No bound is about: cks.\n" in out
+    assert "24 of 24 runs were checked.\n" in out
+    assert "void: B >= 83" not in out  # of the two budgets one is large enough
+    assert "2 of 4" in out
+    assert "void: a bound on an expectation: not testable with one seed" in out
+    assert (results / "figures" / "bounds_noisy_gaussians.png").stat().st_size > 10_000
+    # The same again, to the letter.
+    first = (results / "bounds.csv").read_bytes()
+    command(results)
+    assert (results / "bounds.csv").read_bytes() == first
+
+
+def test_numbers_in_the_table(command, results):
+    _, out, _ = command(results)
+    lines = {tuple(line.split()[:2]): line for line in out.splitlines() if "Theorem 1" in line}
+    line = lines["noisy_gaussians", "perceptron"]
+    row = max((r for r in table(results) if r["theorem"].endswith("Theorem 1")), key=lambda r: float(r["ratio"]))
+    assert f"{int(float(row['mistakes']))}" in line
+    assert f"{float(row['ratio']):.3f}" in line
+    assert "2 of 2" in line
+
+
+def test_streams_and_all(command, results):
+    _, out, _ = command(results, "--streams", 1)
+    assert "12 of 24 runs were checked; --all checks the others, too.\n" in out
+    assert {row["repetition"] for row in table(results)} == {"0"}
+    _, out, _ = command(results, "--streams", 1, "--all")
+    assert "24 of 24 runs were checked.\n" in out
+
+
+def test_violated_bound_names_run_and_theorem(command, results):
+    def change(row):
+        more = {"mistakes": "399"} if row["label"] == "perceptron" and row["repetition"] == "1" else {}
+        return row | more
+
+    rewrite(results, change)
+    (run_id,) = [r["run_id"] for r in rows(results) if r["label"] == "perceptron" and r["repetition"] == "1"]
+    code, out, err = command(results)
+    assert code == 1
+    first, second = err.splitlines()
+    name = f"violated: run {run_id} (noisy_gaussians, repetition 1, perceptron): 399 mistakes, but"
+    assert first.startswith(f"{name} Liao et al. (2024), Theorem 2 allows ")
+    assert second.startswith(f"{name} Dekel et al. (2008), Theorem 1 allows ")
+    assert "VIOLATED" in out
+    assert "2 are violated" in out
+
+
+def test_expectation_is_violated_if_its_interval_is_above(command, results):
+    """One seed far above is no proof; all are."""
+    rewrite(results, lambda row: row | ({"mistakes": "420"} if row["label"] == "rbp" and row["seed"] == "0" else {}))
+    assert command(results)[0] == 0
+    rewrite(results, lambda row: row | ({"mistakes": f"42{row['seed']}"} if row["label"] == "rbp" else {}))
+    code, _, err = command(results)
+    assert code == 1
+    assert "violated: the 4 seeds (noisy_gaussians, repetition 0, rbp, budget 20): 421.5 expected mistakes, but" in err
+
+
+def test_results_without_facts(command, results):
+    """Results older than the column: bounds that need no facts are still evaluated."""
+    rewrite(results, lambda row: {key: value for key, value in row.items() if key != "facts"})
+    code, out, err = command(results)
+    assert (code, err) == (0, "")
+    reasons = {row["theorem"]: row["condition"] for row in table(results) if row["applies"] == "no"}
+    needing = {
+        "Dekel et al. (2008), Lemma 6",
+        "Orabona et al. (2009), Theorem 4",
+        "Liao et al. (2024), Theorem 6",
+        "Liao et al. (2024), Lemma 1",
+    }
+    assert {name for name, why in reasons.items() if why.startswith("needs facts that these")} == needing
+    assert "run the sweep again" in out
+    assert any(r["theorem"] == "Dekel et al. (2008), Theorem 1" and r["applies"] == "yes" for r in table(results))
+
+
+def test_results_without_curves(command, results):
+    shutil.rmtree(results / "curves")
+    path = results / "figures" / "bounds_noisy_gaussians.png"
+    path.unlink(missing_ok=True)
+    code, out, _ = command(results)
+    assert code == 0
+    assert f"figure   {path}\n" in out
+    # The one that is there may have been drawn with curves.
+    path.write_bytes(b"drawn with curves")
+    code, out, _ = command(results)
+    assert code == 0
+    assert f"figure   {path}  (kept: curves/ is missing)\n" in out
+    assert path.read_bytes() == b"drawn with curves"
+
+
+def test_wrong_folder(command, tmp_path):
+    code, out, err = command(tmp_path / "nowhere")
+    assert (code, out) == (2, "")
+    assert err == (f"{tmp_path / 'nowhere'}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n")
+
+
+def test_folder_of_folders(command, results):
+    shutil.copytree(results, results.parent / "other")
+    code, out, _ = command(results.parent)
+    assert code == 0
+    assert (results.parent / "other" / "bounds.csv").read_bytes() == (results / "bounds.csv").read_bytes()
+    assert out.count("24 of 24 runs") == 2
+
+
+def own_stream(tmp_path, capsys, monkeypatch):
+    """Sweep over a file of the user's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+    rng = np.random.default_rng(0)
+    lines = [f"{i % 2},{a:.6f},{b:.6f}\n" for i, (a, b) in enumerate(rng.normal(size=(80, 2)))]
+    (tmp_path / "own.csv").write_text("".join(lines))
+    given = {
+        "name": "own",
+        "datasets": [{"name": "own", "path": "own.csv", "order": "file"}, *DATASETS],
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+        "algorithms": [{"name": "perceptron"}],
+    }
+    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
+    return tmp_path / "results" / "own"
+
+
+def test_data_that_are_missing_or_others(tmp_path, capsys, monkeypatch):
+    folder = own_stream(tmp_path, capsys, monkeypatch)
+    assert run(capsys, "bounds", folder)[0] == 0
+    content = (tmp_path / "own.csv").read_text()
+    (tmp_path / "own.csv").write_text(content.replace("0,", "1,", 1))
+    code, _, err = run(capsys, "bounds", folder)
+    assert code == 2
+    assert err.startswith(f"the data of 'own' are not those of the runs in {folder} (sha256 ")
+    (tmp_path / "own.csv").unlink()
+    code, _, err = run(capsys, "bounds", folder)
+    assert code == 2
+    assert "own.csv" in err
+
+
+def test_missing_data_of_a_card(command, results):
+    manifest = json.loads((results / "manifest.json").read_text())
+    manifest["config"]["datasets"].append(manifest["config"]["datasets"][0] | {"name": "ijcnn1", "label": "ijcnn1"})
+    manifest["config"]["datasets"][1]["options"] = {}
+    (results / "manifest.json").write_text(json.dumps(manifest))
+    rewrite(results, lambda row: row | ({"dataset": "ijcnn1"} if row["repetition"] == "1" else {}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(files.ENVIRONMENT, raising=False)
+        patch.setattr(files, "cache_folder", lambda: results / "cache")
+        code, out, err = command(results)
+    assert code == 1
+    assert "ijcnn1" in err
+    assert "12 of 24 runs were checked.\n" in out
+    assert {row["dataset"] for row in table(results)} == {"noisy_gaussians"}
+
+
+def test_bounds_on_the_updates_of_mpu(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+    given = {
+        "name": "updates",
+        "datasets": DATASETS,
+        "kernel": {"name": "linear"},
+        "algorithms": [
+            {"name": "mpu", "accuracy": 0.01},
+            {"name": "mpu", "accuracy": 0.01, "rho": 1.0, "label": "mpu(rho)"},
+            {"name": "dcd"},
+        ],
+    }
+    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
+    folder = tmp_path / "results" / "updates"
+    code, out, err = run(capsys, "bounds", folder)
+    assert (code, err) == (0, "")
+    assert "No bound is about: dcd.\n" in out
+    both = table(folder)
+    assert {row["theorem"] for row in both} == {"Panagiotakopoulos & Tsampouka (2010), Theorem 2"}
+    steps = {row["label"]: float(row["steps"]) for row in rows(folder)}
+    assert {row["label"]: float(row["mistakes"]) for row in both} == {k: v for k, v in steps.items() if k != "dcd"}
+    assert all(row["counts"] == "updates" and 0 < float(row["ratio"]) < 1 for row in both)
+    # With a feature more the examples are longer.
+    assert float(both[0]["bound"]) != float(both[1]["bound"])
+    rewrite(folder, lambda row: row | {"steps": ""})
+    shutil.rmtree(folder / "parts")
+    run(capsys, "bounds", folder)
+    assert {row["condition"] for row in table(folder)} == {NO_STEPS}
+
+
+def test_hard_margin(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1, 1], 60)
+    X = np.stack([y + 0.1 * rng.normal(size=60), rng.normal(size=60)], axis=1)
+    np.savetxt("own.csv", np.column_stack([y, X]), delimiter=",")
+    given = {
+        "name": "hard",
+        "datasets": [{"name": "own", "path": "own.csv"}],
+        "kernel": {"name": "linear"},
+        "algorithms": [{"name": "mpu", "accuracy": 0.001}],
+    }
+    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
+    folder = tmp_path / "results" / "hard"
+    shutil.rmtree(folder / "parts")
+    solution = solvers.find("mpu")(accuracy=0.001, hard_margin=True).solve(X, y, Linear())
+    found = {"objective": str(float(solution.objective)), "steps": str(solution.steps)}
+    rewrite(folder, lambda row: row | found | {"parameters": '{"accuracy": 0.001, "hard_margin": true}'})
+    assert run(capsys, "bounds", folder)[0] == 0
+    (row,) = table(folder)
+    assert row["theorem"] == "Panagiotakopoulos & Tsampouka (2010), Theorem 1"
+    assert (row["applies"], row["counts"], row["mistakes"]) == ("yes", "updates", str(solution.steps))
+    assert row["condition"] == f"the largest margin is >= {solution.margin:.4g}, the one found"
+    square = np.square(X).sum(axis=1).max()
+    b = 3 * square / (math.sqrt(1 + 1e-5) - 1)
+    expected = (square + 2 * b) / solution.margin**2 * (1 + (square + 2 * b) / (8 * square))
+    assert float(row["bound"]) == pytest.approx(expected)
+    assert float(row["bound"]) > solution.steps

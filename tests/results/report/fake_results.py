@@ -1,0 +1,221 @@
+"""Results folders with known numbers, as a sweep would leave them."""
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+
+from budgetrun.results.store import columns
+
+COLUMNS = [column.name for column in columns.COLUMNS]
+
+EXPECTED = [
+    {"dataset": "one", "label": "perceptron", "budget_fraction": 0.5, "budget": None, "online_error_percent": 8.0},
+    {"dataset": "one", "label": "perceptron", "budget_fraction": 1.0, "budget": None, "online_error_percent": 8.0},
+    {"dataset": "one", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 16.0},
+    {"dataset": "one", "label": "rbp", "budget_fraction": 1.0, "budget": None, "online_error_percent": 9.0},
+    {"dataset": "two", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 20.0},
+]
+REPORT = {
+    "tables": [
+        {
+            "name": "table1",
+            "caption": "A table of two learners.",
+            "expected": "expected/table1.csv",
+            "columns": ["perceptron", "rbp", "rbp(read otherwise)"],
+            "rows": ["one", "two"],
+            "relative_to": "perceptron",
+            "tolerance": 0.05,
+            "aliases": {"rbp(read otherwise)": "rbp"},
+        }
+    ],
+    "figures": [
+        {
+            "name": "fig1",
+            "title": "Figure 1: the first dataset",
+            "dataset": "one",
+            "lines": ["rbp"],
+            "point": "perceptron",
+            "band": ["rbp"],
+            "x": "budget",
+        },
+    ],
+    "choices": ["The order of examples was drawn once."],
+    "findings": [
+        {"dataset": "one", "label": ["rbp"], "budget_fraction": 0.5, "budget": None, "text": "It draws badly at p/2."},
+        {"dataset": "two", "label": None, "budget_fraction": None, "budget": None, "text": "Nothing is outside here."},
+    ],
+}
+
+
+def run(dataset, label, percent, **others):
+    """Return one row of runs.csv: a finished run of 10,000 examples with this online error."""
+    mistakes = round(100 * percent)
+    row = {
+        "dataset": dataset,
+        "task": "-",
+        "repetition": 0,
+        "seed": 0,
+        "algorithm": label.partition("(")[0],
+        "parameters": {},
+        "kernel": "gaussian(gamma=0.78)",
+        "budget": "",
+        "n_examples": 10000,
+        "mistakes": mistakes,
+        "online_error": mistakes / 10000,
+        "updates": mistakes,
+        "margin_updates": 0,
+        "support_size": mistakes,
+        "max_support_size": mistakes,
+        "seconds": 0.5,
+        "peak_memory_mb": 80.0,
+        "status": "done",
+        "error": "",
+        "label": label,
+        "budget_fraction": "",
+        "setting": {},
+    } | others
+    return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
+
+
+def failed(dataset, label, error, **others):
+    """Return one row of runs.csv for a run that did not finish."""
+    empty = dict.fromkeys(("mistakes", "online_error", "updates", "margin_updates", "support_size", "seconds"), "")
+    return run(dataset, label, 0, **others) | empty | {"status": "failed", "error": error}
+
+
+def runs_csv(rows, names=COLUMNS):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({"run_id": f"{i:016x}"} | row for i, row in enumerate(rows))
+    return text.getvalue()
+
+
+def manifest(rows, report=None, expected=None, algorithms=None, **others):
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    config = {
+        "name": "fake",
+        "seed": 0,
+        "tie": "mistake",
+        "dtype": "float64",
+        "datasets": [{"name": name, "label": name} for name in datasets],
+        "algorithms": algorithms or [{"name": label, "label": label, "budget": None} for label in labels],
+        "report": report or {"tables": [], "figures": [], "choices": [], "findings": []},
+        "profiles": {"ci": {"n_examples": 2000, "tasks": 3, "repetitions": None, "seeds": 2}},
+    }
+    return {
+        "name": "fake",
+        "source": "Somebody (2001), Table 1",
+        "description": "Numbers made up for a test.",
+        "config": config,
+        "config_text": "name: fake\nseed: 0\n",
+        "expected": expected or {},
+        "profile": "full",
+        "seed": 0,
+        "versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"},
+        "code": "c0de" * 16,
+        "git": {"commit": "a" * 40, "dirty": True},
+        "datasets": {
+            name: {
+                "sha256": "5a" * 32,
+                "files": {f"{name}.gz": "f1" * 32},
+                "n_examples": 10000,
+                "n_features": 784,
+                "notes": [f"a note about {name}"],
+            }
+            for name in datasets
+        },
+        "start": "2024-05-06T07:08:09+00:00",
+        "end": "2024-05-06T08:10:00+00:00",
+        "seconds": 3711.0,
+        "jobs": 2,
+        "parts": [
+            {"dataset": name, "algorithms": labels, "wall_seconds": 12.5, "cpu_seconds": 20.25, "runs": len(rows)}
+            for name in datasets
+        ],
+        "failures": [],
+    } | others
+
+
+def build(folder, rows, *, compressed=False, **others):
+    """Write manifest.json and runs.csv, or runs.csv.gz, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest(rows, **others)), encoding="utf-8")
+    text = runs_csv(rows)
+    if compressed:
+        with gzip.open(folder / "runs.csv.gz", "wt", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        (folder / "runs.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+def paper_rows():
+    """Two tasks of `one` (three seeds of rbp each) and one of `two`; every mean and spread is easy to say."""
+    rows = []
+    for task, shift in (("01|23", 0.0), ("02|13", 2.0)):
+        p = int(1000 + 100 * shift)
+        rows.append(run("one", "perceptron", 10 + shift, task=task, support_size=p))
+        for fraction, middle in ((0.5, 20), (1.0, 10)):
+            asked = {"task": task, "budget": int(fraction * p), "budget_fraction": fraction}
+            rows += [run("one", "rbp", middle + shift + seed - 1, seed=seed, **asked) for seed in range(3)]
+            rows.append(run("one", "rbp(read otherwise)", 9.1 + shift / 2, **asked))
+    rows.append(run("two", "perceptron", 5))
+    rows.append(run("two", "rbp", 20.1, budget=250, budget_fraction=0.5))
+    return rows
+
+
+def write_curves(folder, rows, per_file=7):
+    """Write the curves of rows as `runs_csv` numbers them: both counts grow evenly, so errors stay what they are."""
+    (folder / "curves").mkdir(exist_ok=True)
+    for start in range(0, len(rows), per_file):
+        part = rows[start : start + per_file]
+        n = part[0]["n_examples"]
+        rounds = np.unique(np.round(10.0 ** np.arange(0, np.log10(n) + 0.125, 0.125)).clip(1, n).astype(np.int64))
+        share = rounds / n
+        np.savez_compressed(
+            folder / "curves" / f"{start:016x}.npz",
+            run_id=[row.get("run_id", f"{start + i:016x}") for i, row in enumerate(part)],
+            rounds=rounds,
+            mistakes=np.array([row["mistakes"] * share for row in part]),
+            support_size=np.array([row["support_size"] * share for row in part]),
+        )
+
+
+ETAS = (0.05, 0.1, 0.3)
+SWEPT = [
+    {"name": "perceptron", "label": "perceptron"},
+    {"name": "projectron++", "label": "projectron++", "parameters": {"eta": list(ETAS), "threshold": ["distance"]}},
+    {"name": "rbp", "label": "rbp", "budget": {"of": "projectron++", "fractions": [1.0]}},
+]
+
+
+def swept_rows(dataset="one", repetitions=3):
+    """A Perceptron, a Projectron++ with three values of eta, and an rbp whose budgets are its support sizes."""
+    rows = []
+    for r in range(repetitions):
+        rows.append(run(dataset, "perceptron", 10 + r, repetition=r, support_size=1000 + 100 * r, last_test_error=0.1))
+        for i, eta in enumerate(ETAS):
+            size = 800 - 200 * i + 10 * r
+            parameters = {"eta": eta, "threshold": "distance"}
+            setting = {"setting": {"eta": eta}}
+            tested = {"test_error": 0.08 + i / 100, "last_test_error": 0.09 + i / 100}
+            own = {
+                "repetition": r,
+                "parameters": parameters,
+                "support_size": size,
+                "seconds": 0.123 * (r + 1),
+            } | setting
+            rows.append(run(dataset, "projectron++", 8 + i + r, **own, **tested))
+            budget = {"of": "projectron++", "fraction": 1.0, "setting": {"eta": eta}}
+            asked = {"budget": size, "budget_fraction": 1.0, "support_size": size, "parameters": {"budget": budget}}
+            asked |= setting
+            rows += [
+                run(dataset, "rbp", 12 + i + r + seed, repetition=r, seed=seed, last_test_error=0.2, **asked)
+                for seed in range(2)
+            ]
+    return rows

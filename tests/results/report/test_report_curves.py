@@ -1,0 +1,266 @@
+"""Figures against the rounds and against the size of the support set."""
+
+import re
+
+import matplotlib.axes
+import numpy as np
+import pytest
+from fake_results import SWEPT, build, run, swept_rows, write_curves
+
+from budgetrun.results.report import write_figures, write_report
+from budgetrun.results.store.curves import Curves
+
+
+class Drawing:
+    """Records lines, bands and error bars."""
+
+    def __init__(self, monkeypatch):
+        self.lines, self.bands, self.bars, self.looks = {}, [], {}, {}
+        plot, fill, bar = (getattr(matplotlib.axes.Axes, name) for name in ("plot", "fill_between", "errorbar"))
+
+        def record_plot(axes, xs, ys, **look):
+            if look.get("label") and look.get("linestyle") != "":
+                self.lines.setdefault(look["label"], []).append((np.array(xs), np.array(ys)))
+                self.looks.setdefault(look["label"], set()).add((look["color"], look["marker"]))
+            return plot(axes, xs, ys, **look)
+
+        def record_fill(axes, xs, low, high, **look):
+            self.bands.append((np.array(xs), np.array(low), np.array(high)))
+            return fill(axes, xs, low, high, **look)
+
+        def record_bar(axes, xs, ys, **look):
+            self.bars[look["label"]] = (list(xs), list(ys), look.get("xerr"), look.get("yerr"))
+            self.looks.setdefault(look["label"], set()).add((look["color"], look["marker"]))
+            return bar(axes, xs, ys, **look)
+
+        monkeypatch.setattr(matplotlib.axes.Axes, "plot", record_plot)
+        monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record_fill)
+        monkeypatch.setattr(matplotlib.axes.Axes, "errorbar", record_bar)
+
+
+ROUNDS = {"name": "f", "dataset": "one", "lines": ["rbp", "projectron"], "point": "perceptron", "x": "rounds"}
+
+
+def plain_rows():
+    rows = []
+    for r in range(3):
+        rows.append(run("one", "perceptron", 10 + r, repetition=r, support_size=1000 + 100 * r))
+        rows.append(run("one", "projectron", 8, repetition=r, support_size=100, n_examples=10000))
+        rows += [run("one", "rbp", 20 + s, repetition=r, seed=s, budget=50, support_size=50) for s in range(2)]
+    return rows
+
+
+def plain(tmp_path, figure=ROUNDS, curves=True, rows=None):
+    rows = rows or plain_rows()
+    folder = build(tmp_path / "r", rows, report={"figures": [figure] if isinstance(figure, dict) else figure})
+    if curves:
+        write_curves(folder, rows)
+    return folder
+
+
+def figure_of(folder):
+    """Return the image's alternative text and the words below it."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    alt = re.search('alt="([^"]*)"', page)
+    return alt and alt[1], re.search("<figcaption>(.*)</figcaption>", page)[1]
+
+
+def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, monkeypatch, drawn):
+    drawing = Drawing(monkeypatch)
+    write_figures(plain(tmp_path))
+    assert list(drawing.lines) == ["rbp", "projectron", "perceptron"]
+    ((xs, ys),) = drawing.lines["perceptron"]
+    assert xs[-1] == 10000
+    assert ys == pytest.approx(np.full(len(xs), 11))
+    # rbp's seeds are averaged first: no spread over repetitions, so no band of its own
+    ((_, rbp),) = drawing.lines["rbp"]
+    assert rbp == pytest.approx(np.full(len(rbp), 20.5))
+    ((_, low, high),) = drawing.bands
+    assert (low, high) == (pytest.approx(np.full(len(low), 10)), pytest.approx(np.full(len(low), 12)))
+
+
+def test_support_size_grows_over_rounds(tmp_path, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    folder = plain(tmp_path, ROUNDS | {"y": "support_size"})
+    write_report(folder)
+    ((xs, ys),) = drawing.lines["perceptron"]
+    assert ys == pytest.approx(1100 * xs / 10000)
+    alt, caption = figure_of(folder)
+    assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 at the end.")
+    assert "Size of the support set on one against the number of rounds, mean over 3 repetitions" in caption
+    assert "frame" not in caption
+
+
+def test_words_about_rounds(tmp_path):
+    folder = plain(tmp_path, ROUNDS | {"lines": ["rbp", "cks"]})
+    write_report(folder)
+    alt, caption = figure_of(folder)
+    assert alt == (
+        "Online error against the number of rounds on one. rbp: 20.50% at the end. perceptron: 11.00% at the end."
+    )
+    assert "against the number of rounds, mean over 3 repetitions (rbp: 2 seeds per repetition)." in caption
+    assert "Shaded: one standard deviation over the 3 repetitions." in caption
+    assert "The frame leaves out what lies above or below it in the first 200 rounds" in caption
+    assert "No finished run of cks." in caption
+
+
+def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, monkeypatch):
+    rows = [run("one", "rbp", 20, budget=b) for b in (5, 50)]
+    rows += [run("one", "projectron", 8 + eta, setting={"eta": eta}) for eta in (1, 2)]
+    drawing = Drawing(monkeypatch)
+    write_figures(plain(tmp_path, ROUNDS | {"point": None, "log_x": True}, rows=rows))
+    names = ["rbp [B = 5]", "rbp [B = 50]", "projectron [eta=1]", "projectron [eta=2]"]
+    assert list(drawing.lines) == names
+    assert len({look for name in names for look in drawing.looks[name]}) == 4
+    assert drawing.bands == []
+
+
+@pytest.mark.parametrize("log", [None, False, True])
+def test_rounds_are_logarithmic_only_where_asked(tmp_path, monkeypatch, log):
+    scales = []
+    set_scale = matplotlib.axes.Axes.set_xscale
+    monkeypatch.setattr(
+        matplotlib.axes.Axes, "set_xscale", lambda axes, scale: scales.append(scale) or set_scale(axes, scale)
+    )
+    write_figures(plain(tmp_path, ROUNDS | {"log_x": log}))
+    assert scales == (["log"] if log else [])
+
+
+def test_marks_lie_on_the_curve(tmp_path, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    folder = plain(tmp_path)
+    write_figures(folder)
+    recorded = np.load(next((folder / "curves").glob("*.npz")))["rounds"]
+    ((xs, _),) = drawing.lines["perceptron"]
+    assert set(recorded[recorded >= 20]) <= set(xs)
+    assert len(xs) == np.sum(recorded >= 20) + 9
+
+
+def test_without_curves_the_figure_is_left_out_and_said(tmp_path):
+    folder = plain(tmp_path, curves=False)
+    assert write_figures(folder) == []
+    assert all(path.suffix not in (".png", ".svg") for path in write_report(folder))
+    alt, caption = figure_of(folder)
+    assert alt is None
+    assert (
+        "Not drawn: the curves over the rounds are not in the folder curves/; to draw it again, type: budgetrun sweep "
+        "CONFIG --force" in caption
+    )
+
+
+def test_without_curves_an_earlier_figure_is_kept_and_shown(tmp_path):
+    folder = plain(tmp_path)
+    before = {path: path.read_bytes() for path in write_figures(folder)}
+    for path in (folder / "curves").iterdir():
+        path.unlink()
+    assert not set(write_report(folder)) & set(before)
+    assert {path: path.read_bytes() for path in before} == before
+    alt, caption = figure_of(folder)
+    assert alt.startswith("Online error against the number of rounds on one.")
+    assert "As drawn for an earlier report: the curves over the rounds are not" in caption
+
+
+def test_one_missing_curve_is_enough_to_leave_a_figure_out(tmp_path):
+    rows = plain_rows()
+    folder = plain(tmp_path, curves=False)
+    write_curves(folder, rows[:-1])
+    write_report(folder)
+    assert "Not drawn: 1 of 12 curves over the rounds is not in the folder" in figure_of(folder)[1]
+
+
+def test_torn_curves_count_as_missing(tmp_path):
+    folder = plain(tmp_path)
+    path = sorted((folder / "curves").iterdir())[0]
+    path.write_bytes(path.read_bytes()[:200])
+    write_report(folder)
+    assert "Not drawn: 7 of 12 curves" in figure_of(folder)[1]
+
+
+def test_runs_of_different_lengths_share_the_rounds_of_all(tmp_path):
+    rows = [run("one", "a", 10, n_examples=n, run_id=f"{n}") for n in (100, 1000)]
+    for i, row in enumerate(rows):
+        write_curves(tmp_path, [row])
+        next((tmp_path / "curves").glob("0*.npz")).rename(tmp_path / "curves" / f"x{i}.npz")
+    rounds, values = Curves(tmp_path / "curves").read(["1000", "100"], "mistakes")
+    assert rounds[-1] == 100
+    assert values[:, -1] == pytest.approx([100, 1000])
+
+
+SUPPORT = {"name": "s", "dataset": "one", "lines": ["projectron++", "rbp"], "point": "perceptron", "x": "support_size"}
+
+
+def swept(tmp_path, *figures):
+    return build(tmp_path / "r", swept_rows(), report={"figures": list(figures)}, algorithms=SWEPT)
+
+
+def test_support_figure(tmp_path, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    write_figures(swept(tmp_path, SUPPORT))
+    curves = drawing.lines["projectron++"] + drawing.lines["_"]
+    assert [list(xs) for xs, _ in curves] == [[400 + 10 * r, 600 + 10 * r, 800 + 10 * r] for r in range(3)]
+    assert [list(ys) for _, ys in curves] == [pytest.approx([10 + r, 9 + r, 8 + r]) for r in range(3)]
+    xs, ys, xerr, yerr = drawing.bars["rbp"]
+    assert (xs, ys, xerr) == (pytest.approx([410, 610, 810]), pytest.approx([15.5, 14.5, 13.5]), None)
+    assert yerr == pytest.approx([1, 1, 1])
+    assert drawing.bars["perceptron"] == ([1100], pytest.approx([11]), pytest.approx([100]), pytest.approx([1]))
+    assert drawing.looks["perceptron"] == {("black", "o")}
+
+
+def test_words_about_support(tmp_path):
+    folder = swept(tmp_path, SUPPORT)
+    write_report(folder)
+    alt, caption = figure_of(folder)
+    assert alt == (
+        "Online error against the size of the support set on one. projectron++: 11.00% with 410 examples to 9.00% with "
+        "810 examples. rbp: 15.50% with 410 examples to 13.50% with 810 examples. perceptron: 11.00% with 1,100 "
+        "examples."
+    )
+    for words in (
+        "mean over 3 repetitions (projectron++: a curve per repetition; rbp: 2 seeds per repetition).",
+        "projectron++: a curve for each of 3 repetitions through 3 settings, eta=0.05 to eta=0.3.",
+        "Bars of rbp: one standard deviation of the online error over the repetitions.",
+        "Bars of perceptron: one standard deviation of both over the repetitions.",
+    ):
+        assert words in caption
+
+
+def test_each_label_stands_once_in_the_legend_of_a_support_figure(tmp_path, drawn):
+    folder = swept(tmp_path, SUPPORT)
+    write_figures(folder)
+    text = (folder / "figures" / "s.svg").read_text(encoding="utf-8")
+    assert [text.count(f">{label}</text>") for label in ("projectron++", "rbp", "perceptron")] == [1, 1, 1]
+
+
+def test_test_errors_of_those_that_have_one(tmp_path, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    folder = swept(tmp_path, SUPPORT | {"y": "test_error"})
+    write_report(folder)
+    assert drawing.bars == {}
+    assert list(drawing.lines["projectron++"][0][1]) == pytest.approx([10, 9, 8])
+    _, caption = figure_of(folder)
+    assert "No test error of the averaged hypothesis of rbp, perceptron." in caption
+
+
+def test_published_numbers_are_at_our_support_size(tmp_path):
+    report = {"tables": [{"name": "t"}], "figures": [SUPPORT]}
+    expected = {"t": [{"dataset": "one", "label": "perceptron", "value": 9.0}]}
+    folder = build(tmp_path / "r", swept_rows(), report=report, algorithms=SWEPT, expected=expected)
+    write_report(folder)
+    assert "Hollow markers: published numbers." in figure_of(folder)[1]
+
+
+def test_a_label_looks_the_same_in_all_figures(tmp_path, monkeypatch):
+    rows = plain_rows()
+    figures = [ROUNDS | {"name": name, "lines": lines} for name, lines in (("a", ["projectron"]), ("b", ["rbp"]))]
+    figures.append(SUPPORT | {"lines": ["rbp", "projectron"]})
+    drawing = Drawing(monkeypatch)
+    write_figures(plain(tmp_path, figures, rows=rows))
+    assert {label: len(looks) for label, looks in drawing.looks.items()} == {"projectron": 1, "rbp": 1, "perceptron": 1}
+    assert len(set.union(*drawing.looks.values())) == 3
+
+
+def test_budgets_that_follow_settings_make_one_line_over_the_budget(tmp_path, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    write_figures(swept(tmp_path, {"name": "b", "dataset": "one", "lines": ["rbp"]}))
+    ((xs, ys),) = drawing.lines["rbp"]
+    assert (list(xs), list(ys)) == (pytest.approx([410, 610, 810]), pytest.approx([15.5, 14.5, 13.5]))

@@ -1,0 +1,446 @@
+"""What stands in the files: CSV, Markdown, LaTeX, the page, the figures and the words for the terminal."""
+
+import csv
+import io
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+
+import matplotlib.axes
+import pytest
+from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
+
+from budgetrun.base.files import own_folder
+from budgetrun.results.plotting import slug
+from budgetrun.results.report import summary, write_figures, write_report
+
+HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
+
+
+def rows_of(path):
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def test_report_returns_all_that_it_wrote(paper, drawn):
+    names = [path.relative_to(paper).as_posix() for path in write_report(paper)]
+    assert names == [
+        *(f"tables/{name}.{suffix}" for name in ("table1", "seconds", "parts") for suffix in ("csv", "md", "tex")),
+        "figures/fig1.png",
+        "figures/fig1.svg",
+        "report.html",
+    ]
+    assert all((paper / name).stat().st_size > 0 for name in names)
+
+
+def test_same_results_give_the_same_bytes(paper, drawn):
+    first = {path: path.read_bytes() for path in write_report(paper)}
+    assert {path: path.read_bytes() for path in write_report(paper)} == first
+
+
+def test_long_form(paper):
+    write_report(paper)
+    rows = rows_of(paper / "tables" / "table1.csv")
+    row = next(r for r in rows if (r["dataset"], r["label"], r["budget_fraction"]) == ("one", "rbp", "0.5"))
+    assert row == {
+        "dataset": "one",
+        "label": "rbp",
+        "budget_fraction": "0.5",
+        "budget": "",
+        "budget_mean": "550",
+        "n_runs": "6",
+        "n_streams": "2",
+        "n_seeds": "3",
+        "n_failed": "0",
+        "online_error_percent": "21",
+        "sd_percent": "1.41421356",
+        "sd_over_seeds": "1",
+        "min": "19",
+        "max": "23",
+        "support_size_mean": "2100",
+        "published_percent": "16",
+        "published_dataset": "one",
+        "published_label": "rbp",
+        "difference_points": "5",
+        "difference_percent": "31.25",
+        "relative_to_reference": "0.95454545",
+        "outside_tolerance": "yes",
+    }
+    blank = next(r for r in rows if (r["dataset"], r["label"]) == ("two", "perceptron"))
+    assert blank["published_percent"] == blank["difference_percent"] == blank["outside_tolerance"] == ""
+
+
+def test_markdown(paper):
+    write_report(paper)
+    text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
+    flat = re.sub(" +", " ", text)
+    assert "## B = p/2\n\n| dataset | perceptron | rbp | rbp(read otherwise) |" in flat
+    assert "| one | 11.00 ± 1.41 (8.00, +37.5%) | 21.00 ± 1.41 (16.00, +31.2%) | 9.60 ± 0.71 (16.00, -40.0%) |" in flat
+    assert "| two | 5.00 (—) | 20.10 (20.00, +0.5%) | — (20.00) |" in flat
+    assert "## Relative to perceptron" in text
+    assert "| one | 1.000 | 0.955 | 0.436 |" in flat
+    assert "## Cells that differ from the published value by more than 5%" in text
+    assert "one, rbp, B = p/2: measured 21.00, published 16.00, +5.00 points (+31.2%)" in text
+    assert "0.955. See 1." in text
+    assert "What was found:\n\n1. It draws badly at p/2.\n" in text
+    assert "*no explanation recorded*" in text
+    assert "over repetitions × tasks after averaging over seeds" in text
+
+
+def test_latex(paper):
+    write_report(paper)
+    text = (paper / "tables" / "table1.tex").read_text(encoding="utf-8")
+    assert r"\begin{tabular}{lrrr}" in text
+    assert r"\multicolumn{4}{l}{$B = p/2$} \\" in text
+    assert r"21.00 $\pm$ 1.41 (16.00, +31.2\%)" in text
+    assert r"9.60 $\pm$ 0.71 (16.00, $-$40.0\%)" in text
+    assert r"5.00 (---)" in text
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert rf"\{rule}" in text
+    assert r"relative to perceptron 0.955. See 1." in text
+    assert "\\begin{enumerate}\n  \\item It draws badly at p/2.\n\\end{enumerate}" in text
+
+
+def test_a_finding_on_several_cells_is_written_once(paper):
+    path = paper / "manifest.json"
+    known = json.loads(path.read_text())
+    known["config"]["report"]["findings"] = [
+        {"dataset": "one", "label": ["rbp"], "text": "Twice."},
+        {"dataset": "one", "label": ["rbp", "perceptron"], "text": "Thrice."},
+    ]
+    path.write_text(json.dumps(known))
+    write_report(paper)
+    text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
+    cells = text[text.index("## Cells that differ") :]
+    assert re.findall(r"- one, (\S+?),? .*See (.*)\.", cells) == [
+        ("perceptron:", "1"),
+        ("rbp", "1, 2"),
+        ("rbp", "1, 2"),
+    ]
+    assert cells.endswith("What was found:\n\n1. Thrice.\n2. Twice.\n")
+    page = (paper / "report.html").read_text(encoding="utf-8")
+    assert "<ol><li>Thrice.</li><li>Twice.</li></ol>" in page
+
+
+def hostile(tmp_path):
+    rows = [run(f"set {HOSTILE}", f"{letter} {HOSTILE}", 10, budget=b) for letter in "ab" for b in (5, 50)]
+    return build(tmp_path / "r", rows, config_text=HOSTILE, source=HOSTILE, failures=[HOSTILE])
+
+
+def test_hostile_labels_in_markdown_and_latex(tmp_path):
+    folder = hostile(tmp_path)
+    write_report(folder)
+    markdown = (folder / "tables" / "online_error.md").read_text(encoding="utf-8")
+    assert r"&lt;script&gt;x&lt;/script&gt;\|\_\$y\$ &amp; 50% \#{a}\~^\\" in markdown
+    assert "<script" not in markdown
+    grid = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in grid} == {4}
+    latex = (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
+    escaped = (
+        r"\textless{}script\textgreater{}x\textless{}/script\textgreater{}\textbar{}\_\$y\$ \& 50\% \#\{a\}"
+        r"\textasciitilde{}\textasciicircum{}\textbackslash{} "
+    )
+    assert latex.count(escaped) == 3 + latex.count(r"\caption{" + escaped)
+
+
+class Page(HTMLParser):
+    """Headings, links, images and elements of a page; fails on an element left open."""
+
+    VOID = ("meta", "link", "img", "br", "wbr", "hr")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.headings, self.images, self.urls, self.tags, self.text = [], [], [], [], set(), []
+        self.scripts = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.add(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "img":
+            self.images.append(attributes)
+        if tag == "script":
+            self.scripts.append("")
+            assert attributes == {}
+        self.urls += [attributes[key] for key in ("src", "href") if key in attributes]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.scripts[-1] += data
+        else:
+            self.text.append(data)
+
+
+def only_ours(scripts):
+    """Whether a page has the script that sorts tables, unchanged, and no other."""
+    template = (own_folder("budgetrun") / "results" / "report" / "base.html.jinja").read_text(encoding="utf-8")
+    return scripts == re.findall("<script>(.*?)</script>", template, re.DOTALL)
+
+
+def page_of(folder):
+    write_report(folder)
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_page_holds_everything_itself(paper, drawn):
+    page = page_of(paper)
+    assert all(url.startswith(("data:", "#")) for url in page.urls)
+    assert only_ours(page.scripts)
+    assert all(
+        image["alt"].startswith("Online error against the budget on one. rbp: 21.00% at B = 550")
+        for image in page.images
+    )
+    assert len(page.images) == 1
+
+
+def test_headings_of_the_page_never_skip_a_level(paper):
+    levels = page_of(paper).headings
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_page_says_what_was_run_and_by_what(paper):
+    text = " ".join("".join(page_of(paper).text).split())
+    for part in (
+        "Somebody (2001), Table 1",
+        "21.00 ± 1.41",
+        "published 16.00 +31.2%",
+        "−40.0%",
+        "It draws badly at p/2.",
+        "no explanation recorded",
+        "Nothing is outside here.",
+        "The order of examples was drawn once.",
+        "5a" * 32,
+        "f1" * 32,
+        "a note about one",
+        "gaussian(gamma=0.78)",
+        "f(x) = 0 counts as a mistake",
+        f"{'a' * 40} (with uncommitted changes)",
+        "c0de" * 16,
+        "2024-05-06 07:08:09 UTC",
+        "1 h 1 min",
+        "openblas",
+        "a processor",
+        "name: fake seed: 0",
+    ):
+        assert part in text
+
+
+def test_difference_is_coloured_and_written(paper):
+    write_report(paper)
+    text = (paper / "report.html").read_text(encoding="utf-8")
+    assert '<span class="difference far">+31.2%</span>' in text
+    assert '<span class="difference near">+0.5%</span>' in text
+    assert '<span class="difference off">+6.7%</span>' in text
+
+
+def test_hostile_labels_in_the_page(tmp_path, drawn):
+    page = page_of(hostile(tmp_path))
+    assert only_ours(page.scripts)
+    assert HOSTILE in "".join(page.text)
+
+
+def test_failures_are_listed_and_marked(tmp_path):
+    rows = [run("one", "rbp", 10, seed=0, budget=5)]
+    rows.append(failed("one", "rbp", "LinAlgError: singular", seed=1, budget=5, run_id="abc"))
+    folder = build(tmp_path / "r", rows, failures=["abc", "dataset three: no file"])
+    page = page_of(folder)
+    text = "".join(page.text)
+    assert "10.00†" in text
+    assert "one, rbp, repetition 0, seed 1, budget 5: LinAlgError: singular" in text
+    assert "dataset three: no file" in text
+    assert "2 runs failed" in text
+    assert "2 runs failed" in summary(folder)
+
+
+def test_shortened_profile_is_said_everywhere(tmp_path):
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], profile="ci")
+    warning = "Profile ci (at most: n_examples 2000, tasks 3, seeds 2)"
+    assert warning in "".join(page_of(folder).text)
+    assert r"Profile ci (at most: n\_examples 2000" in (folder / "tables" / "online_error.md").read_text(
+        encoding="utf-8"
+    )
+    assert warning in summary(folder)
+
+
+def test_unfinished_sweep_is_said_everywhere(tmp_path):
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], end=None)
+    warning = "The sweep is not complete"
+    assert warning in "".join(page_of(folder).text)
+    assert warning in (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
+    assert warning in summary(folder)
+
+
+@pytest.fixture
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.mark.usefixtures("wide_terminal")
+def test_summary(paper):
+    write_report(paper)
+    lines = summary(paper).splitlines()
+    assert lines[:9] == [
+        "A table of two learners.",
+        "",
+        "B = p/2",
+        f"{'rbp':>58}",
+        "dataset             perceptron       rbp  (read otherwise)",
+        "one     measured         11.00     21.00              9.60",
+        "        published         8.00     16.00             16.00",
+        "        difference      +37.5%    +31.2%            -40.0%",
+        "two     measured          5.00     20.10                 —",
+    ]
+    assert f"tables   {paper / 'tables'}" in lines
+    assert f"page     {paper / 'report.html'}" in lines
+
+
+def test_summary_before_a_report_says_what_to_type(paper):
+    assert f"To make the page, type: budgetrun report {paper}" in summary(paper)
+
+
+def test_summary_fits_the_terminal(paper, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "45")
+    text = summary(paper)
+    assert "B = p/2 (continued)" in text
+    table = text.split("B is the budget")[0]
+    assert max(map(len, table.splitlines())) <= 45
+
+
+class Drawing:
+    """Records what is drawn: lines by label, and the bands."""
+
+    def __init__(self, monkeypatch):
+        self.lines, self.hollow, self.bands = {}, [], []
+        plot, fill = matplotlib.axes.Axes.plot, matplotlib.axes.Axes.fill_between
+
+        def record_plot(axes, xs, ys, **look):
+            if look.get("markerfacecolor") == "none":
+                self.hollow.append((list(xs), list(ys)))
+            else:
+                self.lines[look["label"]] = (list(xs), list(ys))
+            return plot(axes, xs, ys, **look)
+
+        def record_fill(axes, xs, low, high, **look):
+            self.bands.append((list(xs), list(low), list(high)))
+            return fill(axes, xs, low, high, **look)
+
+        monkeypatch.setattr(matplotlib.axes.Axes, "plot", record_plot)
+        monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record_fill)
+
+
+def test_figure_shows_means_band_and_published_numbers(paper, monkeypatch):
+    drawing = Drawing(monkeypatch)
+    write_figures(paper)
+    assert drawing.lines["rbp"] == (pytest.approx([550, 1100]), pytest.approx([21, 11]))
+    assert drawing.lines["perceptron"] == (pytest.approx([1100]), pytest.approx([11]))
+    assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
+    assert drawing.hollow == [([550, 1100], [16, 9]), ([1100], [8])]
+
+
+def test_a_band_needs_no_line(tmp_path, monkeypatch):
+    figure = REPORT["figures"][0] | {"lines": ["cks"]}
+    folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
+    drawing = Drawing(monkeypatch)
+    write_figures(folder)
+    assert list(drawing.lines) == ["perceptron"]
+    assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
+
+
+def test_figure_over_fractions(tmp_path, monkeypatch):
+    figure = REPORT["figures"][0] | {"x": "budget_fraction"}
+    folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
+    drawing = Drawing(monkeypatch)
+    write_figures(folder)
+    assert drawing.lines["rbp"][0] == [0.5, 1.0]
+    assert drawing.lines["perceptron"][0] == pytest.approx([1.0])
+
+
+def svg_text(folder, name):
+    return (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def test_words_in_a_figure_are_text(paper, drawn):
+    write_figures(paper)
+    text = svg_text(paper, "fig1")
+    for words in (
+        "budget B",
+        "online error (%)",
+        "Figure 1: the first dataset",
+        "one, mean over the 2 splits (rbp: 3 seeds per split)",
+    ):
+        assert words in text
+    for words in ("perceptron", "rbp, min to max over seeds", "hollow: published"):
+        assert f">{words}</text>" in text
+
+
+@pytest.mark.parametrize(("budgets", "log"), [((10, 50, 100), False), ((10, 50, 101), True)])
+def test_more_than_a_decade_of_budgets_is_logarithmic(tmp_path, monkeypatch, budgets, log, drawn):
+    scales = []
+    monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", lambda axes, scale: scales.append(scale))
+    write_figures(build(tmp_path / "r", [run("one", "rbp", 10, budget=b) for b in budgets]))
+    assert scales == (["log"] if log else [])
+
+
+def test_default_figures_need_two_budgets(tmp_path):
+    rows = [run("one", "rbp", 10, budget=b) for b in (5, 50)]
+    rows += [run("two", "rbp", 10, budget=5), run("a b", "rbp", 10, budget=5), run("a b", "rbp", 9, budget=6)]
+    paths = write_figures(build(tmp_path / "r", rows))
+    assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", slug("a b")) for s in ("png", "svg")]
+
+
+def test_figure_without_a_finished_run_is_left_out(tmp_path):
+    figures = [{"name": "f", "dataset": "absent", "lines": ["rbp"], "point": "perceptron"}]
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], report={"figures": figures})
+    assert write_figures(folder) == []
+
+
+def test_figure_of_learners_without_a_budget(tmp_path, monkeypatch):
+    rows = [run("one", "rbp", 10 - b / 100, budget=b) for b in (5, 50)] + [run("one", "perceptron", 8)]
+    figures = [{"name": "f", "dataset": "one", "lines": ["rbp", "perceptron", "cks"]}]
+    levels = []
+    axhline = matplotlib.axes.Axes.axhline
+    monkeypatch.setattr(
+        matplotlib.axes.Axes, "axhline", lambda axes, y, **look: levels.append(y) or axhline(axes, y, **look)
+    )
+    folder = build(tmp_path / "r", rows, report={"figures": figures})
+    text = "".join(page_of(folder).text)
+    assert levels == [8.0]
+    assert "Dotted, without a budget: perceptron." in text
+    assert "No finished run of cks." in text
+
+
+def test_config_table_called_like_one_of_ours_keeps_its_file(tmp_path):
+    report = {"tables": [{"name": "seconds"}]}
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], report=report)
+    names = [path.name for path in write_report(folder)]
+    assert "seconds_of_sweep.csv" in names
+    assert rows_of(folder / "tables" / "seconds.csv")[0]["online_error_percent"] == "10"
+
+
+def test_published_numbers_of_the_forgetron_paper_are_complete():
+    with (own_folder("configs") / "expected" / "forgetron_table81.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    cells = {(row["dataset"], row["label"], row["budget_fraction"]): float(row["online_error_percent"]) for row in rows}
+    assert len(cells) == len(rows) == 5 * 5 * 3
+    # With B = p, the paper says, the self-tuned and the greedy Forgetron are the Perceptron.
+    for dataset in ("mnist", "usps", "census_income", "synthetic_5", "synthetic_10"):
+        same = [cells[dataset, "perceptron", fraction] for fraction in ("0.25", "0.5", "1.0")]
+        same += [cells[dataset, label, "1.0"] for label in ("forgetron(self_tuned)", "forgetron(greedy)", "cks")]
+        assert len(set(same)) == 1
+
+
+def test_figures_of_labels_that_look_alike_in_file_names_have_names_of_their_own():
+    names = [slug(label) for label in ("cod-rna", "a b", "a_b", "a/b", "...", "..", "é")]
+    assert names[0] == "cod-rna"
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name) for name in names)

@@ -1,0 +1,229 @@
+"""Learners that sweep a parameter, and budgets that follow them: rows, published numbers, findings, files."""
+
+import csv
+import io
+import math
+
+import pytest
+from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
+
+from budgetrun.config.quantities import ONLINE_ERROR
+from budgetrun.results.report import summary, tables, write_report
+from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
+from budgetrun.results.report.published import shown, table_specs
+from budgetrun.results.store.read import Failure, Setting, items_of, load
+
+FOLLOWING = Budget("fraction", 1.0)
+
+
+def swept(tmp_path, table=None, expected=(), findings=(), rows=None, **others):
+    report = {"tables": [{"name": "t"} | (table or {})], "findings": list(findings)}
+    made = {"report": report, "expected": {"t": list(expected)}, "algorithms": SWEPT}
+    return build(tmp_path / "r", rows or swept_rows(), **made, **others)
+
+
+def table_of(folder):
+    (table,) = tables.build(load(folder))
+    return table
+
+
+def grid(table):
+    """Return the means, row by row; None where there is none."""
+    rows = [(block.title, row) for block in table.blocks for row in block.rows]
+    return {(title, row.label): [c.measured and round(c.measured.mean, 6) for c in row.cells] for title, row in rows}
+
+
+def test_each_setting_is_a_row_and_who_has_none_stands_in_all(tmp_path):
+    table = table_of(swept(tmp_path))
+    assert table.columns == ["perceptron", "projectron++", "rbp"]
+    assert grid(table) == {
+        ("B = p", "one, eta=0.05"): [11, 9, 13.5],
+        ("B = p", "one, eta=0.1"): [11, 10, 14.5],
+        ("B = p", "one, eta=0.3"): [11, 11, 15.5],
+    }
+
+
+def test_what_the_budget_came_to_stands_beside_the_setting(tmp_path):
+    (block,) = table_of(swept(tmp_path)).blocks
+    assert [row.mean_budget for row in block.rows] == ["mean B 810", "mean B 610", "mean B 410"]
+    assert block.rows[0].full_label == "one, eta=0.05 (mean B 810)"
+
+
+def test_note_says_what_the_budget_follows(tmp_path):
+    note = "B is the budget, p the final support size of projectron++ at the same setting on the same stream."
+    assert note in table_of(swept(tmp_path)).notes
+
+
+def test_budgets_that_follow_several_learners(tmp_path):
+    algorithms = [
+        {"name": "perceptron", "label": "perceptron"},
+        {"name": "projectron", "label": "projectron"},
+        {"name": "rbp", "label": "rbp", "budget": {"of": "projectron", "fractions": [1.0]}},
+        {"name": "cks", "label": "cks", "budget": {"of": "perceptron", "fractions": [1.0]}},
+    ]
+    rows = [run("one", "perceptron", 8), run("one", "projectron", 9, support_size=200)]
+    rows += [run("one", "rbp", 9, budget=200, budget_fraction=1), run("one", "cks", 9, budget=800, budget_fraction=1)]
+    table = table_of(build(tmp_path / "r", rows, algorithms=algorithms))
+    assert (
+        "B is the budget, p the final support size of projectron (for rbp) or the number of mistakes of perceptron "
+        "(for cks) on the same stream." in table.notes
+    )
+    assert table.blocks[0].rows[0].mean_budget == "mean B 200 to 800"
+
+
+def test_setting_left_over_by_the_budgets_gets_rows_of_its_own(tmp_path):
+    rows = [run("one", "projectron++", 8 + eta, setting={"eta": eta}, support_size=9) for eta in (1, 2)]
+    rows += [run("one", "perceptron", 5), *(run("one", "rbp", 20, budget=b) for b in (10, 100))]
+    assert grid(table_of(build(tmp_path / "r", rows))) == {
+        ("one", "B = 10"): [None, 5, 20],
+        ("one", "B = 100"): [None, 5, 20],
+        ("one", "no budget, eta=1"): [9, 5, None],
+        ("one", "no budget, eta=2"): [10, 5, None],
+    }
+
+
+def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
+    rows = [run("one", "projectron", 8, setting={"eta": eta}, support_size=9) for eta in (0.1, 0.2)]
+    rows += [
+        run("one", "bogd", 10 * own + eta, budget=9, budget_fraction=1, setting={"eta": own, "projectron.eta": eta})
+        for own in (1, 2)
+        for eta in (0.1, 0.2)
+    ]
+    following = {"budget": {"of": "projectron"}, "parameters": {"eta": [1, 2]}}
+    algorithms = [
+        {"name": "projectron", "label": "projectron", "parameters": {"eta": [0.1, 0.2]}},
+        {"name": "bogd", "label": "bogd", **following},
+    ]
+    results = load(build(tmp_path / "r", rows, algorithms=algorithms))
+    assert [setting.text for setting in results.settings("bogd")] == [
+        "eta=1, projectron.eta=0.1",
+        "eta=1, projectron.eta=0.2",
+        "eta=2, projectron.eta=0.1",
+        "eta=2, projectron.eta=0.2",
+    ]
+    assert results.own_text("one", "bogd", results.settings("bogd")[0]) == "eta=1"
+
+
+def test_one_finished_setting_of_a_sweep_is_still_named(tmp_path):
+    rows = [row for row in swept_rows() if row["setting"] == '{"eta": 0.1}']
+    results = load(swept(tmp_path, rows=rows))
+    assert [setting.text for setting in results.settings("projectron++")] == ["eta=0.1"]
+
+
+def test_settings_that_read_alike_are_not_averaged_together(tmp_path):
+    etas = (0.12345678, 0.12345679)
+    rows = [run("one", "projectron", 10 * i, setting={"eta": eta}) for i, eta in enumerate(etas, 1)]
+    results = load(build(tmp_path / "r", rows))
+    assert [m.mean for m in measure(results, ONLINE_ERROR).values()] == pytest.approx([10, 20])
+
+
+def test_failures_count_for_their_setting(tmp_path):
+    rows = [*swept_rows(), failed("one", "projectron++", "boom", repetition=3, setting={"eta": 0.1})]
+    results = load(swept(tmp_path, rows=rows))
+    measured = measure(results, ONLINE_ERROR)
+    lost = {p.setting.text: m.n_failed for p, m in measured.items() if p.label == "projectron++"}
+    assert lost == {"eta=0.05": 0, "eta=0.1": 1, "eta=0.3": 0}
+    assert results.failures == [Failure("one, projectron++, eta=0.1, repetition 3, seed 0", "boom")]
+
+
+EXPECTED = [
+    {"dataset": "one", "label": "perceptron", "value": 10.0},
+    {"dataset": "one", "label": "projectron++", "setting": "eta=0.1", "value": 9.0},
+    {"dataset": "one", "label": "rbp", "budget_fraction": 1.0, "setting": "eta=0.3", "value": 12.0},
+]
+
+
+def test_published_numbers_of_settings(tmp_path):
+    findings = [
+        {"label": "projectron++", "setting": ["eta=0.1"], "text": "It projects otherwise."},
+        {"setting": "eta=0.05", "text": "Of another setting."},
+    ]
+    table = table_of(swept(tmp_path, expected=EXPECTED, findings=findings))
+    rows = [row for block in table.blocks for row in block.rows]
+    published = {(c.place.label, r.setting.text): c.published and c.published.value for r in rows for c in r.cells}
+    assert [published["perceptron", f"eta={eta:g}"] for eta in ETAS] == [10, 10, 10]
+    assert [published["projectron++", f"eta={eta:g}"] for eta in ETAS] == [None, 9, None]
+    assert [published["rbp", f"eta={eta:g}"] for eta in ETAS] == [None, None, 12]
+    assert [(item.text, item.findings) for item in table.outside] == [
+        ("one, perceptron", []),
+        ("one, projectron++, eta=0.1", ["It projects otherwise."]),
+        ("one, rbp, eta=0.3, B = p", []),
+    ]
+
+
+def test_order_of_published_parameters_does_not_matter(tmp_path):
+    expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
+    report = {"tables": [{"name": "t"}]}
+    (spec,) = table_specs(load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)))
+    published = shown(spec)
+
+    def find(*items, **others):
+        found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)
+        return found and found.value
+
+    assert find("eta=0.1", "C=2") == 5
+    assert find("eta=0.1") is None
+    assert find(any_setting=True) == 5
+
+
+def test_commas_of_a_list_are_no_ends_of_an_item():
+    assert items_of("rows=[1, 2], eta=0.1") == {"rows=[1, 2]", "eta=0.1"}
+    assert items_of("") == frozenset()
+
+
+def test_published_settings_are_rows_where_nothing_ran(tmp_path):
+    table = {"rows": ["two"], "columns": ["projectron++"]}
+    expected = [EXPECTED[1] | {"dataset": "two"}]
+    assert grid(table_of(swept(tmp_path, table, expected))) == {("", "two, eta=0.1"): [None]}
+
+
+@pytest.fixture
+def written(tmp_path):
+    folder = swept(tmp_path, {"relative_to": "perceptron"}, EXPECTED)
+    write_report(folder)
+    return folder
+
+
+def test_long_form_has_each_cell_once_with_its_setting(written):
+    rows = list(csv.DictReader(io.StringIO((written / "tables" / "t.csv").read_text(encoding="utf-8"))))
+    assert [(row["label"], row["setting"], row["budget_mean"]) for row in rows] == [
+        ("perceptron", "", ""),
+        ("projectron++", "eta=0.05", ""),
+        ("rbp", "eta=0.05", "810"),
+        ("projectron++", "eta=0.1", ""),
+        ("rbp", "eta=0.1", "610"),
+        ("projectron++", "eta=0.3", ""),
+        ("rbp", "eta=0.3", "410"),
+    ]
+    assert [row["n_runs"] for row in rows] == ["3", "3", "6", "3", "6", "3", "6"]
+
+
+def test_settings_in_markdown_latex_page_and_summary(written):
+    markdown = (written / "tables" / "t.md").read_text(encoding="utf-8")
+    assert "| one, eta=0.1 (mean B 610)  | 11.00 ± 1.00 (10.00, +10.0%) | 10.00 ± 1.00 (9.00, +11.1%) |" in markdown
+    latex = (written / "tables" / "t.tex").read_text(encoding="utf-8")
+    assert r"one, eta=0.1 (mean B 610) & 11.00 $\pm$ 1.00 (10.00, +10.0\%)" in latex
+    page = (written / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">one, eta=0.1<small>mean B 610</small></th>' in page
+    assert "projectron++ (eta=0.05; eta=0.1; eta=0.3)" in page
+    assert "one, eta=0.1 (mean B 610)  measured" in summary(written)
+
+
+def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
+    rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
+    folder = build(tmp_path / "r", rows)
+    write_report(folder)
+    latex = (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
+    assert "$B = 5$, eta=1 & 9.00" in latex
+
+
+def test_costs_are_summed_over_settings(tmp_path):
+    seconds, *_ = tables.costs(load(swept(tmp_path)))
+    assert seconds.header == ["dataset", "perceptron", "projectron++", "rbp", "all"]
+    assert seconds.rows[0][2] == pytest.approx(3 * 0.123 * 6)
+    assert seconds.caption.endswith("over tasks, repetitions, seeds, budgets and settings.")
+
+
+def test_a_place_is_the_same_whatever_its_rank():
+    one, other = (Place("d", "a", FOLLOWING, Setting(("eta=1",), (rank,))) for rank in (1.0, math.inf))
+    assert {one: 1}[other] == 1

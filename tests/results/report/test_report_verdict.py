@@ -1,0 +1,262 @@
+"""The verdict on published numbers, the readings that fit best, titles, and how pages are found and used."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import matplotlib.axes
+import pytest
+from click.testing import CliRunner
+from fake_results import EXPECTED, REPORT, build, paper_rows, run
+
+from budgetrun import learners
+from budgetrun.cli import main
+from budgetrun.papers import solvers
+from budgetrun.results.report import Report, tables, words, write_figures, write_report
+from budgetrun.results.store.read import load
+
+TOP = Path(__file__).resolve().parents[3]
+TITLES = {"one": "Set One", "perceptron": "Perceptron", "rbp": "RBP, random", "rbp(read otherwise)": "RBP (otherwise)"}
+
+
+def table_of(tmp_path, rows, expected, findings=(), **spec):
+    report = {"tables": [{"name": "t", **spec}], "findings": list(findings)}
+    return tables.build(load(build(tmp_path / "r", rows, report=report, expected={"t": expected})))[0]
+
+
+def published(label, value, dataset="one", **others):
+    return {"dataset": dataset, "label": label, "value": value, **others}
+
+
+def test_verdict_counts_each_published_number_once(paper):
+    (table,) = tables.build(load(paper))
+    # perceptron on one, published for two budgets, is 37.5% off; rbp is 31.2% off (explained), 22.2% off and, on two,
+    # within 0.5%. Read otherwise, rbp is nowhere within 5%.
+    assert table.verdict.text == "1 of 5 published cells within 5%, 1 explained, 3 open"
+    assert table.best == (["perceptron", "rbp"], ["one", "two"])
+    assert "with the first reading of each, 1" not in table.verdict.remark
+
+
+def test_a_number_without_a_budget_is_counted_as_often_as_it_is_published(tmp_path):
+    rows = [run("one", "perceptron", 8), *(run("one", "rbp", 10, budget=b) for b in (5, 6, 7))]
+    once = table_of(tmp_path, rows, [published("perceptron", 8), published("rbp", 10, budget=5)])
+    assert once.verdict.text == "2 of 2 published cells within 5%"
+    twice = [published("perceptron", 8, budget=b) for b in (5, 6)]
+    assert table_of(tmp_path, rows, twice).verdict.text == "2 of 2 published cells within 5%"
+
+
+def test_a_finding_may_leave_a_difference_open(tmp_path):
+    rows = [run("one", label, 12) for label in "abc"]
+    findings = [{"label": "a", "text": "Why."}, {"label": ["b"], "text": "Perhaps.", "open": True}]
+    table = table_of(tmp_path, rows, [published(label, 10) for label in "abc"], findings)
+    assert table.verdict.text == "0 of 3 published cells within 5%, 1 explained, 2 open"
+    assert [see for _, see in words.outside(table)] == ["See 1.", "See 2; it stays open.", ""]
+
+
+def test_findings_and_choices_say_the_numbers_of_the_results(tmp_path):
+    rows = [run("one", "a", 12), run("one", "b", 9)]
+    report = {
+        "tables": [{"name": "t"}],
+        "choices": ["b errs on {ours}."],
+        "findings": [{"label": "a", "text": "{times} times {ours}; {absent}; {kept} of {{other}}."}],
+        "numbers": {
+            "theirs": {"dataset": "one", "label": "a"},
+            "ours": {"dataset": "one", "label": "b"},
+            "times": {"formula": "theirs / ours", "digits": 2},
+            "absent": {"dataset": "two", "label": "b"},
+            "kept": {"csv": "trials.csv", "where": {"trial": "x"}, "column": "n"},
+        },
+    }
+    (tmp_path / "trials.csv").write_text("trial,n\nx,7\ny,8\n")
+    found = Report(build(tmp_path / "r", rows, report=report)).results.report
+    assert found.choices == ("b errs on 9.00%.",)
+    assert found.findings[0].text == "1.3 times 9.00%; (not measured); 7.000 of {(not measured)}."
+
+
+def test_what_did_not_run_is_said(tmp_path):
+    rows = [run("one", "rbp", 10, budget=5), run("two", "rbp", 10, budget=5)]
+    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
+    path = folder / "manifest.json"
+    known = json.loads(path.read_text())
+    known["config"]["datasets"].append({"name": "absent", "label": "absent"})
+    known["expected"] = {"t": [published("rbp", 10, dataset=name, budget=5) for name in ("one", "absent", "elsewhere")]}
+    path.write_text(json.dumps(known))
+    assert tables.build(load(folder))[0].verdict.text == "1 of 1 published cell within 5%, 1 not measured"
+
+
+def test_verdict_on_nothing_but_absent_data(tmp_path):
+    rows = [run("two", "rbp", 10)]
+    assert table_of(tmp_path, rows, []).verdict is None
+    folder = tmp_path / "r"
+    known = json.loads((folder / "manifest.json").read_text())
+    known["config"]["datasets"].append({"name": "one", "label": "one"})
+    known["expected"] = {"t": [published("rbp", 10)]}
+    (folder / "manifest.json").write_text(json.dumps(known))
+    assert tables.build(load(folder))[0].verdict.text == "none of 1 published cell measured"
+
+
+def test_no_verdict_without_published_numbers(tmp_path):
+    table = table_of(tmp_path, [run("one", "rbp", 10)], [])
+    assert table.verdict is None
+    assert table.main is table
+
+
+def test_the_reading_that_fits_best_comes_first(tmp_path):
+    rows = [run(data, label, n) for data in ("d", "d2") for label, n in (("a", 12), ("a'", 10.1), ("b", 11))]
+    rows += [run("d'", label, 10) for label in ("a", "a'", "b")]
+    expected = [published(label, 10, dataset="d") for label in "ab"]
+    table = table_of(tmp_path, rows, expected, aliases={"a'": "a", "d'": "d"})
+    assert table.best == (["a'", "b"], ["d2", "d'"])
+    assert table.main.columns == ["a'", "b"]
+    assert [row.header for block in table.main.blocks for row in block.rows] == ["d2", "d'"]
+    assert table.verdict.text == "2 of 2 published cells within 5%"
+    assert table.verdict.remark.endswith("with the first reading of each, 0 are within.")
+    write_report(tmp_path / "r")
+    markdown = (tmp_path / "r" / "tables" / "t.md").read_text(encoding="utf-8")
+    main, _, every = markdown.partition("## All readings side by side")
+    assert not re.search(r"\| a +\||\| +a \|", main)
+    assert re.search(r"\| +a \| +a' \|", every)
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    before, _, after = page.partition("<summary>All readings side by side</summary>")
+    assert before.count('<th scope="col">') == 3
+    assert after.count('<th scope="col">a</th>') >= 1
+
+
+def test_of_readings_that_fit_equally_well_the_first_is_shown(tmp_path):
+    rows = [run("one", label, n) for label, n in (("a'", 10), ("a", 10.4))]
+    table = table_of(tmp_path, rows, [published("a", 10)], aliases={"a'": "a"})
+    assert table.best == (["a"], ["one"])
+    assert table.verdict.remark == ""
+
+
+def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
+    table = table_of(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
+    (block,) = words.blocks(table)
+    assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "quantity", "best"),
+    [
+        ({"a": 10, "b": 9, "c": 9.001}, "online_error", [False, True, True]),
+        ({"a": 10, "b": 10}, "online_error", [False, False]),
+        ({"a": 10, "b": 9}, "support_size", [False, False]),
+    ],
+)
+def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best):
+    rows = [run("one", label, n) for label, n in cells.items()]
+    table = table_of(tmp_path, rows, [], quantity=quantity)
+    assert words.are_best(table.blocks[0].rows[0].cells, table.quantity) == best
+
+
+@pytest.mark.parametrize("task", learners.BASES)
+def test_every_algorithm_has_a_title_of_its_own(task):
+    of_learners = learners.registry(task).values()
+    found = [learner.title for variants in of_learners for learner in variants.values()]
+    found += [solver.title for solver in solvers.registry().values()]
+    assert all(found)
+    assert len(set(found)) == len(found)
+
+
+@pytest.fixture
+def titled(tmp_path):
+    return build(tmp_path / "fake", paper_rows(), report=REPORT | {"titles": TITLES}, expected={"table1": EXPECTED})
+
+
+def test_people_read_titles_and_machines_labels(titled, drawn):
+    write_report(titled)
+    markdown = (titled / "tables" / "table1.md").read_text(encoding="utf-8")
+    assert re.search(r"\| dataset +\| +Perceptron \| +RBP, random \|", markdown)
+    assert "- Set One, RBP, random, B = p/2: measured" in markdown
+    assert "RBP (otherwise) is compared with the published numbers of RBP, random." in markdown
+    page = html.unescape((titled / "report.html").read_text(encoding="utf-8"))
+    shown = re.sub(r"<[^>]*>", " ", page[page.index("<main>") : page.index('<section id="config">')])
+    assert "RBP, random" in shown
+    assert not re.search(r"\brbp\b|\bperceptron\b", shown)
+    for name in ("table1", "seconds", "parts"):
+        text = (titled / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+        assert "rbp(read otherwise)" in text
+        assert "RBP" not in text
+    figure = (titled / "figures" / "fig1.svg").read_text(encoding="utf-8")
+    assert ">RBP, random</text>" in figure
+    assert "Set One, mean over the 2 splits" in figure
+
+
+def test_a_page_leads_with_its_verdict_and_every_link_in_it_works(titled):
+    write_report(titled)
+    page = (titled / "report.html").read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
+    assert {"figures", "table-table1", "choices", "run", "time", "provenance"} <= set(links) <= set(ids)
+    assert page.index('class="verdict"') < page.index("<nav") < page.index("<main>")
+    assert 'title="n = 2 streams, 3 seeds; 6 runs from 19.00 to 23.00"' in page
+
+
+@pytest.mark.parametrize(("caption", "first"), [("Table 1: errors.", "table-table1"), ("Figure 1: errors.", "figures")])
+def test_a_papers_table_leads_its_page_and_otherwise_figures_do(tmp_path, caption, first):
+    report = REPORT | {"tables": [REPORT["tables"][0] | {"caption": caption}]}
+    folder = build(tmp_path / "fake", paper_rows(), report=report, expected={"table1": EXPECTED})
+    write_report(folder)
+    assert re.findall(r'<section id="([^"]+)"', (folder / "report.html").read_text(encoding="utf-8"))[0] == first
+
+
+def test_lines_have_bands_over_the_streams(tmp_path, monkeypatch):
+    bands = []
+    fill = matplotlib.axes.Axes.fill_between
+
+    def record(axes, xs, low, high, **look):
+        bands.append((list(xs), list(low), list(high)))
+        return fill(axes, xs, low, high, **look)
+
+    monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record)
+    rows = [run("one", "rbp", 10 + r, repetition=r, budget=b) for r in (0, 2) for b in (5, 50)]
+    rows += [run("one", "cks", 12, budget=b) for b in (5, 50)]
+    write_figures(build(tmp_path / "r", rows))
+    root = 2**0.5
+    assert bands == [(pytest.approx([5, 50]), pytest.approx([11 - root] * 2), pytest.approx([11 + root] * 2))]
+
+
+def test_report_of_several_folders_writes_an_index(tmp_path):
+    report = REPORT | {"tables": [REPORT["tables"][0] | {"caption": "Table 1: errors."}]}
+    build(tmp_path / "a", paper_rows(), report=report, expected={"table1": EXPECTED}, source="A paper & <more>")
+    build(tmp_path / "b", [run("one", "rbp", 10, budget=5)])
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "bench.md").write_text("speed")
+    done = CliRunner().invoke(main, ["report", str(tmp_path)])
+    assert done.exit_code == 0
+    assert done.stderr.endswith(f"index of 2 pages: {tmp_path / 'index.html'}\n")
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    links = re.findall(r'<a href="([^"]+)"', text)
+    assert links == ["a/report.html", "b/report.html", "bench/bench.md"]
+    assert all((tmp_path / link).is_file() for link in links)
+    assert "A paper &amp; &lt;more&gt;" in text
+    assert "Table 1: errors: 1 of 5 published cells within 5%, 1 explained, 3 open." in text
+    assert "No published numbers to compare with." in text
+    assert not (tmp_path / "a" / "index.html").exists()
+    (tmp_path / "index.html").unlink()
+    assert CliRunner().invoke(main, ["report", str(tmp_path / "a")]).exit_code == 0
+    assert not (tmp_path / "index.html").exists()
+
+
+SMALL = ("ahpatron_table5", "mpu_table1", "mpu_table2", "projectron_fig7")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_committed_pages_and_index_have_the_verdicts_of_their_runs(name):
+    folder = TOP / "results" / name
+    verdicts = [f"{table.title}: {table.verdict.text}." for table in Report(folder).tables if table.verdict]
+    assert verdicts
+    for path in (folder / "report.html", folder.parent / "index.html"):
+        text = re.sub("<[^>]*>", "", html.unescape(path.read_text(encoding="utf-8")))
+        assert all(verdict in text for verdict in verdicts)
+
+
+def test_a_changed_run_changes_the_verdict(tmp_path):
+    text = (TOP / "results" / "mpu_table1" / "runs.csv").read_text(encoding="utf-8")
+    (tmp_path / "manifest.json").write_bytes((TOP / "results" / "mpu_table1" / "manifest.json").read_bytes())
+    (found,) = {float(n) for n in re.findall(r",(11434\.3\d+),", text)}
+    (tmp_path / "runs.csv").write_text(text.replace(repr(found), repr(1.001 * found)), encoding="utf-8")
+    verdict = Report(tmp_path).tables[0].verdict
+    assert (verdict.within, verdict.open) == (7, 1)

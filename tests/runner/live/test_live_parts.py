@@ -1,0 +1,98 @@
+"""The parts of `budgetrun run`: curves of streams of unknown length, shuffling outside memory, requests."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from budgetrun.base.errors import InputError
+from budgetrun.play.curve import Curve
+from budgetrun.runner.live.play import Counts, Stretch
+from budgetrun.runner.live.request import Choices, Request, budgets_of, config_text
+from budgetrun.runner.live.shuffle import shuffled
+
+
+def test_curves_stay_short_and_reach_to_the_end():
+    curve, done, total = Curve(1), 0, 3_000_000
+    while done < total:
+        after = curve.next(done)
+        assert after > done
+        done = after
+        curve.add(done, [done // 3], [7])
+    found = curve.arrays()
+    rounds = found["rounds"]
+    assert (np.diff(rounds) > 0).all()
+    assert len(rounds) < 200
+    # At least 50 windows of equal length, and eight points per decade before them.
+    step = np.diff(rounds)[-1]
+    assert rounds[-1] / step >= 50
+    assert np.isin(np.arange(step, rounds[-1], step), rounds).all()
+    assert np.isin([1, 10, 100, 1000], rounds).all()
+    assert (found["mistakes"][0] == rounds // 3).all()
+    assert found["support_size"].shape == (1, len(rounds))
+
+
+def test_the_last_window_is_a_tenth_or_more():
+    curve = Curve(2)
+    assert curve.last_window() is None
+    for done in (100, 200, 1000):
+        curve.add(done, [done // 2, done // 4], [0, 0])
+    length, mistakes = curve.last_window()
+    assert (length, mistakes.tolist()) == (800, [400, 200])
+
+
+@pytest.mark.parametrize("sizes", [[1] * 12, [5, 7], [12], [3, 4, 5]])
+def test_the_longest_stretch_does_not_depend_on_the_pieces(sizes):
+    labels = np.array([0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1])
+    stretch, start = Stretch(), 0
+    for size in sizes:
+        stretch.extend(labels[start : start + size])
+        start += size
+    assert (stretch.longest, stretch.length, stretch.label) == (5, 5, 1)
+
+
+def test_constant_features_are_those_of_all_pieces():
+    counts = Counts()
+    for rows in ([[1.0, 2.0, 3.0]], [[1.0, 2.0, 4.0], [1.0, 5.0, 3.0]]):
+        counts.compare(np.array(rows))
+    assert counts.constant.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_a_shuffled_stream_is_the_permuted_one(form, size, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, codes = rng.integers(0, 3, (100, 4)).astype(float), rng.integers(0, 2, 100)
+    permutation = rng.permutation(100)
+    # Several temporary files.
+    monkeypatch.setattr("budgetrun.runner.live.shuffle._BUCKET", 640)
+    chunks = ((form(X[i : i + size]), codes[i : i + size]) for i in range(0, 100, size))
+    parts = list(shuffled(chunks, permutation))
+    assert len(parts) > 3
+    found = np.concatenate([part if isinstance(part, np.ndarray) else part.toarray() for part, _ in parts])
+    assert (found == X[permutation]).all()
+    assert (np.concatenate([part for _, part in parts]) == codes[permutation]).all()
+
+
+def test_budgets():
+    assert budgets_of("300, 100,100") == (100, 300)
+    for wrong in ("", "0", "1e3", "100,,200", "-5"):
+        with pytest.raises(InputError, match="whole number of at least 1"):
+            budgets_of(wrong)
+
+
+def choices(task="binary", n_rows=1000):
+    return Choices(task, "none", (0.5,), None, "last", n_rows)
+
+
+def test_the_perceptron_is_only_for_short_streams():
+    assert "{name: perceptron}" in config_text(Request("a.csv"), choices(), [])
+    assert "{name: perceptron}" not in config_text(Request("a.csv"), choices(n_rows=10**6), [])
+    assert "{name: perceptron}" not in config_text(Request("-"), choices(n_rows=None), [])
+    asked = Request("-", algorithms=("perceptron",))
+    assert "{name: perceptron}" in config_text(asked, choices(n_rows=None), [])
+
+
+@pytest.mark.parametrize("text", ["Forgetron", "rbp:", "fogd:features", "a b", "rbp(", ""])
+def test_an_algorithm_that_cannot_be_read(text):
+    with pytest.raises(InputError, match="--algorithm"):
+        config_text(Request("a.csv", algorithms=(text,)), choices(), [])

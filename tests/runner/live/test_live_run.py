@@ -1,0 +1,375 @@
+"""`budgetrun run` gives the outcomes of a sweep of the config that it writes, also if it was stopped and continued."""
+
+import csv
+import io
+import os
+import re
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from budgetrun import cli
+from budgetrun import config as config_module
+from budgetrun.base.errors import InputError
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
+from budgetrun.results.store.curves import Curves
+from budgetrun.runner.live import run as run_module
+from budgetrun.runner.live.request import Request, metrics_of
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep
+from budgetrun.state import load_state
+
+ALGORITHMS = (
+    "linear_perceptron",
+    "perceptron",
+    "forgetron",
+    "rbp",
+    "ahpatron:epsilon=0.7",
+    "fogd:features=20,step=0.1",
+)
+COUNTS = (
+    "run_id",
+    "label",
+    "budget",
+    "seed",
+    "kernel",
+    "n_examples",
+    "mistakes",
+    "updates",
+    "support_size",
+    "zero_scores",
+)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # A second interrupt soon after one counts as the same, also one of the test before.
+    monkeypatch.setattr("budgetrun.runner.interrupts._raised", -10.0)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(700, 4)) * [1, 10, 100, 1] + 5
+    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 700))
+    table["label"] = np.where(np.sin(X[:, 0]) + X[:, 1] / 10 > 1, "yes", "no")
+    table.to_csv("s.csv", index=False)
+
+
+def request(source="s.csv", **given):
+    return Request(source, **{"algorithms": ALGORITHMS, "budgets": (20, 50), "seeds": 2, **given})
+
+
+def rows(folder):
+    with open(f"{folder}/runs.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    return sorted(tuple(row[name] for name in COUNTS) for row in found)
+
+
+def counts(folder):
+    """The rows without their ids, which depend on the name of the stream."""
+    return sorted(row[1:] for row in rows(folder))
+
+
+def stopped_after(monkeypatch, rounds, number=None):
+    """Let the next call be interrupted, or fail, after some rounds."""
+    real = run_module._Run._tick
+
+    def tick(self, done):
+        real(self, done)
+        if done >= rounds:
+            monkeypatch.setattr(run_module._Run, "_tick", real)
+            if number is None:
+                raise RuntimeError("the machine has failed")
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(run_module._Run, "_tick", tick)
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": 3}, {"gamma": ("auto", "0.1")}, {"scale": "unit_norm"}])
+def test_the_config_that_it_writes_gives_the_same_runs(options):
+    assert run_module.run(request(**options)) == 0
+    own = rows("results/s")
+    config = config_module.load("results/s/config.yaml")
+    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    assert rows("again/s") == own
+    assert len(own) == (1 + 1 + 2 + 4 + 2 + 2) * len(options.get("gamma", ("auto",)))
+
+
+def test_an_interrupted_run_continues(monkeypatch, capsys):
+    assert run_module.run(request(name="whole")) == 0
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request()) == 130
+    assert "the same command continues" in capsys.readouterr().err
+    assert not os.path.exists("results/s/runs.csv")
+    assert run_module.run(request()) == 0
+    assert "continued after 3" in capsys.readouterr().err
+    assert counts("results/s") == counts("results/whole")
+    assert run_module.run(request()) == 0
+    assert "finished" in capsys.readouterr().err
+
+
+def test_a_killed_run_continues_from_its_last_state(monkeypatch):
+    assert run_module.run(request(name="whole")) == 0
+    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    stopped_after(monkeypatch, 400)
+    saved = run_module._Run._save
+
+    def save(self):
+        # Nothing is saved at the end.
+        if 0 < self.state.player.counts.rounds < 400:
+            saved(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module._Run, "_save", save)
+        with pytest.raises(RuntimeError, match="the machine has failed"):
+            run_module.run(request())
+    assert run_module.run(request()) == 0
+    assert counts("results/s") == counts("results/whole")
+
+
+def piped(monkeypatch, content):
+    class Stdin:
+        buffer = io.BytesIO(content)
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
+    content = Path("s.csv").read_bytes()
+    lines = content.splitlines(keepends=True)
+    assert run_module.run(request(name="whole")) == 0
+    given = {"name": "p", "classes": ("no", "yes"), "algorithms": ("rbp",)}
+    piped(monkeypatch, b"".join(lines[:400]))
+    assert run_module.run(request("-", **given)) == 0
+    assert {row[5] for row in rows("results/p")} == {"399"}
+    piped(monkeypatch, content if replay else b"".join([lines[0], *lines[400:]]))
+    assert run_module.run(request("-", **given, replay=replay)) == 0
+    assert {row[5] for row in rows("results/p")} == {"700"}
+    piped(monkeypatch, content)
+    # With the gamma of the first 399 rows, as above.
+    gamma = rows("results/p")[0][4].removeprefix("gaussian(gamma=").removesuffix(")")
+    assert run_module.run(request("-", **{**given, "name": "q"}, gamma=(gamma,))) == 0
+    assert counts("results/p") == counts("results/q")
+
+
+def test_other_options_and_other_files_are_refused(monkeypatch):
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request()) == 130
+    with pytest.raises(InputError, match=r"other options \(--budget, --seeds\)"):
+        run_module.run(request(budgets=(30,), seeds=1))
+    with open("s.csv", "a") as file:
+        file.write("1,2,3,4,red,yes\n")
+    with pytest.raises(InputError, match="the file has changed"):
+        run_module.run(request())
+    assert run_module.run(request(force=True)) == 0
+    assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
+
+
+def test_a_folder_of_other_results_is_left_alone():
+    os.makedirs("results/s")
+    Path("results/s/manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other results"):
+        run_module.run(request())
+
+
+def test_a_formula_needs_the_number_of_rounds(monkeypatch):
+    assert run_module.run(request(algorithms=("fogd:features=10,step=1 / sqrt(T)",))) == 0
+    piped(monkeypatch, Path("s.csv").read_bytes())
+    with pytest.raises(InputError, match="depends on T"):
+        run_module.run(request("-", algorithms=("fogd:features=10,step=1 / sqrt(T)",)))
+
+
+def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeypatch):
+    names = ("f1", "auc", "brier", "sliding_error", "fading_error")
+    run_module.run(request(name="whole", metrics=names))
+    stopped_after(monkeypatch, 300)
+    with pytest.raises(RuntimeError):
+        run_module.run(request(name="parts", metrics=names))
+    run_module.run(request(name="parts", metrics=names))
+    config = config_module.load("results/whole/config.yaml")
+    assert config.metrics == names
+    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    found = []
+    for folder in ("results/whole", "results/parts", "swept/whole"):
+        runs = pd.read_csv(f"{folder}/runs.csv")
+        found.append(
+            runs.sort_values(["label", "budget", "seed"])[["label", *names, "confusion"]].reset_index(drop=True)
+        )
+        assert found[-1].notna().all(axis=None)
+    # Scores of explicit features are sums over blocks, whose last digits depend on how a stream is divided.
+    exact = ~found[0]["label"].isin(["fogd", "linear_perceptron"])
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(found[0][exact], other[exact], check_exact=True)
+        pd.testing.assert_frame_equal(found[0], other, rtol=1e-9)
+    run_module.run(request(name="other"))
+    assert pd.read_csv("results/other/runs.csv")["f1"].isna().all()
+
+
+def test_a_metric_that_there_is_not():
+    with pytest.raises(InputError) as raised:
+        metrics_of(("f1", "kapa"))
+    wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss"
+    assert str(raised.value) == f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
+    assert metrics_of(("f1", "auc", "f1")) == ("f1", "auc")
+
+
+def test_several_classes_with_any_learner(monkeypatch):
+    table = pd.read_csv("s.csv")
+    table["label"] = np.where(table["color"] == "red", "red", table["label"])
+    table.to_csv("three.csv", index=False)
+    algorithms = ("perceptron", "perceptron(one_vs_rest)", "forgetron", "ahpatron:epsilon=0.7", "linear_perceptron")
+    given = {"source": "three.csv", "algorithms": algorithms}
+    assert run_module.run(request(**given)) == 0
+    labels = ["perceptron", "perceptron(one_vs_rest)", "forgetron(self_tuned_one_vs_rest)", "ahpatron(one_vs_rest)"]
+    assert {row[1] for row in rows("results/three")} == {*labels, "linear_perceptron(one_vs_rest)"}
+    config = config_module.load("results/three/config.yaml")
+    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    assert rows("again/three") == rows("results/three")
+    # It continues from a file, too.
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(request(**given, name="two")) == 130
+    assert run_module.run(request(**given, name="two")) == 0
+    assert counts("results/two") == counts("results/three")
+
+
+REGRESSION = (
+    "klms:step=0.5",
+    "norma",
+    "krls",
+    "qklms:epsilon=1",
+    "fogd:features=20,step=0.1",
+    "aons_ogs:alpha=0.3,C=9",
+)
+ERRORS = ["label", "budget", "seed", "n_examples", "updates", "support_size", "mae", "rmse", "r2"]
+
+
+@pytest.fixture
+def numbers():
+    table = pd.read_csv("s.csv")
+    table["label"] = np.round(np.sin(table["a"]) + table["b"] / 10 + (table["color"] == "red"), 6)
+    table.rename(columns={"label": "price"}).to_csv("prices.csv", index=False)
+    return table["label"].to_numpy()
+
+
+def errors_of(folder):
+    runs = pd.read_csv(f"{folder}/runs.csv").sort_values(["label", "budget", "seed"])
+    assert (runs["mistakes"] == 0).all()
+    return runs[ERRORS].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": 3}])
+def test_numbers_as_labels_give_the_errors_of_a_sweep_also_if_it_was_stopped(numbers, monkeypatch, capsys, options):
+    given = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION, **options}
+    assert run_module.run(request(**given, name="whole")) == 0
+    config = config_module.load("results/whole/config.yaml")
+    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    assert rows("swept/whole") == rows("results/whole")
+    if not options:
+        stopped_after(monkeypatch, 300, signal.SIGINT)
+        capsys.readouterr()
+        assert run_module.run(request(**given, name="parts")) == 130
+        said = capsys.readouterr().err
+        assert "; RMSE 0." in said
+        assert "online error" not in said
+        assert run_module.run(request(**given, name="parts")) == 0
+    whole = errors_of("results/whole")
+    # Scores of explicit features, and of coordinates, are sums over blocks.
+    exact = ~whole["label"].isin(["fogd", "aons_ogs", "krls"])
+    for folder in ("swept/whole", *([] if options else ["results/parts"])):
+        other = errors_of(folder)
+        pd.testing.assert_frame_equal(whole[exact], other[exact], check_exact=True)
+        pd.testing.assert_frame_equal(whole, other, rtol=1e-7)
+    # R2 is that of all labels: 1 minus the mean squared error over their variance.
+    expected = 1 - whole["rmse"] ** 2 / numbers.var()
+    np.testing.assert_allclose(whole["r2"], expected, rtol=1e-9)
+
+
+def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
+    given = ["--label", "price", "--task", "regression", "--budget", "20,50", "--results", "results"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "prices.csv", *given], standalone_mode=False)
+    assert ended.value.code == 0
+    folder = Path("results/prices")
+    page = re.sub(r"<svg.*?</svg>", "", (folder / "report.html").read_text(), flags=re.DOTALL)
+    for text in (page, *capsys.readouterr(), (folder / "config.yaml").read_text()):
+        assert "mistake" not in text
+        assert "nline error" not in text
+    assert "R2: 1 for no errors" in page
+    figures = {path.stem for path in (folder / "figures").glob("*.png")}
+    assert figures == {"prices_error", "prices_windows", "prices_budget"}
+    # The default learners, and the curves from which the errors of each part are drawn.
+    runs = pd.read_csv(folder / "runs.csv")
+    assert set(runs["label"]) == {"klms", "norma", "krls", "fogd"}
+    rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
+    assert rounds[-1] == 700
+    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 700), runs["rmse"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
+def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suffix):
+    X, listed = pd.read_csv("s.csv")[list("abcd")].to_numpy() / 100, numbers.tolist()
+    given = {"task": "regression", "algorithms": ("klms:step=0.5",), "budgets": (30,), "gamma": ("1",), "scale": "none"}
+    if suffix == "npz":
+        np.savez("n.npz", X=X, y=numbers)
+    elif suffix == "libsvm":
+        texts = [" ".join(f"{j}:{v!r}" for j, v in enumerate(x, 1)) for x in X.tolist()]
+        Path("n.libsvm").write_text("".join(f"{y} {text}\n" for y, text in zip(listed, texts, strict=True)))
+    else:
+        lines = [",".join(map(repr, [y, *x])) for y, x in zip(listed, X.tolist(), strict=True)]
+        piped(monkeypatch, "\n".join(lines).encode())
+        given["label"] = "first"
+    assert run_module.run(request("-" if suffix == "pipe" else f"n.{suffix}", name="n", **given)) == 0
+    learner = find("klms", task="regression")(budget=30, step=0.5)
+    scores = Group(Gaussian(gamma=1), [learner]).feed(X, numbers[None])[0]
+    (rmse,) = errors_of("results/n")["rmse"]
+    assert rmse == pytest.approx(np.sqrt(np.mean((scores - numbers) ** 2)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"task": "auto"},
+            "a measured number is no class; name another column with --label, or learn numbers with --task regression",
+        ),
+        ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
+        ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
+        ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
+        ({"algorithms": ("rbp",)}, "'rbp' learns two classes or several classes"),
+    ],
+)
+def test_what_does_not_go_with_numbers(numbers, given, message):
+    asked = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION}
+    with pytest.raises(InputError) as raised:
+        run_module.run(request(**{**asked, **given}))
+    assert message in str(raised.value)
+
+
+def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypatch):
+    """Of two groups of learners, one has played the piece and the other has not."""
+    given = {"gamma": ("0.1", "1"), "algorithms": ("rbp",)}
+    run_module.run(request(name="whole", **given))
+    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    monkeypatch.setattr(run_module, "_RARELY", 0.0)
+    real, fed = Group.feed, []
+
+    def feed(group, X, Y):
+        fed.append(group)
+        # In the twelfth piece.
+        if len(fed) == 24:
+            raise RuntimeError("the machine has failed")
+        return real(group, X, Y)
+
+    monkeypatch.setattr(Group, "feed", feed)
+    with pytest.raises(RuntimeError, match="the machine has failed"):
+        run_module.run(request(name="parts", **given))
+    monkeypatch.setattr(Group, "feed", real)
+    state, _ = load_state("results/parts/stream.state")
+    assert 0 < state.player.counts.rounds < 700
+    assert {group.rounds for group in state.player._groups} == {state.player.counts.rounds}
+    run_module.run(request(name="parts", **given))
+    assert counts("results/parts") == counts("results/whole")

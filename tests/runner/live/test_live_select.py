@@ -1,0 +1,66 @@
+"""`budgetrun run --select`: a rule beside its candidates, with the outcomes of a sweep."""
+
+import csv
+import signal
+from pathlib import Path
+
+import pytest
+from test_live_run import place, request, rows, stopped_after  # noqa: F401  (a fixture)
+
+from budgetrun import config as config_module
+from budgetrun.base.errors import InputError
+from budgetrun.results.report import Report
+from budgetrun.runner.live import run as run_module
+from budgetrun.runner.options import Options
+from budgetrun.runner.sweep import sweep
+
+RULES = ("hedge", "racing:confidence=0.9", "fixed_share:share=0.01")
+
+
+def selecting(**given):
+    return request(**{"select": RULES, "gamma": ("0.001", "0.1", "10"), "algorithms": ("perceptron", "rbp"), **given})
+
+
+def test_the_rules_have_the_outcomes_of_a_sweep_also_after_an_interruption(monkeypatch):
+    stopped_after(monkeypatch, 300, signal.SIGINT)
+    assert run_module.run(selecting()) == 130
+    assert run_module.run(selecting()) == 0
+    config = config_module.load("results/s/config.yaml")
+    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    own, again = rows("results/s"), rows("again/s")
+    assert own == again
+    assert [row[1] for row in own if row[1] in ("hedge", "racing", "fixed_share")]
+    for name in ("facts", "max_support_size", "margin_updates", "parameters"):
+        found = [{row["run_id"]: row[name] for row in _table(folder)} for folder in ("results/s", "again/s")]
+        assert found[0] == found[1]
+
+
+def test_the_page_has_the_rules_in_curves_and_tables():
+    assert run_module.run(selecting(metrics=("f1",))) == 0
+    Report(Path("results/s")).write()
+    with open("results/s/tables/selections.csv", newline="") as file:
+        shown = {row["selection"]: row for row in csv.DictReader(file)}
+    assert shown.keys() == {"hedge", "racing", "fixed_share"}
+    mistakes = {row["label"]: int(row["mistakes"]) for row in _table("results/s")}
+    assert float(shown["hedge"]["rule_percent"]) == pytest.approx(100 * mistakes["hedge"] / 700)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hegde", "select[0].rule: unknown 'hegde'; did you mean 'hedge'?"),
+        ("hedge:of=rbp", "--select hedge:of=rbp: a rule follows all learners here; write a config for of and label"),
+        ("Hedge!", "--select Hedge!: must be the name of a rule, with parameters after a colon as KEY=VALUE,KEY=VALUE"),
+        ("racing:confidence=2", "select[0].confidence: must be a number > 0 and < 1, got 2"),
+    ],
+)
+def test_what_is_no_rule_is_said(text, said):
+    with pytest.raises(InputError) as raised:
+        run_module.run(request(select=(text,)))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def _table(folder):
+    with open(f"{folder}/runs.csv", newline="") as file:
+        return list(csv.DictReader(file))
