@@ -23,8 +23,8 @@ from generated_pages import PARTS, all_rules, all_solvers, markdown
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
 from budgetrun.papers.verdicts.claims import load_claims
-from budgetrun.papers.verdicts.evidence import Evidence, Number
 from budgetrun.results.report import tables
+from budgetrun.results.report.evidence import Evidence, Number
 from budgetrun.results.report.layout import Table
 from budgetrun.runner.plan import make_plan
 
