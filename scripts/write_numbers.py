@@ -21,8 +21,8 @@ from generated_pages import PARTS, markdown
 
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
-from budgetrun.papers.verdicts.evidence import Evidence, Number
 from budgetrun.results.report import tables
+from budgetrun.results.report.evidence import Evidence, Number
 from budgetrun.results.report.layout import Table
 from budgetrun.runner.plan import make_plan
 

@@ -35,8 +35,6 @@ MOST_AT_THE_TOP = 20
 UPWARD: set[tuple[str, str]] = {
     ("config.catalog", "papers.solvers"),
     ("config.algorithms", "papers.solvers"),
-    ("config.report", "papers.verdicts.claims"),
-    ("results.report", "papers.verdicts.evidence"),
     ("cli", "bench"),
 }
 CIRCLES: set[frozenset[str]] = set()
