@@ -125,9 +125,10 @@ def digest_with(monkeypatch, spec, module, more):
 # What a run of the algorithm `avp` on generated data executes: its own file, what it imports, and what all runs share.
 EXECUTED = [
     "learners.avp", "learners.ball", "learners.base", "engine.hypotheses.expansion", "engine.hypotheses.projected",
-    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds", "kernels.compiling.loops",
-    "engine.single", "kernels.compiling", "kernels.compiling.structures", "data.streams", "data.scaling", "data.formats.csv",
-    "data.generators.noisy_gaussians", "runner.job", "runner.online", "results.store.write",
+    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds",
+    "kernels.compiling.loops", "engine.single", "kernels.compiling", "kernels.compiling.structures", "data.streams",
+    "data.scaling", "data.formats.csv", "data.generators.noisy_gaussians", "runner.job", "runner.online",
+    "results.store.write",
 ]  # fmt: skip
 
 
