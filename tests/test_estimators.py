@@ -33,8 +33,8 @@ from budgetrun.engine.hypotheses.points import Points
 from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.estimators import CLASSIFIERS, REGRESSORS, base
 from budgetrun.kernels.spans import SpannedFunction
-from budgetrun.learners.kons import Embedded
-from budgetrun.learners.raker import Mixture
+from budgetrun.engine.hypotheses.embedded import Embedded
+from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dtrmv
 
 from budgetrun.bench.loops import GROWTH, ROUNDING, Floats, Held, Labels, errs
-from budgetrun.learners.nogd import canonical
+from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.learners.raker import FACTORS
 
 

@@ -13,7 +13,7 @@ from budgetrun.engine.hypotheses import Nystroem, Optimistic
 from budgetrun.engine.hypotheses.points import Points
 from budgetrun.learners import find
 from budgetrun.learners.base import Learner
-from budgetrun.learners.kons import Embedded
+from budgetrun.engine.hypotheses.embedded import Embedded
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
 # Their parameters, by name and variant.
