@@ -30,9 +30,9 @@ from budgetrun.learners.bsgd import RemovingBSGD
 from budgetrun.learners.bsgd_merging import LookupWDBSGD
 from budgetrun.learners.dualsgd import DualSGD
 from budgetrun.learners.fogd import FOGD
-from budgetrun.learners.kons import ConKons, ProsNKons
+from budgetrun.learners.kons import CONKONS, PROSNKONS
 from budgetrun.learners.nogd import NOGD
-from budgetrun.learners.norma import Norma
+from budgetrun.learners.norma import NORMA
 from budgetrun.learners.ogs import AOGDALD, AONSOGS, AVPOGS, MAVPOGS, AOMDOGSHinge
 from budgetrun.learners.oks import IOKS, OKS
 from budgetrun.learners.pomdr import POMDR
@@ -63,7 +63,7 @@ SKETCH = {"budget": BUDGET, "step": 0.2, "columns": 150, "sampled": 30, "rank": 
 CASES = {
     "bpa": Case(SimpleBPA, field_loops.bpa, {"budget": BUDGET, "C": 0.1}),
     "bsgd": Case(RemovingBSGD, field_loops.bsgd, {"budget": BUDGET, "regulariser": 1e-3}),
-    "norma": Case(Norma, field_loops.norma, DESCENT),
+    "norma": Case(NORMA, field_loops.norma, DESCENT),
     "bogd": Case(BOGD, field_loops.bogd, DESCENT),
     "dualsgd": Case(DualSGD, field_loops.dualsgd, {"budget": BUDGET, "k": 40, "features": 100, "regulariser": 1e-3}),
     "avm": Case(SphereAVM, field_loops.avm, {"delta": 1.9, "max_size": BUDGET, "regulariser": 1e-3}),
@@ -81,8 +81,8 @@ CASES = {
     "raker": Case(Raker, feature_loops.raker, {"features": 70, "step": 0.5, "regulariser": 1e-4}),
     "skegd": Case(SkeGD, feature_loops.skegd, SKETCH),
     "forks": Case(FORKS, feature_loops.forks, SKETCH | {"alpha": 0.01, "curvature": 0.2}),
-    "pros_n_kons": Case(ProsNKons, feature_loops.pros_n_kons, {"g": 20.0}),
-    "con_kons": Case(ConKons, feature_loops.con_kons, {"g": 20.0}),
+    "pros_n_kons": Case(PROSNKONS, feature_loops.pros_n_kons, {"g": 20.0}),
+    "con_kons": Case(CONKONS, feature_loops.con_kons, {"g": 20.0}),
     # Over all rounds of a9a, OKS amplifies rounding errors until they decide which kernel is drawn.
     "oks": Case(OKS, field_loops.oks, {"horizon": 8000}, rounds=8000),
     "ioks": Case(IOKS, field_loops.ioks, {"horizon": 8000, "U": 15.0}, rounds=8000),

@@ -29,10 +29,12 @@ _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "product
 
 
 def class_name(name: str, variants: Variants) -> str:
-    """Return the name of the class for the learners of a name."""
+    """Return the name of the class for the learners of a name: of variants, what their class names have in common."""
     one = next(iter(variants.values()))
-    made = name.title().replace("_", "") + ("Regressor" if one.task == "regression" else "")
-    return one.__name__ if None in variants else made
+    if None in variants:
+        return str(one.__name__)
+    start = one.__name__.lower().index(spelled := name.replace("_", ""))
+    return one.__name__[start : start + len(spelled)] + ("Regressor" if one.task == "regression" else "")
 
 
 def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Alma(BinaryLearner):
+class ALMA(BinaryLearner):
     """Add every normalised example whose margin is small, with decreasing steps, and keep ||f|| <= 1.
 
     Parameters
@@ -48,7 +48,7 @@ class Alma(BinaryLearner):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Alma(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count = run(ALMA(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
     >>> count.mistakes, count.max_support
     (33, 53)
     """
@@ -84,3 +84,7 @@ def length(square: float) -> float:
 def lengths(squares: np.ndarray) -> np.ndarray:
     """Return `length` for several examples."""
     return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
+# As files of version 0.2.0 name it.
+Alma = ALMA

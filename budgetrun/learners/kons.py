@@ -177,7 +177,7 @@ class Embedded(Hypothesis):
         return self._pool.between(slots, self._block_slots[rounds])
 
 
-class ProsNKons(BinaryLearner):
+class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
     Parameters
@@ -231,7 +231,7 @@ class ProsNKons(BinaryLearner):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProsNKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count = run(PROSNKONS(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
     >>> count.mistakes, count.max_support
     (150, 65)
     """
@@ -304,7 +304,7 @@ class ProsNKons(BinaryLearner):
         self._inverse = np.eye(len(f.w), order="F") / self.alpha
 
 
-class ConKons(ProsNKons):
+class CONKONS(PROSNKONS):
     """Newton steps on the squared loss over the features of a dictionary; as examples join it, f stays as it is.
 
     Parameters
@@ -345,7 +345,7 @@ class ConKons(ProsNKons):
     >>> from budgetrun.engine import run
     >>> from budgetrun.kernels import Gaussian
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ConKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
+    >>> count = run(CONKONS(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
     >>> count.mistakes, count.max_support
     (30, 65)
     """
@@ -392,3 +392,7 @@ def _with(matrix: np.ndarray, last: float) -> np.ndarray:
 
 # In units of k(x, x): what an example that extends the basis has outside the span.
 _LEAST = 1e-6
+
+
+# As files of version 0.2.0 name it.
+ConKons, ProsNKons = CONKONS, PROSNKONS
