@@ -36,8 +36,6 @@ UPWARD: set[tuple[str, str]] = {
     ("play.metrics", "config.quantities"),
     ("config.catalog", "papers.solvers"),
     ("config.algorithms", "papers.solvers"),
-    ("config.report", "papers.verdicts.claims"),
-    ("results.report", "papers.verdicts.evidence"),
     ("cli", "bench"),
 }
 CIRCLES: set[frozenset[str]] = set()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from budgetrun.base.params.expressions import Formula
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.quantities import METRICS
@@ -25,7 +26,6 @@ from budgetrun.config.schema import (
 )
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
-from budgetrun.papers.verdicts.claims import read_numbers
 
 _LIST = ValueType(list[Any] | None, required=False)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
@@ -250,3 +250,21 @@ class ReportReader:
                 text = f"{label!r} has several {what}, and seconds are divided by those of one; name another{advice}"
                 self.checker.add(path, text)
                 break
+
+
+def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
+    """Return the good values of each number; a formula may use the numbers before it."""
+    numbers: Values = {}
+    for name, number in given.items():
+        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
+        if text := numbers[name].get("formula"):
+            check_formula(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
+    return numbers
+
+
+def check_formula(checker: Checker, kind: type[Formula], text: str, names: tuple[str, ...], path: KeyPath) -> None:
+    """Add the problem of a formula or condition that cannot be read, or uses other names than these."""
+    try:
+        kind(text, names)
+    except ValueError as error:
+        checker.add(path, str(error))

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
-from budgetrun.base.params.expressions import Condition, Formula
+from budgetrun.base.params.expressions import Condition
 from budgetrun.config.problems import ValueType, allowed_names, unknown_key, value_types
+from budgetrun.config.report import check_formula, read_numbers
 from budgetrun.config.schema import FileName, Label, NumberSpec, Text
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
@@ -113,7 +114,7 @@ def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
     if numbers:
         claim["numbers"] = numbers
     if claim.get("holds"):
-        _check(checker, Condition, claim["holds"], tuple(numbers), (*path, "holds"))
+        check_formula(checker, Condition, claim["holds"], tuple(numbers), (*path, "holds"))
     cases = claim.get("cases", {})
     keys = set(itertools.chain.from_iterable(cases if isinstance(cases, list) else [cases]))
     for key in sorted(keys - _SELECTORS):
@@ -125,20 +126,3 @@ def _claim(checker: Checker, entry: Any, path: KeyPath) -> Values:
     if claim and (claim.get("holds") is None) == (claim.get("open") is None):
         checker.add((*path, "holds"), "exactly one of holds and open must be given")
     return claim
-
-
-def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
-    """Return the good values of each number; a formula may use the numbers before it."""
-    numbers: Values = {}
-    for name, number in given.items():
-        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
-        if text := numbers[name].get("formula"):
-            _check(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
-    return numbers
-
-
-def _check(checker: Checker, kind: type[Formula], text: str, names: tuple[str, ...], path: KeyPath) -> None:
-    try:
-        kind(text, names)
-    except ValueError as error:
-        checker.add(path, str(error))

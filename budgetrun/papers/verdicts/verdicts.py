@@ -15,10 +15,10 @@ from budgetrun.base.files import write as write_file
 from budgetrun.base.params.expressions import Condition
 from budgetrun.config.schema import Label
 from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
-from budgetrun.papers.verdicts.evidence import Evidence, Number
 from budgetrun.results import plotting
 from budgetrun.results.report import page
 from budgetrun.results.report.aggregate import Budget
+from budgetrun.results.report.evidence import Evidence, Number
 
 VERDICTS = ("confirmed", "refuted", "partly", "open")
 NAME = "verdicts"

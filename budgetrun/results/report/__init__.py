@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from budgetrun.base.errors import counted
-from budgetrun.papers.verdicts.evidence import with_numbers
 from budgetrun.results.report import figures, page, selecting, tables
+from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.formats import plain
 from budgetrun.results.report.layout import Table
 from budgetrun.results.store.read import load

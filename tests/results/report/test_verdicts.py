@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.cli import main
 from budgetrun.papers.verdicts.claims import Claim, NumberSpec, Paper, load_claims
-from budgetrun.papers.verdicts.evidence import Evidence
 from budgetrun.papers.verdicts.verdicts import Verdicts, judge, judge_all
+from budgetrun.results.report.evidence import Evidence
 from budgetrun.results.store import table
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
