@@ -104,7 +104,11 @@ def main() -> None:
 @_data_option
 @_results_option("results")
 @click.option(
-    "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
+    "--backend",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="Where the workers run: local, loky, dask, or another backend of joblib.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
 @click.option(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, Positive, Seed
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.kernels import Gaussian, Rows, compiling
 from budgetrun.kernels.sums import add_up, evaluated_sums
 from budgetrun.learners.avm import Distances
