@@ -412,25 +412,6 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
     return all(state == "ok" for _, _, state in found)
 
 
-@main.command()
-@click.option("--quick", is_flag=True, help="Use small sizes, for rough ratios within a minute.")
-@click.option("--check", is_flag=True, help="Compare a few ratios with committed ones; exit with 1 if one is lower.")
-@_data_option
-@_results_option("results/bench")
-def bench(quick: bool, check: bool, data_dir: Path | None, results: Path) -> None:
-    """Compare the speed of the engine with plain loops, other libraries and the rates of this machine."""
-    from budgetrun.bench import run_benchmarks, run_check
-
-    if check:
-        slow = run_check(results)
-        for sentence in slow:
-            _say(sentence)
-        if slow:
-            raise SystemExit(1)
-        return
-    run_benchmarks(quick, data_dir, results)
-
-
 def _parts(text: str) -> tuple[str, ...]:
     """Return the parts of a list that is written with commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())

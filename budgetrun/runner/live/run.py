@@ -19,7 +19,7 @@ from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
-from budgetrun.data.tables.table import as_classes
+from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import move_aside
