@@ -10,6 +10,7 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses.covering import Covering
+from budgetrun.engine.hypotheses.covering import Distances as Distances  # files of version 0.2.0 name it here
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.descent import Loss, descent

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class ProsNKons(BinaryLearner):
+class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
     Parameters
@@ -66,7 +66,7 @@ class ProsNKons(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(ProsNKons(), gamma=0.03).mistakes
+    >>> breast_cancer(PROSNKONS(), gamma=0.03).mistakes
     150
     """
 
@@ -138,7 +138,7 @@ class ProsNKons(BinaryLearner):
         self._inverse = np.eye(len(f.w), order="F") / self.alpha
 
 
-class ConKons(ProsNKons):
+class CONKONS(PROSNKONS):
     """Newton steps on the squared loss over the features of a dictionary; as examples join it, f stays as it is.
 
     Parameters
@@ -175,7 +175,7 @@ class ConKons(ProsNKons):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(ConKons(), gamma=0.03).mistakes
+    >>> breast_cancer(CONKONS(), gamma=0.03).mistakes
     30
     """
 
@@ -194,3 +194,7 @@ class ConKons(ProsNKons):
             self._inverse = np.tril(np.linalg.inv(larger + self.alpha * np.eye(len(f.w)))).copy(order="F")
         elif grown:
             self._inverse = one_larger(self._inverse, 1 / self.alpha)
+
+
+# As files of version 0.2.0 name it.
+ConKons, ProsNKons = CONKONS, PROSNKONS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, Hypothesis
+from budgetrun.base.problem import CANCELLED
+from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.covering import Distances
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, Rows
