@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, say
 from budgetrun.runner import job as job_module
 from budgetrun.runner.interrupts import deferred
 from budgetrun.runner.job import Outcome, Settings, failure, run_and_store
@@ -205,7 +205,7 @@ class DaskBackend:
                 else:
                     told = True
                     text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
-                    print(text, file=sys.stderr, flush=True)
+                    say(text)
 
     def _n_workers(self) -> int:
         with suppress(OSError, TimeoutError):
