@@ -253,4 +253,4 @@ def _figures(folder: str, config: Config) -> dict[str, str]:
     return {file: title for file, title in titles.items() if (RESULTS / folder / "figures" / file).is_file()}
 
 
-PARTS = {"learners": all_learners, "solvers": all_solvers, "rules": all_rules, "gallery": gallery}
+PARTS = {"learners": all_learners, "gallery": gallery}

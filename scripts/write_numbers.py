@@ -1,7 +1,7 @@
-"""Write the numbers and generated parts of README.md and docs/*.md again, from results/, the code and the configs.
+"""Write the numbers and generated tables of README.md and docs/*.md again, from results/, the code and the configs.
 
-A table, or a part of a page, stands between ``<!-- begin NAME -->`` and ``<!-- end -->``. A number in a sentence is
-followed by its name, ``774<!-- a9a_projectron -->``. docs/numbers.yaml says what the names mean.
+docs/numbers.yaml says how each number is computed, in which sentence it stands, and which tables and generated parts
+the pages have. Sentences are found by their words, tables by their first line.
 
 Usage: python scripts/write_numbers.py            (the tests fail if a page is not as this would write it)
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,10 +18,11 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from generated_pages import PARTS, markdown
+from generated_pages import PARTS, all_rules, all_solvers, markdown
 
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
+from budgetrun.papers.verdicts.claims import load_claims
 from budgetrun.results.report import tables
 from budgetrun.results.report.evidence import Evidence, Number
 from budgetrun.results.report.layout import Table
@@ -30,34 +32,75 @@ TOP = Path(__file__).resolve().parent.parent
 RESULTS = TOP / "results"
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
 NUMBERS = TOP / "docs" / "numbers.yaml"
-# A number in a sentence, with the name that computes it.
-TRACED = re.compile(r"[-+]?\d[\d.,]*(?:e-?\d+)?%?(?=<!-- (\w+) -->)")
-BLOCK = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_NUMBER = r"[-+]?\d[\d.,]*(?<![.,])(?:e-?\d+)?%?"
 
 _evidence = Evidence(RESULTS)
+
+
+@cache
+def declared() -> dict[str, Any]:
+    """Return what docs/numbers.yaml says."""
+    known: dict[str, Any] = yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))
+    return known
 
 
 def numbers() -> dict[str, str]:
     """Return the text of every number in docs/numbers.yaml, by name."""
     known: dict[str, Number] = {}
-    for name, spec in yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))["numbers"].items():
+    for name, spec in declared()["numbers"].items():
         kind = next((kind for kind in KINDS if kind in spec), None)
         known[name] = KINDS[kind](**spec) if kind else _number(known, name, **spec)
     return {name: number.text for name, number in known.items()}
 
 
-def page(text: str, texts: dict[str, str]) -> str:
-    """Return a page with its tables and numbers as they are computed."""
-    text = BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
-    return TRACED.sub(lambda found: texts[found[1]], text)
+def page(name: str, text: str, texts: dict[str, str], generated: bool = True) -> str:
+    """Return the text of a page with its numbers as they are computed, and ``generated`` tables and parts, too."""
+    for sentence in declared()["sentences"].get(name, ()):
+        text = _with_numbers(name, text, sentence, texts)
+    if not generated:
+        return text
+    for table in declared()["tables"].get(name, ()):
+        written = TABLES[table]()
+        text = _replaced(name, text, written, re.compile(rf"^{_first_line(written)}\n(\|.*\n)*", re.MULTILINE))
+    for part, heading in declared()["parts"].get(name, {}).items():
+        written = PARTS[part]() + "\n"
+        place = rf"^{_first_line(written)}\n.*?(?=^{re.escape(heading)}$)"
+        text = _replaced(name, text, written, re.compile(place, re.MULTILINE | re.DOTALL))
+    return text
+
+
+def _with_numbers(name: str, text: str, sentence: str, texts: dict[str, str]) -> str:
+    """Return the text with the numbers of a sentence, a template, as they are computed."""
+    names = re.findall(r"\{(\w+)\}", sentence)
+    words = (re.sub(r"\\\{\w+\\\}", lambda _: f"({_NUMBER})", re.escape(word)) for word in sentence.split())
+    found = list(re.finditer(r"\s+".join(words), text))
+    if len(found) != 1:
+        raise ValueError(f"{name} must have this sentence once, and has it {len(found)} times: {sentence}")
+    for i, number in reversed(list(enumerate(names, start=1))):
+        text = text[: found[0].start(i)] + texts[number] + text[found[0].end(i) :]
+    return text
+
+
+def _first_line(written: str) -> str:
+    return re.escape(written.partition("\n")[0])
+
+
+def _replaced(name: str, text: str, written: str, place: re.Pattern[str]) -> str:
+    if len(place.findall(text)) != 1:
+        raise ValueError(f"{name} must have this line once: {written.partition(chr(10))[0]}")
+    return place.sub(lambda _: f"{written}\n", text)
 
 
 def _from_verdict(verdict: str, count: str) -> Number:
-    """Return how many published cells of a table are ``within`` its tolerance, ``explained``, ``open``, or ``all``."""
+    """Return how many published cells of a table are ``within`` its tolerance, ``explained``, ``open``, or ``all``.
+
+    ``first`` are those within the tolerance if each row and column has its first reading.
+    """
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
     assert found is not None
-    value = found.within + found.explained + found.open if count == "all" else getattr(found, count)
+    counts = {"all": found.within + found.explained + found.open, "first": found.first or found.within}
+    value = counts[count] if count in counts else getattr(found, count)
     return Number(value, f"{value:,}")
 
 
@@ -86,6 +129,29 @@ def _text(**spec: Any) -> str:
 def _with_published(table: str, **spec: Any) -> str:
     """Return our number and, in brackets, the published one."""
     return f"{_text(**spec)} ({_text(**spec, published=table)})"
+
+
+# Tables with published numbers, by paper and by the name that a page gives them.
+_PUBLISHED = {
+    "forgetron": {"Table 8.1": "forgetron_table81/table81"},
+    "projectron": {"Figure 6": "projectron_fig6/fig6_support", "Figure 7": "projectron_fig7/fig7_support"},
+    "mpu": {"Table 1": "mpu_table1/table1"},
+    "ahpatron": {"Table 2": "ahpatron_table2/table2", "Table 5": "ahpatron_table5/table5"},
+}
+
+
+def _papers() -> str:
+    """Return the counts of verdicts and of cells; if a table has several readings, those of the paper's equations."""
+    rows = []
+    for paper in load_claims(TOP / "configs" / "claims"):
+        counts = Counter(claim.verdict for claim in paper.claims if not claim.found)
+        cells = []
+        for title, where in _PUBLISHED.get(paper.name, {}).items():
+            agree, of_all = _from_verdict(where, "first").text, _from_verdict(where, "all").text
+            cells.append(f"[{title}](results/{where.partition('/')[0]}/report.html): {agree} of {of_all}")
+        verdicts = [str(counts[verdict]) for verdict in ("confirmed", "refuted", "partly", "open")]
+        rows.append([f"{paper.title} ({paper.year})", *verdicts, ", ".join(cells) or "none published"])
+    return markdown(["paper", "claims: confirmed", "refuted", "partly", "open", "published cells that agree"], rows)
 
 
 def _table81() -> str:
@@ -311,7 +377,9 @@ def _guide_classes() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    **PARTS,
+    "papers": _papers,
+    "rules": all_rules,
+    "solvers": all_solvers,
     "table81": _table81,
     "projectron": _projectron,
     "ahpatron": _ahpatron,
@@ -332,4 +400,4 @@ TABLES: dict[str, Callable[[], str]] = {
 if __name__ == "__main__":
     texts = numbers()
     for path in PAGES:
-        path.write_text(page(path.read_text(encoding="utf-8"), texts), encoding="utf-8")
+        path.write_text(page(path.name, path.read_text(encoding="utf-8"), texts), encoding="utf-8")

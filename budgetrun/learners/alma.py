@@ -43,14 +43,9 @@ class Alma(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Alma(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (33, 53)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Alma(alpha=0.9), gamma=0.03).mistakes
+    33
     """
 
     name = "alma"

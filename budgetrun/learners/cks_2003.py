@@ -38,12 +38,8 @@ class FixedCache(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(FixedCache(budget=20, beta=0.1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(FixedCache(budget=20, beta=0.1), gamma=0.03).mistakes
     54
     """
 
@@ -90,14 +86,9 @@ class VariableCache(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(VariableCache(beta=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (23, 72)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(VariableCache(beta=0.5), gamma=0.03).mistakes
+    23
     """
 
     name = "cks_2003"

@@ -226,14 +226,9 @@ class ProsNKons(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProsNKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (150, 65)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProsNKons(), gamma=0.03).mistakes
+    150
     """
 
     # Whether f begins again and again, so that it cannot be expected to do well on short streams.
@@ -340,14 +335,9 @@ class ConKons(ProsNKons):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ConKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (30, 65)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ConKons(), gamma=0.03).mistakes
+    30
     """
 
     restarts = False

@@ -42,14 +42,9 @@ class Norma(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Norma(budget=20, step=0.5, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (43, 262)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Norma(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
+    43
     """
 
     name = "norma"
@@ -110,11 +105,8 @@ class NormaRegressor(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(NormaRegressor(budget=50, step=0.5, loss="dead_zone", epsilon=50), Gaussian(gamma=10), X, y).updates
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(NormaRegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
     222
     """
 

@@ -54,14 +54,9 @@ class ProjectedAlma(Alma):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProjectedAlma(eta=0.1, alpha=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (32, 20)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProjectedAlma(eta=0.1, alpha=0.5), gamma=0.03).mistakes
+    32
     """
 
     name = "projected_alma"

@@ -17,7 +17,7 @@ from budgetrun.data import limits
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
-from budgetrun.runner.backends import Backend, opened
+from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
@@ -68,15 +68,15 @@ def sweep(config: Config, options: Options) -> int:
     if not plan.runs and not plan.missing:
         say(f"{config.name}: nothing can be run without its data")
         return 0
-    with opened(options, options.workers(config)) as backend:
-        return _Sweep(config, plan, options, backend).run()
+    with opened(options, options.workers(config)) as workers:
+        return _Sweep(config, plan, options, workers).run()
 
 
 class _Sweep:
-    """One sweep of one config: its store and its manifest, and the backend that runs its jobs."""
+    """One sweep of one config: its store and its manifest, and the workers that run its jobs."""
 
-    def __init__(self, config: Config, plan: Plan, options: Options, backend: Backend) -> None:
-        self.config, self.plan, self.options, self.backend = config, plan, options, backend
+    def __init__(self, config: Config, plan: Plan, options: Options, workers: Workers) -> None:
+        self.config, self.plan, self.options, self.workers = config, plan, options, workers
         self.store = Store(options.folder(config))
         self.settings = Settings(
             seed=config.seed,
@@ -143,7 +143,7 @@ class _Sweep:
             finally:
                 # A second Ctrl-C must not leave workers running, or runs.csv without the last runs.
                 with interrupts.ignored():
-                    self.backend.stop()
+                    self.workers.stop()
                     if remaining:
                         self.manifest["seconds"] = round(self.manifest["seconds"] + time.monotonic() - began, 1)
                         self.manifest["end"] = provenance.now()
@@ -204,8 +204,9 @@ class _Sweep:
             def partly(shares: Mapping[str, float]) -> None:
                 progress.partly(sum(share * estimated[job_id] for job_id, share in shares.items()), len(shares))
 
-            for outcome in self.backend.outcomes(jobs, self.settings, partly):
-                self._keep(left.pop(outcome.job_id), outcome, progress)
+            with closing(self.workers.outcomes(jobs, self.settings, partly)) as outcomes:
+                for outcome in outcomes:
+                    self._keep(left.pop(outcome.job_id), outcome, progress)
         except BrokenProcessPool:
             # Jobs may have finished although their outcome was never received.
             rows = self.store.rows()

@@ -19,7 +19,6 @@ from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.write import Store
-from budgetrun.runner.backends import run_job
 from budgetrun.runner.batch import packed
 from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
@@ -27,6 +26,7 @@ from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
+from budgetrun.runner.worker import run_job
 
 # The columns that only solvers fill.
 FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}

@@ -13,12 +13,12 @@ import numpy as np
 
 from budgetrun.base.errors import InputError, say
 from budgetrun.base.files import make_folder, write
+from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
-from budgetrun.config.schema import learned
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
-from budgetrun.data.tables.table import as_classes
+from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import move_aside
@@ -146,7 +146,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     rules = [rule_of(spec.rule, spec.parameters) for spec in config.select]
-    task = learned(chosen.task)
+    task = problem_of(chosen.task).name
     player = Player(learners, len(table.classes), task, config.tie, config.dtype, config.metrics, rules)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
