@@ -177,7 +177,7 @@ class Embedded(Hypothesis):
         return self._pool.between(slots, self._block_slots[rounds])
 
 
-class ProsNKons(BinaryLearner):
+class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
     Parameters
@@ -227,7 +227,7 @@ class ProsNKons(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(ProsNKons(), gamma=0.03).mistakes
+    >>> breast_cancer(PROSNKONS(), gamma=0.03).mistakes
     150
     """
 
@@ -299,7 +299,7 @@ class ProsNKons(BinaryLearner):
         self._inverse = np.eye(len(f.w), order="F") / self.alpha
 
 
-class ConKons(ProsNKons):
+class CONKONS(PROSNKONS):
     """Newton steps on the squared loss over the features of a dictionary; as examples join it, f stays as it is.
 
     Parameters
@@ -336,7 +336,7 @@ class ConKons(ProsNKons):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(ConKons(), gamma=0.03).mistakes
+    >>> breast_cancer(CONKONS(), gamma=0.03).mistakes
     30
     """
 
@@ -382,3 +382,7 @@ def _with(matrix: np.ndarray, last: float) -> np.ndarray:
 
 # In units of k(x, x): what an example that extends the basis has outside the span.
 _LEAST = 1e-6
+
+
+# As files of version 0.2.0 name it.
+ConKons, ProsNKons = CONKONS, PROSNKONS
