@@ -21,6 +21,7 @@ except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
 from budgetrun import estimators, kernels
+from budgetrun.base.problem import problem_with
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.calibration import Calibration
 
@@ -250,7 +251,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         It is the sign of f(x), or the class of the largest score; its probability is not always the largest.
         """
         score = self._score_of(x)
-        return self._label(score.argmax() if self._multiclass else score >= 0)
+        return self._label(problem_with(self._n_classes).predict(score))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label, by what the scores of earlier rounds were worth.
@@ -265,7 +266,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the label that is predicted for each row."""
         scores = self._scores_of(X)
-        codes = scores.argmax(axis=1) if self._multiclass else scores >= 0
+        codes = problem_with(self._n_classes).predict(scores.T)
         return pd.Series([self._label(code) for code in codes], index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:

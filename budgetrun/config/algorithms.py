@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from budgetrun.base.params import Task
+from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
 from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted, unknown, unknown_key, value_types
@@ -111,8 +112,7 @@ class AlgorithmReader:
             # `are_solvers` reports the first such entry.
             pass
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
-            what = {"binary": "two classes", "multiclass": "several classes", "regression": "numbers"}
-            text = f"{name!r} learns {' or '.join(what[task] for task in others)} only"
+            text = f"{name!r} learns {' or '.join(PROBLEMS[task].learns for task in others)} only"
             if self.task == "binary":
                 text = f"{text}; it needs datasets with task: {others[0]}"
             else:

@@ -10,6 +10,7 @@ from typing import Any
 
 from budgetrun import kernels, learners
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
@@ -105,10 +106,8 @@ def _memory(cls: Any) -> str:
 
 def _classes(cls: Any) -> str:
     task = getattr(cls, "task", "binary")
-    if task != "binary":
-        return (
-            "several (task: multiclass)" if task == "multiclass" else "none; the labels are numbers (task: regression)"
-        )
+    if not (problem := problem_of(task)).of_signs:
+        return f"{'several' if problem.of_classes else 'none; the labels are numbers'} (task: {task})"
     if not issubclass(cls, learners.BinaryLearner):
         return "two"
     variant = f"variant: {one_vs_rest(cls).variant}"

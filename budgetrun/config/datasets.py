@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from budgetrun.base.files import own_folder
+from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType, unknown, unknown_key, value_types
-from budgetrun.config.schema import DatasetSpec, KernelSpec, learned
+from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
 if TYPE_CHECKING:
-    from budgetrun.base.params import Task
     from budgetrun.kernels import Kernel
 
 KERNEL = ValueType(dict[str, Any] | None, required=False)
@@ -94,7 +94,7 @@ class DatasetReader:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:
                     self.checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
-        if learned(values.get("task")) != "binary":
+        if not problem_of(values.get("task")).of_signs:
             self._refuse_what_needs_classes(values, path)
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
@@ -118,7 +118,7 @@ class DatasetReader:
         for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
             self.checker.add((*path, key), f"goes with two classes, not with task: {task}; remove it")
         for key in ("test", "test_path"):
-            if task == "regression" and values.get(key) is not None:
+            if not problem_of(task).of_classes and values.get(key) is not None:
                 self.checker.add((*path, key), "goes with classes, not with task: regression; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
@@ -159,17 +159,17 @@ def _kernel_types(kernel: type[Kernel]) -> dict[str, ValueType]:
     }
 
 
-def common_task(checker: Checker, entries: list[Any]) -> Task:
+def common_problem(checker: Checker, entries: list[Any]) -> Problem:
     """Return what is learned from the first dataset; the first one that differs from it is a problem."""
-    kinds = [learned(entry.get("task") if isinstance(entry, dict) else None) for entry in entries]
+    kinds = [problem_of(entry.get("task") if isinstance(entry, dict) else None) for entry in entries]
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
-            which = f"is {'of two classes' if kind == 'binary' else kind}, and that of datasets[0] is not"
-            other = kinds[0] if kind == "binary" else kind
-            text = f"{which}; a config's datasets are all {other}, or none is: make two configs"
+            which = f"is {'of two classes' if kind.of_signs else kind.name}, and that of datasets[0] is not"
+            other = kinds[0] if kind.of_signs else kind
+            text = f"{which}; a config's datasets are all {other.name}, or none is: make two configs"
             checker.add(("datasets", i, "task"), text)
             break
-    return kinds[0] if kinds else "binary"
+    return kinds[0] if kinds else BINARY
 
 
 def dataset_label(data: Any) -> str | None:

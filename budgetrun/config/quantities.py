@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from budgetrun.base.problem import FADING, WINDOW
+
 
 def figures(value: float, n: int) -> str:
     """Return a number rounded to n significant figures, without an exponent."""
@@ -82,9 +84,6 @@ GAP = Quantity(
     "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
     column="gap_to_best", is_tiny=True,
 )  # fmt: skip
-# The last rounds of a sliding window, also the rounds of a window of the AUC; and how much less a round counts than the
-# next in a fading error.
-WINDOW, FADING = 1000, 0.999
 SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds", _two_figures, _two_figures)
 
 
@@ -106,8 +105,6 @@ METRICS = {
         _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
     )
 }
-# Those that are recorded along the stream.
-METRICS_IN_CURVES = ("sliding_error", "fading_error")
 # Of regression learners.
 RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
 WINDOWED_RMSE = Quantity(

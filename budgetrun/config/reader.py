@@ -11,8 +11,9 @@ from pydantic import Field
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
+from budgetrun.base.problem import problem_of
 from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels, title_of
-from budgetrun.config.datasets import KERNEL, DatasetReader, common_task, dataset_label
+from budgetrun.config.datasets import KERNEL, DatasetReader, common_problem, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import (
@@ -23,7 +24,6 @@ from budgetrun.config.schema import (
     FileName,
     FractionBudget,
     Profile,
-    learned,
 )
 from budgetrun.config.select import selections
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
@@ -128,8 +128,9 @@ def find(typed: str) -> Path:
 def _config(checker: Checker, data: Values) -> Values:
     given = checker.values(data, (), _top_types())
     entries, algorithms = given.get("datasets", []), given.get("algorithms", [])
-    task = common_task(checker, entries)
-    if task != "binary" and given.get("tie") == "positive":
+    problem = common_problem(checker, entries)
+    task = problem.name
+    if given.get("tie") == "positive" and "positive" not in problem.ties:
         text = f"must be 'mistake' with task: {task}, where no score of 0 predicts +1, got 'positive'"
         checker.add(("tie",), text)
 
@@ -156,7 +157,7 @@ def _config(checker: Checker, data: Values) -> Values:
     labels = checker.unique([of_algorithms.label(entry) for entry in algorithms], "algorithms", "label")
     before = len(checker.problems)
     select = selections(checker, given.get("select", []), specs, datasets)
-    if select and task == "regression":
+    if select and not problem.of_classes:
         checker.add(("select",), "selects by mistakes, and the labels are numbers (task: regression); remove it")
     # A selection that is wrong has no label; that is one problem.
     every = labels and [*labels, *(spec.label for spec in select)] if len(checker.problems) == before else None
@@ -164,12 +165,12 @@ def _config(checker: Checker, data: Values) -> Values:
         check_kernels(checker, algorithms, datasets)
 
     metrics = given.get("metrics", ())
-    refused = metrics if task == "regression" else [name for name in metrics if name == "auc" and task == "multiclass"]
+    refused = [name for name in metrics if name not in problem.metrics]
     if refused:
         checker.add(("metrics",), f"{', '.join(refused)} cannot be measured with task: {task}; remove it")
     of_report = ReportReader(
         checker,
-        kind="solvers" if solvers else "regression learners" if task == "regression" else "learners",
+        kind="solvers" if solvers else "learners" if problem.of_classes else "regression learners",
         metrics=metrics,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
         labels=Labels("algorithm", every),
@@ -220,7 +221,7 @@ def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: l
     if given.get("dtype") == "float32":
         checker.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
     for i, dataset in enumerate(datasets):
-        if dataset is not None and learned(dataset.task) != "binary":
+        if dataset is not None and not problem_of(dataset.task).of_signs:
             text = f"must be one of binary, equal_splits with solvers, got '{dataset.task}'"
             checker.add(("datasets", i, "task"), text)
 

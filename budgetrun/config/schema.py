@@ -16,8 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Count, Positive, Seed, Task
+from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of
 from budgetrun.config.problems import allowed_names, nearest, quoted
-from budgetrun.config.quantities import IN_FIGURES, METRICS, METRICS_IN_CURVES, MetricName, QuantityName
+from budgetrun.config.quantities import IN_FIGURES, METRICS, MetricName, QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -122,11 +123,6 @@ class KernelSpec(_Spec):
         from budgetrun import kernels
 
         return kernels.make(self.name, **self.parameters)
-
-
-def learned(task: str | None) -> Task:
-    """Return what is learned from a dataset with this value of the key ``task``."""
-    return cast("Task", task) if task in ("multiclass", "regression") else "binary"
 
 
 class DatasetSpec(_Spec):
@@ -585,9 +581,14 @@ class Config(_Spec):
         return self
 
     @property
-    def task(self) -> Task:
+    def problem(self) -> Problem:
         """What the learners learn; the same on all datasets."""
-        return learned(self.datasets[0].task) if self.datasets else "binary"
+        return problem_of(self.datasets[0].task if self.datasets else None)
+
+    @property
+    def task(self) -> Task:
+        """Its name."""
+        return self.problem.name
 
     @property
     def solvers(self) -> bool:

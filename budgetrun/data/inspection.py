@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.errors import DataMissingError, InputError, counted
+from budgetrun.base.problem import problem_of
 from budgetrun.data import files
 from budgetrun.data.sources import sources_of
 from budgetrun.data.streams import stream_info
@@ -35,7 +36,7 @@ def inspect(dataset: DatasetSpec) -> Inspection:
 
     A user's own files are read. Of a card, files are only looked for: a missing one is no problem.
     """
-    found, numbers = Inspection(), dataset.task == "regression"
+    found, numbers = Inspection(), not problem_of(dataset.task).of_classes
     try:
         for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
             if source is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import problem_of
 from budgetrun.data import files
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.content import Stamp, content_size
@@ -189,8 +190,8 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
             raise InputError(f"{where}: '{key}' belongs to a dataset with 'path', not to one with a card; remove it")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if spec.task in ("multiclass", "regression"):
-        tested = spec.has_test and spec.task == "regression"
+    if not (problem := problem_of(spec.task)).of_signs:
+        tested = spec.has_test and not problem.of_classes
         for key, given in (("noise", spec.noise), ("balanced", spec.balanced), ("test", tested)):
             if given:
                 raise InputError(f"{where}: '{key}' does not go with 'task: {spec.task}'; remove one of them")

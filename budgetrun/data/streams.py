@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import problem_of
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
 from budgetrun.data.scaling import scaled
@@ -252,7 +253,7 @@ def stream_info(
         files=hashes,
         notes=notes,
         classes=_classes(spec, facts.counts),
-        n_classes=len(facts.counts) if spec.task == "multiclass" else 2,
+        n_classes=problem_of(spec.task).n_classes(len(facts.counts)) or 2,
         n_test=n_test,
         readers=list(dict.fromkeys(readers)),
         data_bytes=data_bytes,
@@ -282,7 +283,7 @@ def _data_bytes(facts: Facts) -> int:
 
 
 def _classes(spec: DatasetSpec, labels: Iterable[Label]) -> list[Label]:
-    return [] if spec.task == "regression" else list(labels)
+    return list(labels) if problem_of(spec.task).of_classes else []
 
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.base.errors import is_arithmetic, out_of_range
+from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
@@ -194,8 +195,7 @@ class Group:
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
         self._close()
-        numbers = any(member.learner.task == "regression" for member in self._members)
-        Y = np.asarray(Y, dtype=float if numbers else np.intp)
+        Y = np.asarray(Y, dtype=problem_of(self._members[0].learner.task).dtype)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
         while start < X.shape[0]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
@@ -38,7 +39,7 @@ class Single(Compilable):
         f.begin_block()
         self.examples, self.f, self.learner = prepared(examples), prepared(f), prepared(learner)
         self.positive = positive
-        self.y = np.zeros(1, dtype=float if learner.task == "regression" else np.intp)
+        self.y: np.ndarray = np.zeros(1, dtype=problem_of(learner.task).dtype)
         self.values = np.zeros((1, pool.capacity, 1))
         self.squares, self.rounds = pool.squares, pool.rounds
         self.used, self.seen, self.n_free = pool.used, pool.seen, len(pool.free)

@@ -11,6 +11,7 @@ import numpy as np
 
 from budgetrun import kernels
 from budgetrun.base.params import Seed
+from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
 from budgetrun.learners import Learner
@@ -29,10 +30,12 @@ _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "product
 
 
 def class_name(name: str, variants: Variants) -> str:
-    """Return the name of the class for the learners of a name."""
+    """Return the name of the class for the learners of a name: of variants, what their class names have in common."""
     one = next(iter(variants.values()))
-    made = name.title().replace("_", "") + ("Regressor" if one.task == "regression" else "")
-    return one.__name__ if None in variants else made
+    if None in variants:
+        return str(one.__name__)
+    start = one.__name__.lower().index(spelled := name.replace("_", ""))
+    return one.__name__[start : start + len(spelled)] + ("" if problem_of(one.task).of_classes else "Regressor")
 
 
 def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:
@@ -45,10 +48,11 @@ def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:
         arguments[name] = default
         if name == "seed":
             arguments["random_state"] = None
-    arguments |= {name: default for name, default in _OF_ALL.items() if name != "tie" or among[0].task != "regression"}
+    of_classes = problem_of(among[0].task).of_classes
+    arguments |= {name: default for name, default in _OF_ALL.items() if name != "tie" or of_classes}
     if all(learner.averages() for learner in among):
         arguments["averaged"] = False
-    if among[0].task != "regression":
+    if of_classes:
         arguments["probabilities"] = False
     return arguments
 
@@ -76,7 +80,8 @@ def group_options(
         A sentence that names the argument.
     """
     given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
-    are_several = len(classes) > 2
+    problem = problem_with(len(classes))
+    are_several = problem.n_classes(len(classes)) is not None
     check_choices(given)
     tie = given.get("tie", "mistake")
     if are_several and tie != "mistake":
@@ -87,7 +92,7 @@ def group_options(
     chosen = _chosen(given, known[variant], [*variants.values(), *several.values()])
     if chosen.get("hierarchy") is not None:
         chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
-    options = {"n_classes": len(classes) if are_several else None, "tie": tie, "dtype": given["dtype"]}
+    options = {"n_classes": problem.n_classes(len(classes)), "tie": tie, "dtype": given["dtype"]}
     return _kernel(given), known[variant](**chosen), options
 
 
@@ -109,7 +114,7 @@ def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Lear
             if given[name] == default:
                 continue
             kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
-            of = "more than two classes" if learner.task == "multiclass" else "two classes"
+            of = "two classes" if problem_of(learner.task).of_signs else "more than two classes"
             raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
         _check(name, given[name], wanted[name].annotation)
         chosen[name] = given[name]

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
+from budgetrun.base.problem import problem_with
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, group_options
 from budgetrun.play.calibration import Calibration
@@ -376,7 +377,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def predict_one(self, x: Any) -> Any:
         """Return the class of one example of shape (d,)."""
         score = self.decision_one(x)
-        return self.classes_[int(score >= 0) if np.ndim(score) == 0 else score.argmax()]
+        return self.classes_[problem_with(len(self.classes_)).predict(score)]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) for each row.
@@ -391,7 +392,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row, shape (n,)."""
         scores = self.decision_function(X)
-        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
+        return self.classes_[problem_with(len(self.classes_)).predict(scores.T)]
 
     @property
     def predict_proba(self) -> Callable[[Any], np.ndarray]:
@@ -439,14 +440,14 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         # The labels of single rounds, without feature names, which scikit-learn checks.
         short = not hasattr(self, "feature_names_in_") and not self._predicts_first
-        codes = (-1, 1) if len(self.classes_) == 2 else range(len(self.classes_))
-        self._labels = dict(zip(self.classes_.tolist(), codes, strict=True)) if short else {}
+        problem = problem_with(len(self.classes_))
+        labels = problem.labels(np.arange(len(self.classes_)))
+        self._labels = dict(zip(self.classes_.tolist(), labels.tolist(), strict=True)) if short else {}
         known = set(self.classes_.tolist())
         unknown = [label for label in dict.fromkeys(y.tolist()) if label not in known]
         if unknown:
             raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
-        places = np.searchsorted(self.classes_, y)
-        return places if len(self.classes_) > 2 else 2 * places - 1
+        return problem.labels(np.searchsorted(self.classes_, y))
 
     def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """Return the classes in ascending order, from ``classes`` or else from the labels."""

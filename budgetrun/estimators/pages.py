@@ -83,9 +83,23 @@ _SEED = """
 seed_ : int
     The seed in use.
 """
-_EXAMPLE = re.compile(
-    r"run\(\w+\((?P<given>.*?)\), Gaussian\((?P<kernel>.*?)\), (?P<X>[^,]+), .*\n(?:>>> .*\n)*\(?(?P<mistakes>\d+)"
-)
+# The streams of learners' examples, `budgetrun.engine.examples`: how to make X and y, and what is X here.
+_STREAMS = {
+    "breast_cancer": (
+        [
+            "from sklearn.datasets import load_breast_cancer",
+            "from sklearn.preprocessing import scale",
+            "X, y = load_breast_cancer(return_X_y=True)",
+        ],
+        "scale(X)",
+    ),
+    "digits": (
+        ["from sklearn.datasets import load_digits", "X, y = load_digits(n_class=4, return_X_y=True)"],
+        "X / 16",
+    ),
+    "diabetes": (["from sklearn.datasets import load_diabetes", "X, y = load_diabetes(return_X_y=True)"], "X"),
+}
+_EXAMPLE = re.compile(r">>> (?P<stream>\w+)\(\w+\((?P<given>.*)\), (?P<kernel>gamma=.*)\)\.\w+\n(?P<mistakes>\d+)")
 
 
 def page(title: str, variants: Variants, several: Variants, arguments: dict[str, Any]) -> str:
@@ -171,13 +185,12 @@ def _examples(title: str, pages: dict[Any, dict[str, str]], classifies: bool) ->
     """Return the learners' examples as examples of the class."""
     lines = [f">>> from budgetrun import {title}"]
     for (variant, _), of_one in pages.items():
-        text = of_one["Examples"]
-        if found := _EXAMPLE.search(text):
-            before = [line for line in text.splitlines() if "budgetrun" not in line and "run(" not in line]
-            lines += [line for line in before if line.startswith(">>> ") and "count." not in line and line not in lines]
+        if found := _EXAMPLE.search(of_one["Examples"]):
+            before, X = _STREAMS[found["stream"]]
+            lines += [f">>> {line}" for line in before if f">>> {line}" not in lines]
             given = [f'variant="{variant}"'] if variant is not None else []
             given += [part for part in (found["given"], found["kernel"]) if part]
-            fitted = f">>> {title}({', '.join(given)}).fit({found['X']}, y)"
+            fitted = f">>> {title}({', '.join(given)}).fit({X}, y)"
             lines += (
                 [f"{fitted}.mistakes_", found["mistakes"]] if classifies else [f"{fitted}.predict(X).shape", "(442,)"]
             )

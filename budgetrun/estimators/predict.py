@@ -15,6 +15,7 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import cell, growing
+from budgetrun.base.problem import problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
@@ -86,7 +87,7 @@ def predict_stream(
                 absolute += float(np.abs(y - scores).sum())
             elif labelled:
                 classes = _classes_as(y, model, table)
-                mistakes += int((classes[_codes(scores)] != y).sum())
+                mistakes += int((_predicted(scores, classes) != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
     if labelled and not known:
@@ -129,11 +130,13 @@ def _chunks(model: Any, table: Table) -> Iterator[tuple[int, Any, np.ndarray, np
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             numbers = not len(getattr(model, "classes_", ()))
             scores = model.predict(chunk.X) if numbers else model.decision_function(chunk.X)
-        yield chunk.first_row, chunk.y, scores, scores if numbers else model.classes_[_codes(scores)]
+        yield chunk.first_row, chunk.y, scores, scores if numbers else _predicted(scores, model.classes_)
 
 
-def _codes(scores: np.ndarray) -> np.ndarray:
-    return scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)
+def _predicted(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the predicted classes, for scores of shape (n,) or (n, n_classes)."""
+    found: np.ndarray = classes[problem_with(len(classes)).predict(scores.T)]
+    return found
 
 
 def _classes_as(y: np.ndarray, model: BudgetClassifier, table: Table) -> np.ndarray:

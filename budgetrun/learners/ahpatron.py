@@ -59,14 +59,9 @@ class Ahpatron(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Ahpatron(budget=20, epsilon=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (35, 20)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Ahpatron(budget=20, epsilon=0.5), gamma=0.03).mistakes
+    35
     """
 
     budget: int

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Alma(BinaryLearner):
+class ALMA(BinaryLearner):
     """Add every normalised example whose margin is small, with decreasing steps, and keep ||f|| <= 1.
 
     Parameters
@@ -43,14 +43,9 @@ class Alma(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Alma(alpha=0.9), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (33, 53)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ALMA(alpha=0.9), gamma=0.03).mistakes
+    33
     """
 
     name = "alma"
@@ -84,3 +79,7 @@ def length(square: float) -> float:
 def lengths(squares: np.ndarray) -> np.ndarray:
     """Return `length` for several examples."""
     return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
+# As files of version 0.2.0 name it.
+Alma = ALMA

@@ -130,14 +130,9 @@ class SphereAVM(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(SphereAVM(delta=4, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (28, 113)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(SphereAVM(delta=4, regulariser=0.01), gamma=0.03).mistakes
+    28
     """
 
     name = "avm"
@@ -214,14 +209,9 @@ class CellAVM(SphereAVM):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(CellAVM(delta=2, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (29, 76)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(CellAVM(delta=2, regulariser=0.01), gamma=0.03).mistakes
+    29
     """
 
     variant = "hypercell"

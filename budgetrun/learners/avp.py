@@ -43,14 +43,9 @@ class AVP(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AVP(epsilon=0.6), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (28, 41)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AVP(epsilon=0.6), gamma=0.03).mistakes
+    28
     """
 
     name = "avp"

@@ -47,14 +47,9 @@ class BOGDPlusPlus(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(BOGDPlusPlus(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (46, 254)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(BOGDPlusPlus(budget=20, step=0.5), gamma=0.03).mistakes
+    46
     """
 
     budget: int
@@ -141,14 +136,9 @@ class BOGD(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(BOGD(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (39, 249)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(BOGD(budget=20, step=0.5), gamma=0.03).mistakes
+    39
     """
 
     budget: int

@@ -50,14 +50,9 @@ class SimpleBPA(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(SimpleBPA(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (30, 299)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(SimpleBPA(budget=20), gamma=0.03).mistakes
+    30
     """
 
     budget: int
@@ -116,13 +111,9 @@ class MulticlassSimpleBPA(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassSimpleBPA(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.margin_updates
-    (74, 506)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassSimpleBPA(budget=20), gamma=0.05).mistakes
+    74
     """
 
     budget: int
@@ -187,14 +178,9 @@ class NearestBPA(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(NearestBPA(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (24, 155)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(NearestBPA(budget=20), gamma=0.03).mistakes
+    24
     """
 
     budget: int
@@ -327,14 +313,9 @@ class ProjectingBPA(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProjectingBPA(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (23, 139)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProjectingBPA(budget=20), gamma=0.03).mistakes
+    23
     """
 
     budget: int

@@ -49,14 +49,9 @@ class RemovingBSGD(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(RemovingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (54, 271)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(RemovingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
+    54
     """
 
     budget: int
@@ -137,14 +132,9 @@ class ProjectingBSGD(RemovingBSGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProjectingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (25, 146)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProjectingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
+    25
     """
 
     variant = "projection"

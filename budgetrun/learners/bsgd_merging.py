@@ -102,14 +102,9 @@ class MergingBSGD(_Merging, RemovingBSGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(MergingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (30, 129)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(MergingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
+    30
     """
 
     variant = "merging"
@@ -175,14 +170,9 @@ class LookupHBSGD(MergingBSGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(LookupHBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (27, 130)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(LookupHBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
+    27
     """
 
     variant = "lookup_h"
@@ -233,14 +223,9 @@ class LookupWDBSGD(LookupHBSGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(LookupWDBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (31, 126)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(LookupWDBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
+    31
     """
 
     variant = "lookup_wd"
@@ -282,13 +267,9 @@ class MulticlassRemovingBSGD(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassRemovingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.margin_updates
-    (281, 340)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassRemovingBSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
+    281
     """
 
     budget: int
@@ -370,13 +351,9 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassMergingBSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.margin_updates
-    (37, 267)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassMergingBSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
+    37
     """
 
     variant = "merging"

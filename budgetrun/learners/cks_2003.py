@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class FixedCache(BinaryLearner):
+class FixedCKS2003(BinaryLearner):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
     That is the one with the largest margin after its own removal.
@@ -38,12 +38,8 @@ class FixedCache(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(FixedCache(budget=20, beta=0.1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(FixedCKS2003(budget=20, beta=0.1), gamma=0.03).mistakes
     54
     """
 
@@ -69,7 +65,7 @@ class FixedCache(BinaryLearner):
         f.add(y)
 
 
-class VariableCache(BinaryLearner):
+class VariableCKS2003(BinaryLearner):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
 
     Parameters
@@ -90,14 +86,9 @@ class VariableCache(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(VariableCache(beta=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (23, 72)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(VariableCKS2003(beta=0.5), gamma=0.03).mistakes
+    23
     """
 
     name = "cks_2003"
@@ -120,3 +111,7 @@ class VariableCache(BinaryLearner):
             if margins.max() < self.beta - f.rounding:
                 return
             f.evict(f.smallest(-margins))
+
+
+# As files of version 0.2.0 name it.
+FixedCache, VariableCache = FixedCKS2003, VariableCKS2003

@@ -64,14 +64,9 @@ class DualSGD(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(DualSGD(budget=20, features=50, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (35, 20)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(DualSGD(budget=20, features=50, regulariser=0.01), gamma=0.03).mistakes
+    35
     """
 
     budget: int
@@ -148,13 +143,9 @@ class MulticlassDualSGD(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_iris(return_X_y=True)
-    >>> run(MulticlassDualSGD(budget=20, regulariser=0.01), Gaussian(gamma=0.3), scale(X), y, n_classes=3).mistakes
-    6
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassDualSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
+    38
     """
 
     budget: int

@@ -35,11 +35,8 @@ class FBKRLS(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(FBKRLS(budget=50), Gaussian(gamma=10), X, y).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(FBKRLS(budget=50), gamma=10).max_support
     50
     """
 

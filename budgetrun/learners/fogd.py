@@ -67,12 +67,8 @@ class FOGD(FourierSteps, BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(FOGD(features=50, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(FOGD(features=50, step=0.5), gamma=0.03).mistakes
     38
     """
 
@@ -114,11 +110,8 @@ class FOGDRegressor(FourierSteps, RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(FOGDRegressor(features=50, step=0.1), Gaussian(gamma=10), X, y).updates
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(FOGDRegressor(features=50, step=0.1), gamma=10).updates
     442
     """
 

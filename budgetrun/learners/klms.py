@@ -29,13 +29,9 @@ class KLMS(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> count = run(KLMS(budget=100, step=0.5), Gaussian(gamma=50), X, y)
-    >>> count.updates, count.max_support
-    (100, 100)
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(KLMS(budget=100, step=0.5), gamma=50).max_support
+    100
     """
 
     name = "klms"

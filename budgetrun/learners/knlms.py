@@ -38,11 +38,8 @@ class KNLMS(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(KNLMS(coherence=0.5), Gaussian(gamma=50), X, y).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(KNLMS(coherence=0.5), gamma=50).max_support
     78
     """
 

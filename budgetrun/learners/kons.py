@@ -177,7 +177,7 @@ class Embedded(Hypothesis):
         return self._pool.between(slots, self._block_slots[rounds])
 
 
-class ProsNKons(BinaryLearner):
+class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
     Parameters
@@ -226,14 +226,9 @@ class ProsNKons(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProsNKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (150, 65)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(PROSNKONS(), gamma=0.03).mistakes
+    150
     """
 
     # Whether f begins again and again, so that it cannot be expected to do well on short streams.
@@ -304,7 +299,7 @@ class ProsNKons(BinaryLearner):
         self._inverse = np.eye(len(f.w), order="F") / self.alpha
 
 
-class ConKons(ProsNKons):
+class CONKONS(PROSNKONS):
     """Newton steps on the squared loss over the features of a dictionary; as examples join it, f stays as it is.
 
     Parameters
@@ -340,14 +335,9 @@ class ConKons(ProsNKons):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ConKons(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (30, 65)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(CONKONS(), gamma=0.03).mistakes
+    30
     """
 
     restarts = False
@@ -392,3 +382,7 @@ def _with(matrix: np.ndarray, last: float) -> np.ndarray:
 
 # In units of k(x, x): what an example that extends the basis has outside the span.
 _LEAST = 1e-6
+
+
+# As files of version 0.2.0 name it.
+ConKons, ProsNKons = CONKONS, PROSNKONS

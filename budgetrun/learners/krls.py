@@ -34,11 +34,8 @@ class KRLS(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(KRLS(nu=0.1), Gaussian(gamma=10), X, y).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(KRLS(nu=0.1), gamma=10).max_support
     41
     """
 

@@ -44,12 +44,8 @@ class NOGD(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(NOGD(budget=20, step=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(NOGD(budget=20, step=0.5), gamma=0.03).mistakes
     42
     """
 
@@ -120,11 +116,8 @@ class NOGDRegressor(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(NOGDRegressor(budget=50, step=0.1), Gaussian(gamma=10), X, y).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(NOGDRegressor(budget=50, step=0.1), gamma=10).max_support
     50
     """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Norma(BinaryLearner):
+class NORMA(BinaryLearner):
     """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
 
     Parameters
@@ -42,14 +42,9 @@ class Norma(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Norma(budget=20, step=0.5, regulariser=0.01), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (43, 262)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(NORMA(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
+    43
     """
 
     name = "norma"
@@ -76,7 +71,7 @@ class Norma(BinaryLearner):
         f.add(y * self.step)
 
 
-class NormaRegressor(RegressionLearner):
+class NORMARegressor(RegressionLearner):
     """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
 
     Parameters
@@ -110,11 +105,8 @@ class NormaRegressor(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(NormaRegressor(budget=50, step=0.5, loss="dead_zone", epsilon=50), Gaussian(gamma=10), X, y).updates
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(NORMARegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
     222
     """
 
@@ -158,3 +150,7 @@ class NormaRegressor(RegressionLearner):
             if f.size == self.budget:
                 f.evict(0)
             f.add(self.step * (math.copysign(1.0, error) if self.signs else error))
+
+
+# As files of version 0.2.0 name it.
+Norma, NormaRegressor = NORMA, NORMARegressor

@@ -46,14 +46,9 @@ class AVPOGS(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AVPOGS(alpha=0.2), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (31, 49)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AVPOGS(alpha=0.2), gamma=0.03).mistakes
+    31
     """
 
     name = "avp_ogs"
@@ -114,13 +109,9 @@ class MAVPOGS(AVPOGS):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassMAVPOGS(alpha=0.3), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.max_support
-    (45, 15)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassMAVPOGS(alpha=0.3), gamma=0.05).mistakes
+    45
     """
 
     name = "mavp_ogs"
@@ -239,14 +230,9 @@ class AOGDALD(GradientSteps, BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AOGDALD(alpha=0.2), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (25, 166)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AOGDALD(alpha=0.2), gamma=0.03).mistakes
+    25
     """
 
     name = "aogd_ald"
@@ -290,11 +276,8 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(AOGDALDRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(AOGDALDRegressor(alpha=0.2), gamma=10).max_support
     23
     """
 
@@ -349,14 +332,9 @@ class AOMDOGSSquare(MirrorSteps, AOGDALD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AOMDOGSSquare(alpha=0.2), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (21, 166)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AOMDOGSSquare(alpha=0.2), gamma=0.03).mistakes
+    21
     """
 
     name = "aomd_ogs"
@@ -395,11 +373,8 @@ class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(AOMDOGSSquareRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(AOMDOGSSquareRegressor(alpha=0.2), gamma=10).max_support
     23
     """
 
@@ -447,14 +422,9 @@ class AOMDOGSHinge(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AOMDOGSHinge(alpha=0.2), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (28, 44)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AOMDOGSHinge(alpha=0.2), gamma=0.03).mistakes
+    28
     """
 
     name = "aomd_ogs"
@@ -551,14 +521,9 @@ class AONSOGS(NewtonSteps, BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AONSOGS(alpha=0.2), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (24, 166)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AONSOGS(alpha=0.2), gamma=0.03).mistakes
+    24
     """
 
     name = "aons_ogs"
@@ -599,11 +564,8 @@ class AONSOGSRegressor(NewtonSteps, RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(AONSOGSRegressor(alpha=0.2), Gaussian(gamma=10), X, y / 346).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(AONSOGSRegressor(alpha=0.2), gamma=10).max_support
     23
     """
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, Positive, Seed
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.kernels import Gaussian, Rows, compiling
 from budgetrun.kernels.sums import add_up, evaluated_sums
 from budgetrun.learners.avm import Distances
@@ -176,12 +176,8 @@ class OKS(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(OKS(horizon=569), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(OKS(horizon=569), gamma=0.03).mistakes
     79
     """
 
@@ -265,12 +261,8 @@ class IOKS(OKS):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(IOKS(horizon=569), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(IOKS(horizon=569), gamma=0.03).mistakes
     80
     """
 

@@ -30,14 +30,9 @@ class PassiveAggressive(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(PassiveAggressive(), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (25, 119)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(PassiveAggressive(), gamma=0.03).mistakes
+    25
     """
 
     name = "passive_aggressive"
@@ -73,13 +68,9 @@ class MulticlassPassiveAggressive(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassPassiveAggressive(), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.margin_updates
-    (26, 276)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassPassiveAggressive(), gamma=0.05).mistakes
+    26
     """
 
     name = "passive_aggressive"

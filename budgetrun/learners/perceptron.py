@@ -25,12 +25,8 @@ class Perceptron(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(Perceptron(), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Perceptron(), gamma=0.03).mistakes
     37
     """
 
@@ -59,11 +55,8 @@ class MulticlassPerceptron(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> run(MulticlassPerceptron(), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassPerceptron(), gamma=0.05).mistakes
     53
     """
 

@@ -59,12 +59,8 @@ class POMDR(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(POMDR(budget=20, first_budget=10, eta=0.1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(POMDR(budget=20, first_budget=10, eta=0.1), gamma=0.03).mistakes
     41
     """
 

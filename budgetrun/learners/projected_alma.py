@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
-from budgetrun.learners.alma import Alma, length
+from budgetrun.learners.alma import ALMA, length
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class ProjectedAlma(Alma):
+class ProjectedALMA(ALMA):
     """ALMA_2, except that an update that nearly lies in the span of the support set is projected on it.
 
     Parameters
@@ -54,14 +54,9 @@ class ProjectedAlma(Alma):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProjectedAlma(eta=0.1, alpha=0.5), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (32, 20)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProjectedALMA(eta=0.1, alpha=0.5), gamma=0.03).mistakes
+    32
     """
 
     name = "projected_alma"
@@ -109,3 +104,7 @@ class ProjectedAlma(Alma):
 
     def facts(self, f: Projected) -> dict[str, float]:
         return {"lost": self.lost}
+
+
+# As files of version 0.2.0 name it.
+ProjectedAlma = ProjectedALMA

@@ -38,14 +38,9 @@ class Projectron(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(Projectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (43, 35)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Projectron(eta=0.3), gamma=0.03).mistakes
+    43
     """
 
     name = "projectron"
@@ -85,13 +80,9 @@ class MulticlassProjectron(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassProjectron(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.max_support
-    (63, 31)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassProjectron(eta=0.7), gamma=0.05).mistakes
+    63
     """
 
     name = "projectron"

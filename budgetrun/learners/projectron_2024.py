@@ -32,14 +32,9 @@ class AlwaysAddingProjectron(Projectron):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(AlwaysAddingProjectron(eta=0.3), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.max_support
-    (23, 74)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AlwaysAddingProjectron(eta=0.3), gamma=0.03).mistakes
+    23
     """
 
     name = "projectron++_2024"

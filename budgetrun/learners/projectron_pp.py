@@ -53,14 +53,9 @@ class ProjectronPlusPlus(Projectron):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> count = run(ProjectronPlusPlus(eta=0.8), Gaussian(gamma=0.03), scale(X), 2 * y - 1)
-    >>> count.mistakes, count.margin_updates
-    (32, 22)
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ProjectronPlusPlus(eta=0.8), gamma=0.03).mistakes
+    32
     """
 
     name = "projectron++"
@@ -124,13 +119,9 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> count = run(MulticlassProjectronPlusPlus(eta=0.7), Gaussian(gamma=0.05), X / 16, y, n_classes=4)
-    >>> count.mistakes, count.margin_updates
-    (50, 25)
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassProjectronPlusPlus(eta=0.7), gamma=0.05).mistakes
+    50
     """
 
     name = "projectron++"

@@ -41,11 +41,8 @@ class QKLMS(RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(QKLMS(step=0.5, epsilon=0.1), Gaussian(gamma=50), X, y).max_support
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(QKLMS(step=0.5, epsilon=0.1), gamma=50).max_support
     127
     """
 

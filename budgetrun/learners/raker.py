@@ -246,12 +246,8 @@ class Raker(_Raker, BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(Raker(step=1), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(Raker(step=1), gamma=0.03).mistakes
     34
     """
 
@@ -295,11 +291,8 @@ class RakerRegressor(_Raker, RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(RakerRegressor(step=0.1), Gaussian(gamma=10), X, y / 100).updates
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(RakerRegressor(step=0.1), gamma=10).updates
     442
     """
 
@@ -422,12 +415,8 @@ class AdaRaker(_AdaRaker, BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(AdaRaker(step=5), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(AdaRaker(step=5), gamma=0.03).mistakes
     32
     """
 
@@ -483,11 +472,8 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> run(AdaRakerRegressor(), Gaussian(gamma=10), X, y / 100).updates
+    >>> from budgetrun.engine.examples import diabetes
+    >>> diabetes(AdaRakerRegressor(), gamma=10).updates
     442
     """
 

@@ -31,12 +31,8 @@ class RBP(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(RBP(budget=20), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(RBP(budget=20), gamma=0.03).mistakes
     57
     """
 
@@ -78,11 +74,8 @@ class MulticlassRBP(MulticlassLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> run(MulticlassRBP(budget=20), Gaussian(gamma=0.05), X / 16, y, n_classes=4).mistakes
+    >>> from budgetrun.engine.examples import digits
+    >>> digits(MulticlassRBP(budget=20), gamma=0.05).mistakes
     178
     """
 

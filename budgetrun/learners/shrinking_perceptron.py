@@ -51,12 +51,8 @@ class ShrinkingPerceptron(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(ShrinkingPerceptron(phi=0.95), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(ShrinkingPerceptron(phi=0.95), gamma=0.03).mistakes
     43
     """
 

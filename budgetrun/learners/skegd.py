@@ -125,12 +125,8 @@ class SkeGD(BinaryLearner):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(SkeGD(budget=40), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(SkeGD(budget=40), gamma=0.03).mistakes
     92
     """
 
@@ -241,12 +237,8 @@ class FORKS(SkeGD):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from budgetrun.engine import run
-    >>> from budgetrun.kernels import Gaussian
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> run(FORKS(budget=40), Gaussian(gamma=0.03), scale(X), 2 * y - 1).mistakes
+    >>> from budgetrun.engine.examples import breast_cancer
+    >>> breast_cancer(FORKS(budget=40), gamma=0.03).mistakes
     74
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.config.quantities import FADING, METRICS_IN_CURVES, WINDOW
+from budgetrun.base.problem import FADING, METRICS_IN_CURVES, WINDOW
 from budgetrun.play.calibration import Calibration
 
 # Log losses are at most -log of this, as those of scikit-learn.

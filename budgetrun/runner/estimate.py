@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling, sums
@@ -211,7 +212,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         kernel += asks.form.solving(held) * T / rates.products
         # A learner that shares a hypothesis until its budget is full costs nothing of its own until then.
         alone = max(0.0, 1 - held / mistakes) if asks.shares else 0.8
-        scores += alone * T * held * (info.n_classes if run.spec.task == "multiclass" else 1)
+        scores += alone * T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
         acts = T if asks.learner.margin == math.inf else alone * _MORE_ERRORS * mistakes
         updates += acts * asks.form.upkeep
         calls += acts * asks.learner.calls
@@ -257,11 +258,11 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
         _KNOWN[key] = _Demands(
             learner=learner,
             has_budget=has_budget,
-            acts_on_margins=bool(learner.margin) or "margins" in own or learner.task == "regression",
+            acts_on_margins=bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes,
             only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
             copies=n_classes if issubclass(learner, OneVsRest) else 1,
-            form=started.start(pool, n_classes) if spec.task == "multiclass" else started.start(pool),
+            form=started.start(pool, *problem_of(spec.task).scores_each(n_classes)),
         )
     return _KNOWN[key]
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.config.quantities import METRICS_IN_CURVES
+from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.play.metrics import Tally
 from budgetrun.play.targets import Errors
-from budgetrun.results.store.curves import SQUARED_ERROR
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run

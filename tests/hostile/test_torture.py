@@ -16,4 +16,5 @@ def test_a_few_attacks():
     spec.loader.exec_module(torture)
     said = []
     counts = torture.torture(2, seed=2, say=said.append)
-    assert not counts, "\n".join(said)
+    assert counts["attacks"] == 2
+    assert not any(counts[problem] for problem in torture.PROBLEMS), "\n".join(said)

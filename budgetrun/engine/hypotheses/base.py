@@ -15,11 +15,6 @@ from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import taken
 
-# A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
-# if it is at most the second fraction of the sum of its absolute terms, which may be far below that bound.
-UNSURE = 1e-13
-CANCELLED = 1e-9
-
 
 class Hypothesis(Compilable, ABC):
     """A function f that a learner changes by verbs, and its scores on the rest of the current block.

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE, Hypothesis
+from budgetrun.base.problem import CANCELLED, UNSURE
+from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import CANCELLED, UNSURE
+from budgetrun.base.problem import CANCELLED, UNSURE
 from budgetrun.engine.hypotheses.summed import Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows

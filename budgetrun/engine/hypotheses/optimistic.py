@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from budgetrun.engine.hypotheses.base import UNSURE, Hypothesis
+from budgetrun.base.problem import UNSURE
+from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows

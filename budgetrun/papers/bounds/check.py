@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError
-from budgetrun.config.schema import DatasetSpec, SelectSpec, learned
+from budgetrun.base.problem import problem_of
+from budgetrun.config.schema import DatasetSpec, SelectSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
@@ -188,7 +189,7 @@ def _check_stream(
     competitors = {}
     if live:
         wanted = {task: stream.tasks[task] for task in stream.tasks if task in tasks}
-        n_classes = len(stream.classes) if spec.task == "multiclass" else None
+        n_classes = problem_of(spec.task).n_classes(len(stream.classes))
         shifting = any(bound.shifting for _, bound in live)
         competitors = theory.find(stream.X, wanted, kernel, n_classes, shifting=shifting)
     rows = [_learner_row([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
@@ -207,7 +208,7 @@ class _Entry:
 
 def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = _parameters(row)
-    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), learned(spec.task))
+    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), problem_of(spec.task).name)
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
     learner = learner_class(**parameters, **_seed(row, learner_class))

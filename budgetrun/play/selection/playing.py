@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.hypotheses.base import CANCELLED
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.kinds import TILE
 from budgetrun.play.selection.base import Rule, tally

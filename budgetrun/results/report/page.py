@@ -125,8 +125,9 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     """Return the settings that hold for all runs."""
     config, tie = results.config, None
     compiled = results.manifest.get("compiled")
-    if not results.of_solvers and config.task != "regression":
-        tied = "a largest score that another class shares" if config.task == "multiclass" else "f(x) = 0"
+    problem = config.problem
+    if problem.ties and not results.of_solvers:
+        tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
         counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
         tie = f"{config.tie}: {counts[config.tie]}"
     names = []

@@ -66,8 +66,8 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     InputError
         The choice is by the first tenth of the streams, and the runs have no mistakes in it.
     """
-    numbers_are_labels = results.config.task == "regression"
-    error, early = (RMSE, PREFIX_RMSE) if numbers_are_labels else (ONLINE_ERROR, PREFIX_MISTAKES)
+    error = QUANTITIES[results.config.problem.error]
+    early = {RMSE: PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]
     runs, failed = (_of(frame, datasets, labels) for frame in (results.runs, results.failed))
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name, early.column)

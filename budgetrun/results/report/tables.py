@@ -64,10 +64,10 @@ def quantity_of(spec: TableSpec) -> Quantity:
 def _default_specs(results: Results) -> list[TableSpec]:
     if results.of_solvers:
         return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
-    if results.config.task == "regression":
-        return [TableSpec(name="rmse", caption="Root mean squared error.", quantity=RMSE.name)]
+    error = QUANTITIES[results.config.problem.error]
+    caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
     metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics]
-    return [TableSpec(name="online_error", caption="Online error in percent."), *metrics]
+    return [TableSpec(name=error.name, caption=caption, quantity=error.name), *metrics]
 
 
 def _table(results: Results, spec: TableSpec) -> Table:

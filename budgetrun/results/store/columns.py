@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from budgetrun.config.quantities import METRICS
+from budgetrun.base.problem import BINARY, REGRESSION
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,7 @@ COLUMNS = (
     Column("setting", "json", "every", since="0.2"),
     Column("zero_scores", "count", "learner", since="0.3"),
     # Those that the config asks for, and, with F1 or kappa, how often each class (row) was predicted as each (column).
-    *(Column(name, "number", "some", since="0.3") for name in METRICS),
-    Column("confusion", "json", "some", since="0.3"),
-    Column("mae", "number", "some", since="0.3"),
-    Column("rmse", "number", "some", since="0.3"),
-    Column("r2", "number", "some", since="0.3"),
-    Column("prefix_rmse", "number", "some", since="0.3"),
+    *(Column(name, "number", "some", since="0.3") for name in BINARY.metrics),
+    *(Column(name, "json", "some", since="0.3") for name in BINARY.columns),
+    *(Column(name, "number", "some", since="0.3") for name in REGRESSION.columns),
 )

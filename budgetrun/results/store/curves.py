@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import METRICS_IN_CURVES
+from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 
 Floats = NDArray[np.float64]
-# Of regression learners: the sum of the squared errors so far.
-SQUARED_ERROR = "squared_error"
 # What reading an unfinished or damaged file raises, or one with other arrays.
 _TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.config.quantities import METRICS_IN_CURVES
+from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 from budgetrun.engine import Group
 from budgetrun.play.curve import Curve
 from budgetrun.play.metrics import Tally
 from budgetrun.play.selection import Selection
 from budgetrun.play.targets import Errors
-from budgetrun.results.store.curves import SQUARED_ERROR
 from budgetrun.runner.online import compile_first, zero_scores
 
 if TYPE_CHECKING:

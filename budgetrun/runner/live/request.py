@@ -11,9 +11,9 @@ import yaml
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Task
+from budgetrun.base.problem import METRICS_IN_CURVES, problem_of
 from budgetrun.config.problems import allowed_names, nearest
-from budgetrun.config.quantities import METRICS, METRICS_IN_CURVES
-from budgetrun.config.schema import learned
+from budgetrun.config.quantities import METRICS
 from budgetrun.data.tables.encode import Missing
 from budgetrun.results.plotting import slug
 
@@ -121,7 +121,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     InputError
         An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
-    task = learned(choices.task)
+    task = problem_of(choices.task).name
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
     algorithms = [_completed(entry, request, task) for entry in algorithms]
     labels = [_label(entry, task) for entry in algorithms]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from budgetrun.base import registry
 from budgetrun.base.files import make_folder
-from budgetrun.config.quantities import GAP, ONLINE_ERROR, RMSE
+from budgetrun.config.quantities import GAP, QUANTITIES
 from budgetrun.config.schema import FigureSpec
 from budgetrun.results.plotting import (
     CIRCLE,
@@ -100,7 +100,7 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
             (made(name=f"gap_{slug(dataset)}", dataset=dataset, lines=lines, x="seconds", y=GAP.name), [])
             for dataset in results.datasets
         ]
-    error = RMSE if results.config.task == "regression" else ONLINE_ERROR
+    error = QUANTITIES[results.config.problem.error]
     specs: list[tuple[FigureSpec, list[str]]] = []
     for i, dataset in enumerate(results.datasets):
         here = [place for place in numbers.measured(error) if place.dataset == dataset]

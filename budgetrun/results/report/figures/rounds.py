@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from budgetrun.config.quantities import METRICS_IN_CURVES, RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WINDOWED_RMSE
+from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
+from budgetrun.config.quantities import RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WINDOWED_RMSE
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.results.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
 from budgetrun.results.report.figures.panel import Panel, Series, series_name
-from budgetrun.results.store.curves import SQUARED_ERROR
 from budgetrun.results.store.read import listed
 
 if TYPE_CHECKING:
