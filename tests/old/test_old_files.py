@@ -70,7 +70,7 @@ def command(here, capsys):
     return run
 
 
-# -- contents of the files, also for make.py --------------------------------------------------------------------------- -----------------------------------------------------------------------------
+# -- contents of the files, also for make.py ---------------------------------------------------------------------------
 
 
 def rows_of(path):
@@ -185,6 +185,7 @@ def test_a_pickled_kernel_is_the_same(name, saved):
     assert kernel.between(X, X) == closely(told["values"])
 
 
+@pytest.mark.filterwarnings("ignore:use .*; the old name")
 def test_every_name_in_pickles_exists():
     names = [line.split() for line in (DATA / "pickle_globals.txt").read_text().splitlines()]
     assert len(names) > 200
@@ -212,9 +213,9 @@ def test_every_class_in_saved_files_is_found(saved, tmp_path):
     with zipfile.ZipFile(tmp_path / "classes", "w") as archive:
         archive.writestr("state.json", json.dumps(content))
     classes, _ = load_state(tmp_path / "classes")
-    # Acronyms were not in capitals.
-    names = [title.rpartition(":")[2] for title in titles]
-    assert [cls.__name__.lower() for cls in classes] == [name.lower() for name in names]
+    # Acronyms were not in capitals, and two classes have other names now.
+    names = [title.rpartition(":")[2].replace("Cache", "CKS2003").lower() for title in titles]
+    assert [cls.__name__.lower() for cls in classes] == names
 
 
 def test_a_model_with_an_encoding_predicts_a_table(command):

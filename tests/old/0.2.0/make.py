@@ -1,13 +1,14 @@
-"""Make the files of version 0.2.0 that `../test_old_files.py` reads, all with version 0.2.0 of budgetrun.
+"""Write the files that `../test_old_files.py` reads, with version 0.2.0 of budgetrun.
 
 Usage, with a checkout of 0.2.0 in DIR: PYTHONPATH=DIR python make.py
 
 All data are generated and all learners are seeded; only times and memory differ between two calls. Nothing is compiled.
-One sweep is killed in its third job. The streams are interrupted by a signal after 256 rounds; their states name the
-source by a relative path, with its size and the time `MTIME`, which a test has to set again. Models, pickles and states
-go to ``saved.tar.xz``, as they have much in common.
+One sweep is killed during its third job. The streams are interrupted by a signal after 256 rounds; their states name
+the source by a relative path, its size and its modification time `MTIME`, which the tests set again. Models, pickles
+and states are compressed together, in ``saved.tar.xz``.
 """
 
+# ruff: noqa: E402, I001
 import contextlib
 import io
 import json
@@ -23,19 +24,19 @@ os.environ["BUDGETRUN_COMPILED"] = "0"
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-import test_old_files as tests  # noqa: E402
+import numpy as np
+import pandas as pd
+import test_old_files as tests
 
-import budgetrun  # noqa: E402
-from budgetrun import cli, estimators, kernels, river  # noqa: E402
-from budgetrun.data.tables import open_table  # noqa: E402
-from budgetrun.live.run import _Run  # noqa: E402
-from budgetrun.runner import interrupts, online  # noqa: E402
+import budgetrun
+from budgetrun import cli, estimators, kernels, river
+from budgetrun.data.tables import open_table
+from budgetrun.live.run import _Run
+from budgetrun.runner import interrupts, online
 
 VERSION = "0.2.0"
 MTIME = 1_700_000_000_000_000_000
-# The rounds that models have learned, and those that they go on with.
+# Rounds that models have learned when they are saved, and rounds that they learn after loading.
 N_LEARNED, N_MORE = 70, 20
 N_STREAM, INTERRUPTED = 600, 256
 PACKED = ("models", "pickles", "streams")
@@ -43,9 +44,9 @@ SWEEPS = ("classes", "solvers", "regression", "killed")
 KILLED_IN = 3
 B = {"budget": 12}
 
-# For each file: an estimator, its labels, its examples if they are not "floats", and the columns of sparse ones.
+# For each file: an estimator, its labels, its examples (default "floats"), and the number of columns of sparse ones.
 MODELS = {
-    # One of each form of hypothesis.
+    # One for each form of hypothesis.
     "expansion": (estimators.Forgetron(**B), "two"),
     "decaying": (estimators.Norma(**B), "two"),
     "points": (estimators.Bsgd(variant="merging", **B), "two"),
@@ -67,7 +68,7 @@ MODELS = {
     "multiclass_absorbing": (estimators.DualSGD(features=10, **B), "three"),
     "multiclass_framed": (estimators.MAVPOGS(), "three"),
     "one_vs_rest": (estimators.Forgetron(**B), "three"),
-    # What else a file may hold.
+    # Other contents.
     "regressor": (estimators.KRLS(**B), "numbers"),
     "regressor_features": (estimators.FOGDRegressor(features=10), "numbers"),
     "probabilities": (estimators.RBP(probabilities=True, **B), "two"),
@@ -121,7 +122,7 @@ STREAMS = {
 
 
 def data():
-    """Return examples of each kind, and their labels."""
+    """Return examples of each kind and labels of each kind."""
     rng = np.random.default_rng(2)
     X = (rng.standard_normal((N_LEARNED + N_MORE, 3)) / 2).round(3)
     examples = {"floats": X, "bits": (X > 0).astype(float), "integers": (4 * X).round()}
@@ -132,7 +133,7 @@ def data():
 
 
 def models(expected):
-    """Fit the estimators; save and pickle them."""
+    """Fit the estimators, save them and pickle them."""
     examples, labels = data()
     more = {kind: X[N_LEARNED:].tolist() for kind, X in examples.items()}
     expected["rows"] = {"examples": more, "labels": {kind: y[N_LEARNED:].tolist() for kind, y in labels.items()}}
@@ -143,7 +144,7 @@ def models(expected):
         told = {"labels": kind, "examples": form[0] if form else "floats", "width": form[1] if form[1:] else None}
         told |= {"river": name in RIVER}
         X, y = examples[told["examples"]][:N_LEARNED], labels[kind][:N_LEARNED]
-        # A model keeps the kernel values of the rows that came together last: let them be few.
+        # A model keeps the kernel values of the last call's rows: two rows keep the file small.
         for piece in (slice(0, -2), slice(-2, None)):
             tests.learn(model, tests.in_form(X[piece], told["width"]), y[piece])
         Path("pickles", name).write_bytes(pickle.dumps(model, 5))
@@ -157,7 +158,7 @@ def models(expected):
 
 
 def encoded(expected):
-    """Save a model together with the columns of its table."""
+    """Save a model together with the encoding of its table."""
     table = open_table(Path("binary.csv"), label="label")
     model = estimators.Forgetron(gamma=0.1, budget=20)
     for chunk in table.chunks():
@@ -174,7 +175,7 @@ def first_rows(out):
 
 
 def write_sources():
-    """Write the streams as tables; a stream has a column of categories."""
+    """Write the streams as CSV files; one has a column of categories."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((N_STREAM, 3)).round(2)
     colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, N_STREAM)]
@@ -190,7 +191,7 @@ def write_sources():
 
 
 def streams(expected):
-    """Play the streams twice: in a folder that is removed to their ends, and until they are interrupted."""
+    """Run each stream to its end and remove the results; then run it again and interrupt it."""
     expected["streams"] = {}
     for name, options in STREAMS.items():
         arguments = [f"{name}.csv", "--label", "label", *options, "--results", "streams"]
@@ -210,7 +211,7 @@ def streams(expected):
 
 @contextlib.contextmanager
 def interrupted(told):
-    """Interrupt a stream; put down after how many rounds."""
+    """Interrupt a stream, and record after how many rounds."""
     tick = _Run._tick
 
     def watched(self, rounds):
@@ -218,7 +219,7 @@ def interrupted(told):
         if rounds >= INTERRUPTED:
             _Run._tick = tick
             told["interrupted"] = rounds
-            # A second interrupt soon after one would count as the same.
+            # Otherwise, an interrupt soon after another counts as the same one.
             interrupts._raised = -10.0
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -230,7 +231,7 @@ def interrupted(told):
 
 
 def sweeps(expected):
-    """Run the configs, without their figures and pages."""
+    """Run the configs; figures and pages are removed."""
     expected |= {"sweeps": {}, "tables": {}}
     for name in SWEEPS:
         folder = Path("results") / name
@@ -260,7 +261,7 @@ def sweeps(expected):
 
 
 def kill_in_job(number):
-    """Let this process be killed in one of its jobs."""
+    """Kill this process when it starts the job with this number."""
     measure, begun = online.measure, []
 
     def killed(job, settings):
@@ -273,18 +274,18 @@ def kill_in_job(number):
 
 
 def command(*arguments):
-    """Run the command in this process; return its exit code and what it prints."""
+    """Run the command in this process; return its exit code and its output."""
     out = io.StringIO()
     try:
         with contextlib.redirect_stdout(out):
             cli.main([str(argument) for argument in arguments], prog_name="budgetrun")
     except SystemExit as ended:
         return ended.code or 0, out.getvalue()
-    raise AssertionError("the command has not ended")
+    raise AssertionError("the command did not exit")
 
 
 def anonymous(member):
-    """Return an entry of the archive with nothing of this machine."""
+    """Return an entry of the archive without user names and times."""
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member
@@ -296,7 +297,7 @@ def remove(*folders):
 
 
 def main():
-    """Write everything beside this file, and check its size."""
+    """Write everything beside this file, and check the size."""
     assert budgetrun.__version__ == VERSION, budgetrun.__file__
     os.chdir(HERE)
     remove("results", *PACKED)
@@ -311,7 +312,7 @@ def main():
     remove(*PACKED)
     size = sum(path.stat().st_size for path in HERE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     print(f"{size / 1000:.0f} kB in {HERE}")
-    assert size < 600_000
+    assert size < 500_000
 
 
 if __name__ == "__main__":

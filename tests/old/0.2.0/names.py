@@ -2,11 +2,12 @@
 
 Usage, with a checkout of 0.2.0 in DIR: PYTHONPATH=DIR python names.py
 
-Writes ``pickle_globals.txt``, lines of a module and a name, and ``state_names.txt``, lines of MODULE:CLASS. Every
-estimator is fitted to a few rows of two and of three classes, or of numbers; interpreted, and a few of them compiled.
-Streams of `budgetrun run` have every task, scale, metric and rule.
+Writes ``pickle_globals.txt``, with a module and a name per line, and ``state_names.txt``, with one MODULE:CLASS per
+line. Every estimator is fitted to a few rows of two classes, three classes, or numbers: all interpreted, and a few also
+compiled. `budgetrun run` plays streams with every task, scale, metric and rule.
 """
 
+# ruff: noqa: E402
 import itertools
 import json
 import os
@@ -19,16 +20,16 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
-# A second process, with this argument, compiles.
+# Set in a second process, which compiles.
 COMPILED = sys.argv[1:] == ["compiled"]
 os.environ["BUDGETRUN_COMPILED"] = str(int(COMPILED))
 
-import numpy as np  # noqa: E402
-import scipy.sparse as sp  # noqa: E402
+import numpy as np
+import scipy.sparse as sp
 
-import budgetrun  # noqa: E402
-from budgetrun import cli, errors, estimators, kernels, river, selection  # noqa: E402
-from budgetrun.state import save_state  # noqa: E402
+import budgetrun
+from budgetrun import cli, errors, estimators, kernels, river, selection
+from budgetrun.state import save_state
 
 HERE = Path(__file__).resolve().parent
 N, N_RIVER = 120, 30
@@ -37,13 +38,13 @@ METRICS = {
     "three": ["--metrics", "f1,kappa,sliding_error,fading_error"],
     "numbers": ["--task", "regression"],
 }
-# What learners need beyond their defaults, in the order in which it is tried.
+# Arguments of estimators; the first that an estimator accepts are used.
 GIVEN = ({"budget": 12}, {}, {"beta": 0.1})
 TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
 
 
 def globals_of(data):
-    """Return what a pickle refers to, lines of a module and a name."""
+    """Return the names that a pickle refers to, as `MODULE NAME`."""
     found, stack, memo, last = set(), [], [], None
     for code, argument, _ in pickletools.genops(data):
         if code.name in TEXTS:
@@ -59,7 +60,7 @@ def globals_of(data):
 
 
 def titles_of(path):
-    """Return the classes that a saved file names, and those whose revisions it has."""
+    """Return the classes that a saved file names, also those with a revision in it."""
     with zipfile.ZipFile(path) as archive:
         content = json.loads(archive.read("state.json"))
     titles, left = set(), [content["root"], content["meta"], content["nodes"]]
@@ -73,7 +74,7 @@ def titles_of(path):
 
 
 class Names:
-    """The names so far."""
+    """The names that were found."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -86,11 +87,11 @@ class Names:
             self.states |= titles_of(self.folder / "state")
 
     def fit(self, make, X, y, **given):
-        """Fit an estimator with the first arguments that it takes."""
+        """Fit an estimator with the first arguments that it accepts."""
         for more in GIVEN:
             with suppress(TypeError, ValueError):
                 model = make(**given, **more).fit(X, y)
-                # Learning single rows has a state of its own where code is compiled.
+                # Compiled code keeps a separate state for learning single rows.
                 if not sp.issparse(X):
                     for x, label in zip(X[:70], y[:70], strict=True):
                         model.learn_one(x, label)
@@ -125,7 +126,7 @@ def all_estimators(names):
 
 
 def all_kernels(names):
-    """Fit learners with each kernel and each kind of examples."""
+    """Fit learners with every kernel and kind of examples."""
     X, labels, _ = data()
     tasks = np.column_stack([X, np.arange(N) % 3])
     kinds = {"floats": X, "bits": (X > 0).astype(float), "integers": (4 * X).round(), "sparse": sp.csr_array(X)}
@@ -135,7 +136,7 @@ def all_kernels(names):
         names.fit(made, tasks, labels["two"], kernel="multitask", n_tasks=3)
         names.fit(made, X, labels["two"], dtype="float32")
     names.fit(estimators.ShrinkingPerceptron, X, labels["two"], phi="1 - 1 / (m + 2)")
-    # Sparse examples of very many features have a kind of their own.
+    # Sparse examples with very many features are a separate kind.
     wide = sp.csr_array(X)
     wide.resize(N, 10_000)
     names.fit(estimators.RBP, wide, labels["two"])
@@ -168,7 +169,7 @@ def all_of_river(names):
 
 
 def all_streams(names):
-    """Play streams with the command; the tasks, scales, metrics and rules are as different as possible."""
+    """Run `budgetrun run` on streams of every task and scale, with all metrics and rules."""
     X, labels, numbers = data()
     columns = {"two": labels["two"], "three": labels["three"], "numbers": numbers}
     for name, y in columns.items():
@@ -196,7 +197,7 @@ def all_streams(names):
 
 
 def main():
-    """Write both lists; a second process adds what compiled learners refer to."""
+    """Write both lists; a second process adds the names that only compiled learners use."""
     assert budgetrun.__version__ == "0.2.0", budgetrun.__file__
     cli._report = print
     with tempfile.TemporaryDirectory() as folder:
@@ -205,7 +206,7 @@ def main():
             (all_estimators,) if COMPILED else (all_estimators, all_kernels, all_rules, all_of_river, all_streams)
         ):
             step(names)
-    # A learner that failed within a group keeps its error.
+    # A learner that failed within a group keeps its exception.
     if not COMPILED:
         names.states |= {f"{cls.__module__}:{cls.__qualname__}" for cls in vars(errors).values() if is_own_error(cls)}
     print("not fitted:", names.failed, file=sys.stderr)
