@@ -357,8 +357,8 @@ def _find(title: str) -> type[Any]:
         found = vars(found).get(part)
         if not isinstance(found, type | ModuleType):
             raise refused
-    # Its name is another one if it has been renamed.
-    if not isinstance(found, type) or found.__module__ != module or not (_is_ours(found) or _is_error(found)):
+    # It has another name or module if it has been renamed, or has moved and is imported where it was.
+    if not isinstance(found, type) or not (_is_ours(found) or _is_error(found)):
         raise refused
     return found
 
