@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
@@ -28,12 +27,12 @@ from budgetrun.runner.live import finish
 from budgetrun.runner.live.choose import FIRST, choices
 from budgetrun.runner.live.kept import Progressed
 from budgetrun.runner.live.play import Player
-from budgetrun.runner.live.progress import Progress
 from budgetrun.runner.live.request import Request, config_text
 from budgetrun.runner.live.scaling import scaler
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.live.warn import warnings
 from budgetrun.runner.plan import specs_of
+from budgetrun.runner.progress import RowsProgress
 from budgetrun.runner.selecting import rule_of
 from budgetrun.state import load_state, save_state
 
@@ -68,7 +67,7 @@ def run(request: Request) -> int:
         move_aside(request.folder)
     before = _before(request, path)
     if before is not None and before.ended and not request.from_pipe:
-        _say(f"{request.folder}: finished; to play the stream again: --force")
+        say(f"{request.folder}: finished; to play the stream again: --force")
         return 0
     table = open_table(
         request.source,
@@ -81,10 +80,10 @@ def run(request: Request) -> int:
     state = before or _begin(request, table, rows)
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
-        _say(sentence)
+        say(sentence)
     skip = 0 if before is None or (request.from_pipe and not request.replay) else state.player.counts.rounds
     if before is not None:
-        _say(f"continued after {state.player.counts.rounds:,} rounds")
+        say(f"continued after {state.player.counts.rounds:,} rounds")
     return _Run(request, config, table, rows, state, skip).play()
 
 
@@ -242,10 +241,10 @@ class _Run:
         code = 0
         if not player.counts.rounds:
             if compiling.begins():
-                _say("each learner is compiled once for this version, which takes some seconds")
+                say("each learner is compiled once for this version, which takes some seconds")
             X, codes = (part[:64] for part in self.rows.peek())
             player.compile(X / (abs(X).max() or 1.0), codes)
-        self.progress = Progress(self.table.n_rows, player.counts.rounds)
+        self.progress = RowsProgress(self.table.n_rows, player.counts.rounds)
         try:
             with interrupts.raising():
                 self._play_rows()
@@ -260,7 +259,7 @@ class _Run:
                 if self._whole:
                     self._save()
         if code == 130 and not request.from_pipe:
-            _say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
+            say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
         if player.counts.rounds:
             self._finish()
@@ -318,7 +317,7 @@ class _Run:
         found = warnings(self.state.player, self.state.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
-                self.progress.say(f"warning: {sentence}")
+                say(f"warning: {sentence}")
         self.warned = found if at_end else self.warned | found
 
     def _errors(self) -> str:
@@ -330,7 +329,3 @@ class _Run:
         for spec, selection in zip(self.config.select, player.selections, strict=True):
             text += f", {selection.mistakes / max(1, player.counts.rounds):.2%} ({spec.label})"
         return text if lately is None else f"{text}, {lately[1][best]:{form}} in the last {lately[0]:,} rounds"
-
-
-def _say(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)
