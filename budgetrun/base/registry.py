@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from types import ModuleType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
+# The folder of the plug-ins, one package each. The rest of budgetrun works without it.
+_PLUGINS = "budgetrun.papers"
 
 
 def modules(package: str) -> Iterator[ModuleType]:
@@ -35,9 +38,22 @@ def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     ]
 
 
+def contributed(module: str, base: type[T]) -> list[type[T]]:
+    """Return the concrete subclasses of ``base`` in the modules of a name that plug-ins have."""
+    return [thing for found in plugin_modules(module) for thing in defined_in(found, base)]
+
+
+def plugin_modules(name: str) -> list[ModuleType]:
+    """Import the module of this name of every plug-in that has one, in the order of the plug-ins' names."""
+    if importlib.util.find_spec(_PLUGINS) is None:
+        return []
+    plugins = [f"{_PLUGINS}.{found.name}" for found in pkgutil.iter_modules(importlib.import_module(_PLUGINS).__path__)]
+    return [importlib.import_module(f"{one}.{name}") for one in plugins if importlib.util.find_spec(f"{one}.{name}")]
+
+
 @cache
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a learner, solver or kernel: the keyword-only arguments of its ``__init__``."""
+    """Return the parameters of an algorithm or kernel: the keyword-only arguments of its ``__init__``."""
     signature = inspect.signature(cls, eval_str=True)
     return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 

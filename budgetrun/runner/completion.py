@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from budgetrun.base.files import own_folder
 
 _NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
-_ALGORITHMS = "learners/*.py", "papers/solvers/*.py"
+_ALGORITHMS = "learners/*.py", "papers/*/*.py"
 _PACKAGE = Path(__file__).parents[1]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.data.generators.options import check_number, completed
 
-# Steps of the solver per unit of time, and the time that is left out at the beginning.
+# Steps of integration per unit of time, and the time that is left out at the beginning.
 _STEPS = 10
 _TRANSIENT = 500
 
