@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
 # The folder of the plug-ins, one package each. The rest of budgetrun works without it.
-_PLUGINS = "budgetrun.papers"
+_PLUGINS = "papers"
 
 
 def modules(package: str) -> Iterator[ModuleType]:
@@ -45,10 +45,9 @@ def contributed(module: str, base: type[T]) -> list[type[T]]:
 
 def plugin_modules(name: str) -> list[ModuleType]:
     """Import the module of this name of every plug-in that has one, in the order of the plug-ins' names."""
-    if importlib.util.find_spec(_PLUGINS) is None:
-        return []
-    plugins = [f"{_PLUGINS}.{found.name}" for found in pkgutil.iter_modules(importlib.import_module(_PLUGINS).__path__)]
-    return [importlib.import_module(f"{one}.{name}") for one in plugins if importlib.util.find_spec(f"{one}.{name}")]
+    folder = Path(__file__).parents[1] / _PLUGINS
+    found = sorted(path.parent.name for path in folder.glob(f"*/{name}.py"))
+    return [importlib.import_module(f"budgetrun.{_PLUGINS}.{plugin}.{name}") for plugin in found]
 
 
 @cache

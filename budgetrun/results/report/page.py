@@ -136,7 +136,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
     return _known(
         ("Profile", results.manifest.get("profile")),
-        (f"{config.kind or 'learner'}s".capitalize(), listed(names)),
+        ("Solvers" if results.of_batch else "Learners", listed(names)),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
         ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
