@@ -23,8 +23,8 @@ from budgetrun.kernels.kinds import TILE, held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
+from budgetrun.play.curve import BLOCK_SIZE
 from budgetrun.runner.identity import algorithm_of, build
-from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ _RUNS_LEARNERS, _RUNS_SOLVERS = "budgetrun.runner.online", "budgetrun.runner.bat
 _FOUND_BY_NAME = ("budgetrun.data.formats", "budgetrun.data.generators")
 # The modules, of those that these and an algorithm import, whose code can change an outcome.
 _ROOMS = (
-    *("engine", "data", "learners", "papers.solvers", "kernels", "play.selection", "base.registry", "play.metrics"),
+    *("engine", "data", "learners", "papers.solvers", "kernels", "play", "base.registry", "base.problem"),
     "results.store.write",
 )
 _EXECUTED = tuple(f"budgetrun.{name}" for name in _ROOMS)
