@@ -82,7 +82,8 @@ class Session:
         self.counts = Counts(zeros=np.zeros(len(learners), dtype=np.int64))
         if self.problem.of_classes:
             self.counts.labels = np.zeros(n_classes, dtype=np.int64)
-        self._rows = list(rows or [0] * len(learners))
+        # None in old states.
+        self._rows: Sequence[int] | None = rows or [0] * len(learners)
         names = list(dict.fromkeys(str(kernel) for kernel, _ in learners))
         of_groups = [[i for i, (kernel, _) in enumerate(learners) if str(kernel) == name] for name in names]
         self._places = [(g, own.index(i)) for i in range(len(learners)) for g, own in enumerate(of_groups) if i in own]
@@ -186,7 +187,7 @@ class Session:
             scores = [of_groups[group][at] for group, at in self._places]
             # Of several classes, all scores.
             counts.zeros = counts.zeros + [np.count_nonzero(~own.reshape(-1, X.shape[0]).any(axis=0)) for own in scores]
-            self.measures.add(scores, [labels[row] for row in self._rows])
+            self.measures.add(scores, [labels[row] for row in self._rows or [0] * len(scores)])
         if self._looks:
             counts.look(X, self.problem.codes(labels[0]))
         counts.rounds += X.shape[0]
@@ -237,7 +238,7 @@ class Session:
             # A player of version 0.2.0.
             tallies, errors = state.pop("tallies"), state.pop("errors")
             state["measures"] = Tallies(tallies) if errors is None else errors
-            state |= {"_rows": [0] * len(state["_places"]), "_of_prefix": [], "_looks": True}
+            state |= {"_rows": None, "_of_prefix": [], "_looks": True}
         self.__dict__.update(state)
 
 
