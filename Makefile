@@ -81,8 +81,8 @@ docs: $(READY)  ## Build the site of the documentation in build/docs; once befor
 data: $(READY)  ## Download and verify the data sets of all configs
 	$(BIN)/budgetrun data fetch mnist usps census_income a9a ijcnn1 phishing w8a cod_rna susy_30000 covtype_92962
 
-bench: $(READY)  ## Measure the engine against plain loops
-	$(BIN)/budgetrun bench
+bench: $(READY)  ## Measure the engine against plain loops, on an idle machine
+	$(BIN)/python -m benchmarks
 
 report: $(READY)  ## Write tables, figures and pages again from the finished runs
 	$(BIN)/budgetrun report $(RESULTS)

@@ -4,66 +4,34 @@ Each learner is a scikit-learn classifier or regressor: ``from budgetrun import 
 ``budgetrun``.
 """
 
-from __future__ import annotations
-
-import sys
-from importlib import import_module
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
-
-# The command imports this before it can handle interrupts: the typing module would take most of that time.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import CodeType
-    from typing import Any
-
 __version__ = "0.2.0"
 
-# What users call, and where it is; it is imported only when asked for.
-_FUNCTIONS = {
-    "load": "estimators",
-    "load_results": "runner.api",
-    "sweep": "runner.api",
-    "SelectingClassifier": "estimators.selecting",
-}
-# The code of each module that this process has imported; its file may have changed since.
-loaded_code: dict[str, CodeType] = {}
 
+# `__init__.pyi` lists what there is. It is imported when it is asked for, because scikit-learn takes a second.
+def __getattr__(name: str) -> object:
+    if name in ("load_results", "sweep"):
+        from budgetrun.runner import api
 
-class _Recording(SourceFileLoader):
-    """Loads a module of this package, and records the code that it loads."""
+        return getattr(api, name)
+    if name == "SelectingClassifier":
+        from budgetrun.estimators.selecting import SelectingClassifier
 
-    def get_code(self, fullname: str) -> CodeType | None:
-        code = super().get_code(fullname)
-        if code is not None:
-            loaded_code[fullname] = code
-        return code
+        return SelectingClassifier
+    if name in ("__all__", "load") or name[:1].isupper():
+        from budgetrun import estimators
+        from budgetrun.base import moved
 
-
-def _finder(path: str) -> FileFinder:
-    if not path.startswith(__path__[0]):
-        raise ImportError("only for this package")
-    return FileFinder(path, (_Recording, SOURCE_SUFFIXES))
-
-
-sys.path_hooks.insert(0, _finder)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(import_module(f"budgetrun.{_FUNCTIONS[name]}"), name)
-    # Importing scikit-learn takes a second: do it only for an estimator, whose name begins with a capital.
-    if name == "__all__":
-        return sorted({*_FUNCTIONS, *_estimators()})
-    if name[:1].isupper() and name in _estimators():
-        return _estimators()[name]
+        if name == "load":
+            return estimators.load
+        if name == "__all__":
+            return sorted([*estimators.MADE, "SelectingClassifier", "load", "load_results", "sweep"])
+        if name in estimators.MADE:
+            return estimators.MADE[name]
+        if name in estimators.OLD_NAMES:
+            moved.warn_of_old_name(name, found := estimators.OLD_NAMES[name])
+            return found
     raise AttributeError(f"module 'budgetrun' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FUNCTIONS, *_estimators()})
-
-
-def _estimators() -> dict[str, Any]:
-    estimators = import_module("budgetrun.estimators")
-    found: dict[str, Any] = estimators.CLASSIFIERS | estimators.REGRESSORS
-    return found
+    return sorted([*__getattr__("__all__"), *(n for n in globals() if n.startswith("__"))])  # type: ignore[misc]

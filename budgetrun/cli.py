@@ -104,7 +104,11 @@ def main() -> None:
 @_data_option
 @_results_option("results")
 @click.option(
-    "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True, help="Where the workers run."
+    "--backend",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="Where the workers run: local, loky, dask, or another backend of joblib.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The address of a dask scheduler, with --backend dask.")
 @click.option(
@@ -406,25 +410,6 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
     for file, path, state in found:
         _say(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
     return all(state == "ok" for _, _, state in found)
-
-
-@main.command()
-@click.option("--quick", is_flag=True, help="Use small sizes, for rough ratios within a minute.")
-@click.option("--check", is_flag=True, help="Compare a few ratios with committed ones; exit with 1 if one is lower.")
-@_data_option
-@_results_option("results/bench")
-def bench(quick: bool, check: bool, data_dir: Path | None, results: Path) -> None:
-    """Compare the speed of the engine with plain loops, other libraries and the rates of this machine."""
-    from budgetrun.bench import run_benchmarks, run_check
-
-    if check:
-        slow = run_check(results)
-        for sentence in slow:
-            _say(sentence)
-        if slow:
-            raise SystemExit(1)
-        return
-    run_benchmarks(quick, data_dir, results)
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ _PACKAGES = (
     "runner.live",
 )
 _FORMAT = "budgetrun state 1"
+# The first version whose files are read.
+_OLDEST = (0, 2)
 _JSON = "state.json"
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Kinds of dtypes whose values are plain bytes: numbers, text, dates.
@@ -355,7 +357,8 @@ def _find(title: str) -> type[Any]:
         found = vars(found).get(part)
         if not isinstance(found, type | ModuleType):
             raise refused
-    if not isinstance(found, type) or _title(found) != title or not (_is_ours(found) or _is_error(found)):
+    # It has another name or module if it has been renamed, or has moved and is imported where it was.
+    if not isinstance(found, type) or not (_is_ours(found) or _is_error(found)):
         raise refused
     return found
 
@@ -428,13 +431,20 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _check_version(saved: str, path: Path) -> None:
-    """Refuse a file of another version: its objects may have had other attributes."""
+    """Refuse a file of a later version, or of one that is too old: its objects may have had other attributes."""
     now = budgetrun.__version__
-    if str(saved).split(".")[:2] != now.split(".")[:2]:
+    release, latest = (tuple(map(int, str(version).split(".")[:2])) for version in (saved, now))
+    if not _OLDEST <= release <= latest:
         raise InputError(
             f"{path}: saved by budgetrun {saved}, and this is {now}, which cannot read it: train again, or "
             f"pip install budgetrun=={saved}"
         )
+
+
+def _part_now(part: str) -> str:
+    """Return the present name of a part with a revision: a class, which may have moved, and perhaps a setting."""
+    title, *setting = part.split(" ", 1)
+    return part if ":" not in title else " ".join([_title(_find(title)), *setting])
 
 
 def _revisions(things: list[Any]) -> dict[str, int]:
@@ -451,10 +461,11 @@ def _revisions(things: list[Any]) -> dict[str, int]:
 
 
 def _check_revisions(saved: Any, now: dict[str, int], version: str, path: Path) -> None:
-    if saved == now:
-        return
     if not isinstance(saved, dict):
         raise ValueError("no revisions")
+    saved = {_part_now(part): revision for part, revision in saved.items()}
+    if saved == now:
+        return
     changed = [name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name)]
     parts = ", ".join(f"{name}: {saved.get(name)}, now {now.get(name)}" for name in changed)
     raise InputError(

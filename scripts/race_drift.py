@@ -30,9 +30,9 @@ from race_river import Rounds, versions
 from river import drift, ensemble, forest, linear_model, neighbors, tree
 from threadpoolctl import threadpool_limits
 
+from benchmarks.pages import markdown_table, write_csv
 from budgetrun import config as configs
 from budgetrun import river as budgetrun_river
-from budgetrun.bench.records import markdown_table, write_csv
 from budgetrun.data import open_stream
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import STYLE, hand_out, mark_changes, save

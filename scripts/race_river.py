@@ -33,8 +33,8 @@ from river import datasets, feature_extraction, linear_model, metrics, multiclas
 from sklearn.datasets import load_svmlight_file
 from threadpoolctl import threadpool_limits
 
+from benchmarks.pages import write_csv
 from budgetrun import river as budgetrun_river
-from budgetrun.bench.records import write_csv
 
 FOLDER = Path(__file__).resolve().parent.parent / "results" / "river"
 GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

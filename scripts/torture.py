@@ -3,9 +3,10 @@
 Short sweeps on generated data share one results folder. Each attack starts the command, sends signals to one of its
 processes or to all of them, waits for the end, and compares the folder with what was visible in it before, and with
 an undisturbed sweep. The next attack resumes the folder. The exit code is 1 if anything was lost, doubled, changed or
-left behind, if a command did not end, or if it said more than a sentence.
+left behind, if a command did not end, or if it said more than a sentence. With --record, the counts of all kinds of
+attacks together become a row of results/torture.csv, from which CONTRIBUTING.md takes them.
 
-Usage: python scripts/torture.py [N] [--seed S] [--kind WORD]     (N attacks; with WORD: only kinds whose name has it)
+Usage: python scripts/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--record]
 """
 
 import argparse
@@ -23,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -31,6 +33,9 @@ import yaml
 from budgetrun.results.store.write import Row, Store
 
 TOP = Path(__file__).resolve().parent.parent
+TABLE = TOP / "results" / "torture.csv"
+# What the commands of workers have in them, by backend.
+WORKERS = {"local": "budgetrun.runner.worker", "loky": "popen_loky_posix"}
 CONFIG = {
     "name": "torture",
     "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}}],
@@ -44,8 +49,8 @@ CONFIG = {
 }
 MEASURED = ("seconds", "peak_memory_mb")
 # The most seconds a command may take from the attack to its end, and its processes from then on to theirs.
-END_SECONDS = 30
-ORPHAN_SECONDS = 5
+END_SECONDS = 60
+ORPHAN_SECONDS = 10
 SENTENCE = re.compile(
     r"torture: \d+ runs to do, \d+ finished, in \S+|[\d,]+/[\d,]+ runs, .*|\S+: \d+ files of tables and figures, .*"
 )
@@ -85,6 +90,7 @@ class Sandbox:
     """A folder with the config, its results, and what an undisturbed sweep gives."""
 
     top: Path
+    backend: str = "local"
     environment: dict[str, str] = field(default_factory=dict)
     reference: dict[str, Row] = field(default_factory=dict)
     seen: dict[str, Row] = field(default_factory=dict)
@@ -111,7 +117,7 @@ class Sandbox:
     def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own; ``sweep`` alone makes no report."""
         undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
-        words = {"sweep": ["sweep", "torture.yaml"], "report": ["report", "results/torture"]}
+        words = {"sweep": ["sweep", "torture.yaml", "--backend", self.backend], "report": ["report", "results/torture"]}
         words["all"] = words["sweep"]
         code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
         return subprocess.Popen(
@@ -162,14 +168,14 @@ def heeds_signals(process: subprocess.Popen[str]) -> bool:
     return True
 
 
-def targets(process: subprocess.Popen[str], whom: str) -> list[int]:
+def targets(process: subprocess.Popen[str], whom: str, backend: str) -> list[int]:
     """Return the ids of the processes to attack, those of a group as a negative number; none if it is too late."""
     if whom in ("parent", "group"):
         return [process.pid if whom == "parent" else -process.pid]
     found = []
     for other in session(process):
         with suppress(psutil.Error):
-            if "budgetrun.runner.worker" in other.cmdline():
+            if any(WORKERS[backend] in word for word in other.cmdline()):
                 found.append(other.pid)
     return found
 
@@ -182,7 +188,7 @@ def send(number: signal.Signals, target: int) -> None:
 
 def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[str, str]]:
     """Start a command, attack it, and return what was done and each problem that was found, with an explanation."""
-    verb = rng.choices(["sweep", "all", "report"], [8, 2, 1])[0]
+    verb = rng.choices(["sweep", "all", "report"], [16, 1, 1])[0]
     if kind.target not in ("parent", "group"):
         verb = "sweep"
     elif verb == "report" and not sandbox.seen:
@@ -208,7 +214,11 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
     while kind.signals[0] != KILL and not heeds_signals(process) and process.poll() is None:
         time.sleep(0.001)
     whom = kind.target.split()[0]
-    while not (victims := targets(process, whom)) and process.poll() is None and time.monotonic() < began + most:
+    while (
+        not (victims := targets(process, whom, sandbox.backend))
+        and process.poll() is None
+        and time.monotonic() < began + most
+    ):
         time.sleep(0.02)
     visible = sandbox.stored()
     victim = rng.choice(victims) if victims else 0
@@ -304,8 +314,15 @@ def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: b
     return problems
 
 
-def torture(n: int, seed: int, kind: str = "", say: Callable[[str], None] = print) -> Counter[str]:
-    """Attack ``n`` times, and return how often each problem was found."""
+def torture(
+    n: int,
+    seed: int,
+    kind: str = "",
+    backend: str = "local",
+    say: Callable[[str], None] = print,
+    record: Callable[[Counter[str]], None] = lambda counts: None,
+) -> Counter[str]:
+    """Attack ``n`` times, and return how often each problem was found; ``record`` gets the counts now and then."""
     kinds = [one for one in KINDS if kind in one.name]
     for number in (INT, HUP):
         # A shell without job control, or nohup, starts processes that ignore them, and so does all that they start.
@@ -314,7 +331,7 @@ def torture(n: int, seed: int, kind: str = "", say: Callable[[str], None] = prin
     counts: Counter[str] = Counter()
     attacks: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="torture-") as top:
-        sandbox = Sandbox(Path(top))
+        sandbox = Sandbox(Path(top), backend)
         began = time.monotonic()
         for i in range(n):
             # Each attack has a seed of its own, so that the order of the kinds is random too.
@@ -323,14 +340,41 @@ def torture(n: int, seed: int, kind: str = "", say: Callable[[str], None] = prin
             done, problems = attack(sandbox, chosen, rng)
             attacks[chosen.name + (" (too late)" if done.endswith("(too late)") else "")] += 1
             counts.update(problems.keys() & set(PROBLEMS))
+            counts["attacks"] += 1
+            counts["lines of noise"] += int(problems.get("noisy", "0").split()[0])
             if problems:
                 say(f"{i}: {done}\n" + "".join(f"  {name}: {text}\n" for name, text in problems.items()))
-            if (i + 1) % 100 == 0:
-                say(f"{i + 1} of {n} attacks, {sum(counts.values())} problems")
+            if (i + 1) % 20 == 0 or i + 1 == n:
+                say(f"{i + 1} of {n} attacks, {sum(counts[problem] for problem in PROBLEMS)} problems")
+                record(counts)
         per_attack = (time.monotonic() - began) / max(1, n)
     say("".join(f"{count:6d} {name}\n" for name, count in sorted(attacks.items())))
     say(f"{n} attacks with seed {seed}, {per_attack:.1f} s each: " + ", ".join(f"{counts[p]} {p}" for p in PROBLEMS))
     return counts
+
+
+def recorded(backend: str, seed: int, counts: Counter[str]) -> None:
+    """Write the counts of a backend and a seed into the table."""
+    columns = ["backend", "seed", "attacks", *PROBLEMS, "lines of noise"]
+    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
+    new = {"backend": backend, "seed": str(seed)} | {name: str(counts[name]) for name in columns[2:]}
+    rows = [row for row in known if (row["backend"], row["seed"]) != (backend, str(seed))] + [new]
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=lambda row: (row["backend"], int(row["seed"]))))
+
+
+def summary() -> list[str]:
+    """Return the lines of CONTRIBUTING.md with the counts of each backend, over all seeds."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = [column for column in rows[0] if column not in ("backend", "seed")]
+    lines = []
+    for backend in dict.fromkeys(row["backend"] for row in rows):
+        counts = [sum(int(row[column]) for row in rows if row["backend"] == backend) for column in columns]
+        lines.append(f"| `{backend}` | {' | '.join(f'{count:,}' for count in counts)} |")
+    return lines
 
 
 def main() -> int:
@@ -339,8 +383,13 @@ def main() -> int:
     parser.add_argument("n", type=int, nargs="?", default=1000, metavar="N", help="the number of attacks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")
     parser.add_argument("--kind", default="", metavar="WORD", help="only kinds of attacks whose name has this word")
+    parser.add_argument("--backend", choices=list(WORKERS), default="local", help="where the workers of sweeps run")
+    parser.add_argument("--record", action="store_true", help="write the counts into results/torture.csv")
     chosen = parser.parse_args()
-    return int(bool(torture(chosen.n, chosen.seed, chosen.kind, lambda text: print(text, flush=True))))
+    record = partial(recorded, chosen.backend, chosen.seed) if chosen.record else lambda counts: None
+    say = partial(print, flush=True)
+    counts = torture(chosen.n, chosen.seed, chosen.kind, chosen.backend, say, record)
+    return int(any(counts[problem] for problem in PROBLEMS))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from budgetrun.config import catalog
 from budgetrun.data import files
 from budgetrun.papers import solvers
 
-VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data", "bench"]
+VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data"]
 
 
 @pytest.fixture(autouse=True)

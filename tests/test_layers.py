@@ -13,7 +13,7 @@ PACKAGE = Path(budgetrun.__file__).parent
 # From the top down. What stands beside another may import it, except in SEPARATE.
 LAYERS = (
     {"__main__", "river"},
-    {"cli", "bench"},
+    {"cli"},
     {"estimators"},
     {"runner", "papers"},
     {"results"},
@@ -35,7 +35,6 @@ MOST_AT_THE_TOP = 20
 UPWARD: set[tuple[str, str]] = {
     ("config.catalog", "papers.solvers"),
     ("config.algorithms", "papers.solvers"),
-    ("cli", "bench"),
 }
 CIRCLES: set[frozenset[str]] = set()
 NAMED: set[tuple[str, str]] = set()
@@ -116,7 +115,7 @@ def test_algorithms_are_named_in_their_own_files_only():
     named = {
         (name, found)
         for name, tree in modules().items()
-        if name.split(".")[0] not in ("learners", "papers", "bench")
+        if name.split(".")[0] not in ("learners", "papers")
         for text in literals(tree)
         for found in one.findall(text)
     }

@@ -191,7 +191,7 @@ def test_learners_that_need_distances_refuse_it():
     X, y = random_stream(T=10)
     why = r"^avm: .* examples of two tasks have no distance, got multitask"
     with pytest.raises(InputError, match=why):
-        budgetrun.Avm(kernel="multitask", n_tasks=K).fit(joined(X, tasks_of(X)), y)
+        budgetrun.AVM(kernel="multitask", n_tasks=K).fit(joined(X, tasks_of(X)), y)
 
 
 def test_models_of_river_refuse_it():

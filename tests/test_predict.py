@@ -190,7 +190,7 @@ def test_the_best_regression_learner_of_a_stream_predicts():
     assert ", which had the smallest root mean squared error on its stream (" in stderr
     assert f"({best:.4g})" in stderr
     state, _ = load_state("results/stream/stream.state")
-    i = int(state.player.errors.squared.argmin())
+    i = int(state.session.totals().argmin())
     assert f"by {state.names[i]}, " in stderr
     table = open_table("stream.csv", encoding=state.encoding)
     scaled = np.concatenate([chunk.X for chunk in table.chunks()])

@@ -1,4 +1,13 @@
-"""Modules of version 0.2.0 that have moved since: saved models and pickles name them."""
+"""Modules and estimators of version 0.2.0 that have other names since: saved models and pickles name them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 # Old names without the package's own, in the order in which they are tried.
 MOVED = {
@@ -36,3 +45,39 @@ def class_now(title: str) -> tuple[str, str]:
     moved = CLASSES.get(title.removeprefix("budgetrun."))
     module, _, name = (f"budgetrun.{moved}" if moved else title).partition(":")
     return module_now(module), name
+
+
+class _Moved(ModuleType):
+    """Stands where a module was, and finds what is in it now."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(module_now(self.__name__)), name)
+
+
+def register() -> None:
+    """Let pickles find the modules of 0.2.0; those that hold their content now are not imported yet."""
+    package = Path(__file__).parents[1]
+    for old, now in MOVED.items():
+        inside = (f".{path.stem}" for path in package.joinpath(*now.split(".")).glob("[!_]*.py"))
+        for name in (f"budgetrun.{old}{module}" for module in ("", *inside)):
+            sys.modules.setdefault(name, _Moved(name))
+
+
+# -- names of estimators -----------------------------------------------------------------------------------------------
+
+# Acronyms are in capitals; in 0.2.0 these were not.
+_OLD_NAMES: tuple[str, ...] = ("Alma", "AomdOgs", "AomdOgsRegressor", "Avm", "Bpa", "Bsgd", "Cks2003", "ConKons")
+_OLD_NAMES += ("Norma", "NormaRegressor", "ProjectedAlma", "ProsNKons")
+
+
+def old_names(estimators: dict[str, Any]) -> dict[str, Any]:
+    """Return the estimators, given by name, that 0.2.0 wrote differently, by these names."""
+    now = {name.lower(): made for name, made in estimators.items()}
+    return {old: now[old.lower()] for old in _OLD_NAMES}
+
+
+def warn_of_old_name(old: str, now: type[Any]) -> None:
+    """Warn whoever asks a module for an estimator by its old name."""
+    warnings.warn(f"use {now.__name__}; the old name {old} goes in 0.4", DeprecationWarning, stacklevel=3)

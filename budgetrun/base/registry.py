@@ -28,8 +28,10 @@ def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     """Return the concrete subclasses of ``base`` that a module defines, in the order of their names."""
     return [
         thing
-        for _, thing in inspect.getmembers(module, inspect.isclass)
-        if issubclass(thing, base) and thing.__module__ == module.__name__ and not inspect.isabstract(thing)
+        for name, thing in inspect.getmembers(module, inspect.isclass)
+        if issubclass(thing, base)
+        and (thing.__module__, thing.__name__) == (module.__name__, name)
+        and not inspect.isabstract(thing)
     ]
 
 

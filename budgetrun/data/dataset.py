@@ -18,11 +18,12 @@ from budgetrun.data.cards import Card, Label
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Stamp, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
-from budgetrun.data.tables.blocks import Reader
+from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
-from budgetrun.data.tables.origins import Held, Origin
+from budgetrun.data.tables.opening import READERS, format_of
+from budgetrun.data.tables.source import File, Held, Origin, Source
+from budgetrun.data.tables.table import Table
 from budgetrun.data.tasks import listed
-from budgetrun.data.text import count_lines
 from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
 
 if TYPE_CHECKING:
@@ -157,18 +158,16 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
 
 @lru_cache(maxsize=2)
 def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
-    from budgetrun.data.tables.opening import READERS, format_of
-    from budgetrun.data.tables.origins import File
-
     path = stamp.path
     other = None if like is None else _load_own(like, own, None)
     origin: Origin = File(path)
     name = format_of(origin)
-    if name not in READERS or name in ("csv", "jsonl"):
+    as_table = name in READERS and name != "libsvm"
+    if not as_table or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
         origin = Held(read_content(path), shown(path))
-    if name in READERS:
-        return _table(READERS[name](origin), path, own, origin, None if other is None else other.encoding)
+    if as_table:
+        return _from_table(READERS[name](origin), path, own, None if other is None else other.encoding)
     assert isinstance(origin, Held)
     layout = Layout(first_index=None if other is None else other.first_index)
     examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
@@ -176,21 +175,14 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     return Dataset.of(examples, {path.name: sha256}, formats.revision(name), len(origin.content))
 
 
-def _table(reader: Reader, path: Path, own: Own, origin: Origin, encoding: dict[str, Any] | None) -> Dataset:
-    from budgetrun.data.tables.columns import to_json
-    from budgetrun.data.tables.of_columns import ColumnTable
-    from budgetrun.data.tables.whole import whole
-
-    if encoding is not None and not reader.named and not any(column["categories"] for column in encoding["columns"]):
+def _from_table(source: Source, path: Path, own: Own, encoding: dict[str, Any] | None) -> Dataset:
+    if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
-    table = ColumnTable(reader, own.label, own.missing, encoding=encoding)
+    table = Table(source, own.label, own.missing, encoding=encoding)
     if table.label_column is None:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
-    n_bytes, n_rows = 0, table.n_rows
-    if isinstance(origin, Held):
-        n_bytes = len(origin.content)
-        n_rows = min(count_lines(origin.content), n_bytes // (2 * len(table.columns)) + 1)
-    X, y = whole(table, n_rows, n_bytes)
+    n_bytes = len(source.origin.content) if isinstance(source.origin, Held) else 0
+    X, y = table.whole(n_bytes)
     assert table.sha256 is not None
     dataset = Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes)
     encoding = {"columns": to_json(table.columns), "classes": None}

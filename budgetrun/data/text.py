@@ -1,42 +1,17 @@
-"""What the readers of text formats share: uniform line ends, fast parsing of numbers, sentences about faulty ones."""
+"""What the readers of text formats share: fast parsing of numbers, sentences about faulty ones."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.data import limits
-
 NUMERIC_BYTES = b"0123456789+-.eE"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_BLOCK_BYTES = 1 << 22
-# The most bytes that a reader needs for each byte of a block.
-_BYTES_PER_BYTE = 24
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
-
-
-def blocks(content: bytes, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield whole lines of a text, a few megabytes at a time, and the number from 1 of the first of them.
-
-    The text has no byte order mark, and every line ends in ``\\n``, the last one too.
-    """
-    start, number = 3 * content.startswith(b"\xef\xbb\xbf"), 1
-    while True:
-        end = content.find(b"\n", start + _BLOCK_BYTES) + 1 or len(content)
-        if end - start > 2 * _BLOCK_BYTES:
-            limits.check(_BYTES_PER_BYTE * (end - start), where, f"text without a line end in {end - start:,} bytes")
-        block = content[start:end].replace(b"\r\n", b"\n")
-        block += b"" if block.endswith(b"\n") else b"\n"
-        yield number, block
-        number += block.count(b"\n")
-        start = end
-        if start >= len(content):
-            return
 
 
 def count_lines(content: bytes) -> int:

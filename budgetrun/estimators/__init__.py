@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from budgetrun import learners
+from budgetrun.base import moved
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.arguments import Variants, arguments_of, class_name
 from budgetrun.estimators.base import BudgetClassifier, BudgetEstimator, BudgetRegressor
@@ -81,5 +82,7 @@ REGRESSORS = {
     made.__name__: made
     for made in (_make(BudgetRegressor, *item, {}) for item in learners.registry("regression").items())
 }
-globals().update(CLASSIFIERS | REGRESSORS)
+MADE: dict[str, type[BudgetEstimator]] = CLASSIFIERS | REGRESSORS
+OLD_NAMES = moved.old_names(MADE)
+globals().update(MADE | OLD_NAMES)
 __all__ = ["BudgetClassifier", "BudgetEstimator", "BudgetRegressor", "load", *CLASSIFIERS, *REGRESSORS]

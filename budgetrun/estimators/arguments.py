@@ -30,10 +30,12 @@ _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "product
 
 
 def class_name(name: str, variants: Variants) -> str:
-    """Return the name of the class for the learners of a name."""
+    """Return the name of the class for the learners of a name: of variants, what their class names have in common."""
     one = next(iter(variants.values()))
-    made = name.title().replace("_", "") + ("" if problem_of(one.task).of_classes else "Regressor")
-    return one.__name__ if None in variants else made
+    if None in variants:
+        return str(one.__name__)
+    start = one.__name__.lower().index(spelled := name.replace("_", ""))
+    return one.__name__[start : start + len(spelled)] + ("" if problem_of(one.task).of_classes else "Regressor")
 
 
 def arguments_of(variants: Variants, several: Variants) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from budgetrun.base import moved
 from budgetrun.base.params import Task
 from budgetrun.base.registry import classes, parameters
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
@@ -22,6 +23,8 @@ __all__ = [
     "registry",
 ]
 
+# Pickles of version 0.2.0 name a learner before anything that has moved.
+moved.register()
 # Their bases, by task.
 BASES: dict[str, type[Learner]] = {base.task: base for base in (BinaryLearner, MulticlassLearner, RegressionLearner)}
 

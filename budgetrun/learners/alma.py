@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Alma(BinaryLearner):
+class ALMA(BinaryLearner):
     """Add every normalised example whose margin is small, with decreasing steps, and keep ||f|| <= 1.
 
     Parameters
@@ -44,7 +44,7 @@ class Alma(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(Alma(alpha=0.9), gamma=0.03).mistakes
+    >>> breast_cancer(ALMA(alpha=0.9), gamma=0.03).mistakes
     33
     """
 
@@ -79,3 +79,7 @@ def length(square: float) -> float:
 def lengths(squares: np.ndarray) -> np.ndarray:
     """Return `length` for several examples."""
     return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
+# As files of version 0.2.0 name it.
+Alma = ALMA

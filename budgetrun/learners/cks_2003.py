@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class FixedCache(BinaryLearner):
+class FixedCKS2003(BinaryLearner):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
     That is the one with the largest margin after its own removal.
@@ -39,7 +39,7 @@ class FixedCache(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(FixedCache(budget=20, beta=0.1), gamma=0.03).mistakes
+    >>> breast_cancer(FixedCKS2003(budget=20, beta=0.1), gamma=0.03).mistakes
     54
     """
 
@@ -65,7 +65,7 @@ class FixedCache(BinaryLearner):
         f.add(y)
 
 
-class VariableCache(BinaryLearner):
+class VariableCKS2003(BinaryLearner):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
 
     Parameters
@@ -87,7 +87,7 @@ class VariableCache(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(VariableCache(beta=0.5), gamma=0.03).mistakes
+    >>> breast_cancer(VariableCKS2003(beta=0.5), gamma=0.03).mistakes
     23
     """
 
@@ -111,3 +111,7 @@ class VariableCache(BinaryLearner):
             if margins.max() < self.beta - f.rounding:
                 return
             f.evict(f.smallest(-margins))
+
+
+# As files of version 0.2.0 name it.
+FixedCache, VariableCache = FixedCKS2003, VariableCKS2003

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class Norma(BinaryLearner):
+class NORMA(BinaryLearner):
     """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
 
     Parameters
@@ -43,7 +43,7 @@ class Norma(BinaryLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(Norma(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
+    >>> breast_cancer(NORMA(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
     43
     """
 
@@ -71,7 +71,7 @@ class Norma(BinaryLearner):
         f.add(y * self.step)
 
 
-class NormaRegressor(RegressionLearner):
+class NORMARegressor(RegressionLearner):
     """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
 
     Parameters
@@ -106,7 +106,7 @@ class NormaRegressor(RegressionLearner):
     Examples
     --------
     >>> from budgetrun.engine.examples import diabetes
-    >>> diabetes(NormaRegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
+    >>> diabetes(NORMARegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
     222
     """
 
@@ -150,3 +150,7 @@ class NormaRegressor(RegressionLearner):
             if f.size == self.budget:
                 f.evict(0)
             f.add(self.step * (math.copysign(1.0, error) if self.signs else error))
+
+
+# As files of version 0.2.0 name it.
+Norma, NormaRegressor = NORMA, NORMARegressor

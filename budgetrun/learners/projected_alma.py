@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
-from budgetrun.learners.alma import Alma, length
+from budgetrun.learners.alma import ALMA, length
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class ProjectedAlma(Alma):
+class ProjectedALMA(ALMA):
     """ALMA_2, except that an update that nearly lies in the span of the support set is projected on it.
 
     Parameters
@@ -55,7 +55,7 @@ class ProjectedAlma(Alma):
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
-    >>> breast_cancer(ProjectedAlma(eta=0.1, alpha=0.5), gamma=0.03).mistakes
+    >>> breast_cancer(ProjectedALMA(eta=0.1, alpha=0.5), gamma=0.03).mistakes
     32
     """
 
@@ -104,3 +104,7 @@ class ProjectedAlma(Alma):
 
     def facts(self, f: Projected) -> dict[str, float]:
         return {"lost": self.lost}
+
+
+# As files of version 0.2.0 name it.
+ProjectedAlma = ProjectedALMA

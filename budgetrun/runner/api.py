@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, say
 from budgetrun.config import load as load_config
 from budgetrun.config.reader import find, read
 from budgetrun.config.yaml import parse, read_text
@@ -266,7 +265,7 @@ def _file(name: str, given: Any, entry: dict[str, Any], folder: Path) -> dict[st
         if label is None:
             found = open_table(table, name=name)
             label = None if found.label_column is None else found.label_column.name
-            print(printable(f"{name}: {found.label_found}"), file=sys.stderr)
+            say(f"{name}: {found.label_found}")
     from pyarrow import feather
 
     path = folder / f"{name}.arrow"

@@ -1,260 +1,302 @@
-"""Where jobs run: processes of this machine, or a dask cluster."""
+"""Where jobs run: the backends of joblib, of which `local` is ours."""
 
 from __future__ import annotations
 
-import logging
+import importlib
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from multiprocessing.connection import Connection, Pipe, wait
+from itertools import islice
+from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any
+
+from joblib import Parallel, delayed, register_parallel_backend
+from joblib.parallel import BACKENDS, BatchedCalls, LokyBackend, ParallelBackendBase, SequentialBackend
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import job as job_module
-from budgetrun.runner.interrupts import deferred
-from budgetrun.runner.job import Outcome, Settings, failure, run_and_store
+from budgetrun.runner.job import Outcome, Settings
 from budgetrun.runner.plan import Job
+from budgetrun.runner.worker import attempt
 
 if TYPE_CHECKING:
     from budgetrun.runner.options import Options
 
-
-# How long to wait for an answer of a dask scheduler.
-DASK_TIMEOUT = "6s"
-# The seconds without any dask worker after which the user is told, and after which the sweep gives up.
-DASK_TOLD, DASK_GIVEN_UP = 10, 300
-_DASK_ADDRESS = re.compile(r"((tcp|tls|ucx|ws|wss)://)?[^/\s]+:\d{1,5}")
+# Backends that joblib does not know before a function of another package has been called.
+_REGISTERED_BY = {"ray": ("ray.util.joblib", "register_ray"), "spark": ("joblibspark", "register_spark")}
+_PACKAGES = {"dask": "'budgetrun[dask]'", "ray": "ray", "spark": "joblibspark"}
+# The jobs per worker that are run together by backends that return a list.
+_JOBS_PER_WORKER = 4
 # The seconds that a killed worker has to disappear.
 _KILL_SECONDS = 5
 # One thread per worker, for the libraries that read this when they are imported.
-_ONE_THREAD = dict.fromkeys(
-    (f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR")), "1"
-) | {"VECLIB_MAXIMUM_THREADS": "1"}
+_ONE_THREAD = dict.fromkeys(ParallelBackendBase.MAX_NUM_THREADS_VARS, "1")
 
-
-# What is told the shares of the running jobs that have been done, by the ids of the jobs.
+# Callback with the shares of the running jobs that have been done, by the ids of the jobs.
 Partly = Callable[[Mapping[str, float]], None]
+# Functions with their arguments, as joblib hands them to its backends.
+Calls = list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]
 
 
-def _ignored(shares: Mapping[str, float]) -> None:
+def _ignored(*told: object) -> None:
     pass
 
 
-def _tell_alone(partly: Partly, job_id: str, share: float) -> None:
-    partly({job_id: share})
+class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
+    """Worker processes on this machine, which are kept until `stop`.
 
-
-class LocalBackend:
-    """Worker processes on this machine; a single worker is this process itself, unless runs have a limit of time.
-
-    Each worker has a connection of its own, which the death of either side closes. There are no threads, locks or
-    named semaphores that a killed process could leave behind.
+    Each worker has a connection of its own, which the death of either side closes, and a thread of this process that
+    waits for it. A call whose worker died returns a `BrokenProcessPool`, and the others go on. Workers share no queue,
+    lock or named semaphore that a killed process could leave behind.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._n_workers = workers
-        self._workers: dict[Connection, subprocess.Popen[bytes]] = {}
+    supports_retrieve_callback = True
 
-    def outcomes(self, jobs: Sequence[Job], settings: Settings, partly: Partly = _ignored) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish; ``partly`` is told the shares of those that are running, by id.
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Callback with the calls of a worker and the share of them that has been done.
+        self.told: Callable[[Calls, float], None] = _ignored
+        self._workers: dict[Connection, subprocess.Popen[bytes]] = {}
+        self._idle: list[Connection] = []
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Return the number of workers."""
+        return n_jobs
+
+    def configure(self, n_jobs: int = 1, parallel: Parallel | None = None, **_: Any) -> int:
+        """Prepare for the calls of ``parallel``."""
+        self.parallel, self._stopped = parallel, False
+        self._threads = ThreadPoolExecutor(n_jobs)
+        # joblib makes the calls of a single worker in this process.
+        return max(2, n_jobs)
+
+    def submit(self, func: BatchedCalls, callback: Callable[[Future[Any]], object] | None = None) -> Future[Any]:
+        """Queue calls for the next idle worker."""
+        future = self._threads.submit(self._run, func.items)
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+    def retrieve_result_callback(self, out: Future[list[Any]]) -> list[Any]:
+        """Return the results of calls."""
+        return out.result()
+
+    def terminate(self) -> None:
+        """End the threads, which have nothing left to do."""
+        self._threads.shutdown(wait=False)
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        """Kill all workers and forget what is queued."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.stop()
+        if ensure_ready and self.parallel is not None:
+            self.configure(self.parallel.n_jobs, self.parallel)
+
+    def stop(self) -> None:
+        """Kill all workers."""
+        with self._lock:
+            self._stopped = True
+            processes = list(self._workers.values())
+            for process in processes:
+                process.kill()
+            # Threads close the others, which they read from.
+            for connection in self._idle:
+                del self._workers[connection]
+                connection.close()
+            self._idle.clear()
+        for process in processes:
+            _await_end(process)
+
+    def _run(self, calls: Calls) -> list[Any]:
+        worker = self._next_worker()
+        try:
+            worker.send(calls)
+            while isinstance(received := worker.recv(), float):
+                self.told(calls, received)
+        except (EOFError, OSError):
+            with self._lock:
+                process = self._workers.pop(worker)
+                process.kill()
+            worker.close()
+            _await_end(process)
+            return [BrokenProcessPool("a worker process died")] * len(calls)
+        with self._lock:
+            self._idle.append(worker)
+        if isinstance(received, Exception):
+            raise received
+        return received  # type: ignore[no-any-return]
+
+    def _next_worker(self) -> Connection:
+        with self._lock:
+            return self._idle.pop() if self._idle else self._start()
+
+    def _start(self) -> Connection:
+        if self._stopped:
+            raise BrokenProcessPool("the workers have been stopped")
+        ours, theirs = Pipe()
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        command = [sys.executable, "-P", "-m", "budgetrun.runner.worker", str(theirs.fileno()), str(os.getpid())]
+        with theirs:
+            self._workers[ours] = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
+            )
+        return ours
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    # One that the system cannot end, as while a network drive is away, ends later by itself.
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_KILL_SECONDS)
+
+
+class _LokyBackend(LokyBackend):  # type: ignore[misc]
+    """joblib's own workers, which are kept until `stop`."""
+
+    _executor: Any = None
+
+    def configure(self, *args: Any, **options: Any) -> int:
+        """Start an executor, or take the one that is there."""
+        n_workers: int = super().configure(*args, **options)
+        self._executor = self._workers
+        return n_workers
+
+    def stop(self) -> None:
+        """Kill all workers."""
+        if self._executor is not None:
+            self._executor.shutdown(kill_workers=True)
+
+
+register_parallel_backend("local", LocalBackend)
+
+
+class Workers:
+    """The workers of a sweep behind a backend of joblib, all on this machine if they are ``here``."""
+
+    def __init__(self, backend: Any, n_workers: int, here: bool) -> None:
+        self._backend, self._n_workers, self._here = backend, n_workers, here
+
+    def outcomes(self, jobs: Sequence[Job], settings: Settings, partly: Partly = _ignored) -> Generator[Outcome]:
+        """Yield the outcomes of jobs as they finish; ``partly`` receives the shares of those that are running, by id.
+
+        Close the iterator: what is still running is then ended.
 
         Raises
         ------
         BrokenProcessPool
-            Workers died; the jobs that they were running have no outcome, all others have been yielded.
+            Workers died, and the jobs that they were running have no outcome. With `local`, all others have been
+            yielded.
+        InputError
+            The scheduler of a cluster has stopped, or has had no workers for too long.
         """
-        # A run that never returns can be ended only in a process of its own.
-        if self._n_workers == 1 and settings.timeout_seconds is None:
-            for job in jobs:
-                job_module.tell = partial(_tell_alone, partly, job.job_id)
-                yield run_job(job, settings)
-            return
-        waiting, died = list(reversed(jobs)), False
-        idle, busy = list(self._workers), dict[Connection, str]()
         shares: dict[str, float] = {}
-        received: list[Outcome | Exception] = []
-        try:
-            while True:
-                while waiting and len(busy) < self._n_workers:
-                    worker = idle.pop() if idle else self._start()
-                    job = waiting.pop()
-                    busy[worker] = job.job_id
-                    # If it has just died, there is nothing to receive below.
-                    with suppress(OSError):
-                        worker.send((job, settings))
-                # Workers have their next jobs before the outcomes of the last are dealt with.
-                for outcome in received:
-                    if isinstance(outcome, Exception):
-                        raise outcome
-                    yield outcome
-                received.clear()
-                if not busy:
-                    break
-                ready = wait(busy)
-                for worker in [one for one in busy if one in ready]:
-                    try:
-                        found = worker.recv()
-                        if isinstance(found, float):
-                            shares[busy[worker]] = found
-                            continue
-                        received.append(found)
-                        idle.append(worker)
-                    except (EOFError, OSError):
-                        died = True
-                        self._end([worker])
-                    shares.pop(busy.pop(worker), None)
-                partly(shares)
-        finally:
-            self._end(list(busy))
+
+        def told(job: Job, share: float) -> None:
+            shares[job.job_id] = share
+            partly(dict(shares))
+
+        def calls() -> Iterator[Any]:
+            for job in jobs:
+                # A job of this process begins when it is asked for.
+                job_module.tell = partial(told, job)
+                yield delayed(attempt)(job, settings)
+
+        if isinstance(self._backend, LocalBackend):
+            self._backend.told = lambda calls, share: told(calls[0][1][0], share)
+        died: BrokenProcessPool | None = None
+        with closing(self._results(calls(), settings)) as results:
+            for result in results:
+                if isinstance(result, BrokenProcessPool):
+                    died = result
+                elif isinstance(result, Exception):
+                    raise result
+                else:
+                    shares.pop(result.job_id, None)
+                    # A worker may have stored its rows in a folder of the same name on another machine.
+                    yield result if self._here else replace(result, stored=False)
         if died:
-            raise BrokenProcessPool
+            raise died
 
     def stop(self) -> None:
-        """Kill all workers."""
-        self._end(list(self._workers))
+        """Kill all workers of this machine."""
+        stop: Callable[[], None] = getattr(self._backend, "stop", _ignored)
+        stop()
 
-    def _start(self) -> Connection:
-        ours, theirs = Pipe()
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        command = [sys.executable, "-P", "-m", "budgetrun.runner.worker", str(theirs.fileno()), str(os.getpid())]
-        with deferred(), theirs:
-            # Workers inherit the mask: what a terminal sends to all its processes concerns this one alone.
+    def _results(self, calls: Iterator[Any], settings: Settings) -> Generator[Any]:
+        # A run that never returns can be ended only in a process of its own.
+        in_process = isinstance(self._backend, LocalBackend) and settings.timeout_seconds is None
+        backend = SequentialBackend() if in_process and self._n_workers == 1 else self._backend
+        parallel = partial(
+            Parallel, self._n_workers, backend=backend, pre_dispatch="all", batch_size=1, max_nbytes=None
+        )
+        if isinstance(backend, SequentialBackend) or backend.supports_return_generator:
+            # Workers and threads inherit the mask: what a terminal sends to all its processes concerns this thread.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
             try:
-                self._workers[ours] = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
-                )
+                results = parallel(return_as="generator_unordered")(calls)
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return ours
-
-    def _end(self, workers: list[Connection]) -> None:
-        for connection in workers:
-            connection.close()
-            self._workers[connection].kill()
-        for connection in workers:
-            # One that the system cannot end, as while a network drive is away, ends later by itself.
-            with suppress(subprocess.TimeoutExpired):
-                self._workers.pop(connection).wait(_KILL_SECONDS)
-
-
-class DaskBackend:
-    """The workers of a dask cluster, whose scheduler has an address."""
-
-    def __init__(self, client: Any, address: str | None) -> None:
-        self._client, self._address = client, address
-
-    def outcomes(self, jobs: Sequence[Job], settings: Settings, partly: Partly = _ignored) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs as they finish; nothing is known of those that are running.
-
-        Raises
-        ------
-        InputError
-            The scheduler has stopped, or has had no workers for too long.
-        """
-        from distributed import KilledWorker, as_completed
-
-        completed: Callable[[list[Any]], Any] = as_completed
-        submitted = {self._client.submit(run_job, job, settings, pure=False): job for job in jobs}
-        finished = completed(list(submitted))
-        try:
-            while not finished.is_empty():
-                self._await(finished)
-                future = next(finished)
-                try:
-                    # A worker may have stored its rows in a folder of the same name on another machine.
-                    yield replace(future.result(), stored=False)
-                except KilledWorker:
-                    job = submitted[future]
-                    yield failure(job, ["the dask workers that ran its job died"] * len(job.runs))
-        except CancelledError:
-            raise InputError(
-                f"--scheduler {self._address}: the dask scheduler has stopped; finished runs are kept; "
-                f"start it again, then repeat the command"
-            ) from None
-
-    def stop(self) -> None:
-        """Do nothing: the client cancels its jobs when it is closed."""
-
-    def _await(self, finished: Any) -> None:
-        """Wait until a job has finished; say so if there are no workers, and give up after some time."""
-        worked, told = time.monotonic(), False
-        while not finished.has_ready():
-            time.sleep(0.02)
-            now = time.monotonic()
-            if now - worked > (DASK_GIVEN_UP if told else DASK_TOLD):
-                if self._n_workers():
-                    worked, told = now, False
-                elif told:
-                    raise InputError(
-                        f"--scheduler {self._address}: no dask worker for {DASK_GIVEN_UP} s; finished runs are kept; "
-                        f"start workers with: dask worker {self._address}"
-                    )
-                else:
-                    told = True
-                    text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
-                    print(text, file=sys.stderr, flush=True)
-
-    def _n_workers(self) -> int:
-        with suppress(OSError, TimeoutError):
-            return len(self._client.sync(self._client.scheduler.ncores, callback_timeout=DASK_TOLD))
-        return 0
-
-
-Backend = LocalBackend | DaskBackend
+            with closing(results):
+                yield from results
+        else:
+            while together := list(islice(calls, _JOBS_PER_WORKER * self._n_workers)):
+                yield from parallel()(together)
 
 
 @contextmanager
-def opened(options: Options, workers: int) -> Iterator[Backend]:
-    """Open the backend that the options ask for, with a number of local workers.
+def opened(options: Options, workers: int) -> Iterator[Workers]:
+    """Open the backend that the options ask for, with a number of workers.
 
     Raises
     ------
     InputError
-        dask is not installed, or no scheduler answers.
+        There is no such backend, its package is not installed, or no dask scheduler answers.
     """
-    if options.backend != "dask":
-        yield LocalBackend(workers)
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--backend dask needs dask; install it with: pip install 'budgetrun[dask]'") from None
-    address = options.scheduler or ""
-    if not _DASK_ADDRESS.fullmatch(address):
-        raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")
-    # It reports in its own way what is reported here in a sentence.
-    for part in ("client", "batched"):
-        logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
-    connect: Callable[..., Any] = Client
-    try:
-        client = connect(address, timeout=DASK_TIMEOUT)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler {address}: no dask scheduler answers ({error})") from None
-    except TypeError:
-        raise InputError(
-            f"--scheduler {address}: tls needs certificates; name them in dask's configuration, distributed.comm.tls"
-        ) from None
-    with client:
-        yield DaskBackend(client, address)
+    name = options.backend
+    with warnings.catch_warnings():
+        # What joblib says about calls that are given up, or made again.
+        warnings.filterwarnings("ignore", module="joblib")
+        if name == "dask":
+            try:
+                from budgetrun.runner.cluster import connected
+            except ImportError:
+                raise _not_installed(name) from None
+            with connected(options.scheduler or "") as backend:
+                yield Workers(backend, workers, here=False)
+        else:
+            factory = _LokyBackend if name == "loky" else _registered(name)
+            one_thread = {"inner_max_num_threads": 1} if factory.supports_inner_max_num_threads else {}
+            yield Workers(factory(**one_thread), workers, here=name in ("local", "loky"))
 
 
-def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
-    if job.runs[0].spec.solver:
-        from budgetrun.runner.batch import measure
-    else:
-        from budgetrun.runner.online import measure
-    return run_and_store(job, settings, measure)
+def _registered(name: str) -> Any:
+    """Return the class of a backend."""
+    if name in _REGISTERED_BY:
+        module, function = _REGISTERED_BY[name]
+        try:
+            getattr(importlib.import_module(module), function)()
+        except ImportError:
+            raise _not_installed(name) from None
+    # Runs need processes: they limit threads and memory, and ignore signals, for the process that they are in.
+    known = {key: factory for key, factory in BACKENDS.items() if not getattr(factory, "uses_threads", False)}
+    if name not in known:
+        names = ", ".join(sorted({*known, *_PACKAGES}))
+        raise InputError(f"--backend {name}: joblib has no such backend of processes; there are {names}")
+    return known[name]
+
+
+def _not_installed(name: str) -> InputError:
+    return InputError(f"--backend {name} needs {name}; install it with: pip install {_PACKAGES[name]}")

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base.sources import source_digest
 from budgetrun.data import Stream, limits, open_stream
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
 from budgetrun.runner.memory import peak_mb, reset_peak
-from budgetrun.runner.plan import Job, Run, budget_origin, specs_played
+from budgetrun.runner.plan import Job, Run, budget_origin
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1), limits.memory(settings.memory):
         try:
-            if identity.source_digest(specs_played(job.runs)) != job.source_digest:
+            if source_digest() != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = measure(job, settings)
         except errors_of_runs(settings) as error:

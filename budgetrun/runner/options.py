@@ -6,7 +6,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -21,7 +21,7 @@ class Options:
     data_dir: Path | None = None
     only: dict[str, list[str]] = field(default_factory=dict)
     memory: float = 8e9  # bytes, for all workers together
-    backend: Literal["loky", "dask"] = "loky"
+    backend: str = "local"  # local, loky, dask, or another backend of joblib
     scheduler: str | None = None  # the address of a dask scheduler
     force: bool = False
 

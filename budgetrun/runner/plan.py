@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file
+from budgetrun.base.sources import source_digest
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
@@ -62,7 +63,7 @@ class Job:
     dataset: DatasetSpec
     repetition: int
     runs: tuple[Run, ...]
-    source_digest: str  # `identity.source_digest` of the process that planned the job
+    source_digest: str  # `source_digest` of the process that planned the job
 
 
 @dataclass
@@ -401,9 +402,4 @@ def with_paths(dataset: DatasetSpec, change: Callable[[Path], Path]) -> DatasetS
 
 def _job(dataset: DatasetSpec, repetition: int, runs: list[Run]) -> Job:
     digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
-    return Job(digest[:16], dataset, repetition, tuple(runs), identity.source_digest(specs_played(runs)))
-
-
-def specs_played(runs: Iterable[Run]) -> list[RunSpec]:
-    """Return the specs of the learners or solvers that runs consist of."""
-    return [played.spec for run in runs for played in run.played]
+    return Job(digest[:16], dataset, repetition, tuple(runs), source_digest())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +11,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.base.errors import CannotWriteError, InputError, counted, printable
+from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
 from budgetrun.data import limits
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
-from budgetrun.runner.backends import Backend, opened
+from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
@@ -63,21 +62,21 @@ def sweep(config: Config, options: Options) -> int:
         plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
     select(plan.runs, options.only)
     for why in plan.missing.values():
-        _say(why)
+        say(why)
     for label, why in plan.left_out.items():
-        _say(f"{label} is optional and left out: {why}")
+        say(f"{label} is optional and left out: {why}")
     if not plan.runs and not plan.missing:
-        _say(f"{config.name}: nothing can be run without its data")
+        say(f"{config.name}: nothing can be run without its data")
         return 0
-    with opened(options, options.workers(config)) as backend:
-        return _Sweep(config, plan, options, backend).run()
+    with opened(options, options.workers(config)) as workers:
+        return _Sweep(config, plan, options, workers).run()
 
 
 class _Sweep:
-    """One sweep of one config: its store and its manifest, and the backend that runs its jobs."""
+    """One sweep of one config: its store and its manifest, and the workers that run its jobs."""
 
-    def __init__(self, config: Config, plan: Plan, options: Options, backend: Backend) -> None:
-        self.config, self.plan, self.options, self.backend = config, plan, options, backend
+    def __init__(self, config: Config, plan: Plan, options: Options, workers: Workers) -> None:
+        self.config, self.plan, self.options, self.workers = config, plan, options, workers
         self.store = Store(options.folder(config))
         self.settings = Settings(
             seed=config.seed,
@@ -101,12 +100,12 @@ class _Sweep:
         self.manifest = provenance.manifest(config, plan, self.options, None if self.options.force else store)
         store.open(self.manifest, self.options.force)
         if store.rebuilt:
-            _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
+            say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
             are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
             what = f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data"
-            _say(f"{what}; {they} run again")
+            say(f"{what}; {they} run again")
             store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
@@ -114,20 +113,20 @@ class _Sweep:
         how = one_by_one if config.timed and self.options.jobs is None else ""
         if not all(run.spec.solver for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
-        _say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
+        say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)
         if interrupted:
-            _say(f"interrupted; every finished run is kept in {store.folder}; to run the remaining ones: {again}")
+            say(f"interrupted; every finished run is kept in {store.folder}; to run the remaining ones: {again}")
             return 130
         rows = store.rows()
         failed = [run for run in plan.runs if rows.get(run.run_id, {}).get("status") == "failed"]
         for run in failed[:_FAILURES_SHOWN]:
-            _say(f"failed: {run}: {rows[run.run_id]['error']}")
+            say(f"failed: {run}: {rows[run.run_id]['error']}")
         if failed:
             n_more = len(failed) - _FAILURES_SHOWN
             more = f" ({n_more:,} more than these)" if n_more > 0 else ""
-            _say(
+            say(
                 f"{counted(len(failed), 'run')} failed{more}; to repeat {'it' if len(failed) == 1 else 'them'}: {again}"
             )
         return 1 if failed or plan.missing else 0
@@ -144,7 +143,7 @@ class _Sweep:
             finally:
                 # A second Ctrl-C must not leave workers running, or runs.csv without the last runs.
                 with interrupts.ignored():
-                    self.backend.stop()
+                    self.workers.stop()
                     if remaining:
                         self.manifest["seconds"] = round(self.manifest["seconds"] + time.monotonic() - began, 1)
                         self.manifest["end"] = provenance.now()
@@ -194,7 +193,7 @@ class _Sweep:
                     self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
             suspects += died
             if died and not alone:
-                progress.say("a worker process died (killed, or out of memory); the jobs that were running are retried")
+                say("a worker process died (killed, or out of memory); the jobs that were running are retried")
 
     def _attempt(self, jobs: list[Job], progress: Progress) -> list[Job]:
         """Run jobs until all are finished or a worker dies; return those that are not finished."""
@@ -205,8 +204,9 @@ class _Sweep:
             def partly(shares: Mapping[str, float]) -> None:
                 progress.partly(sum(share * estimated[job_id] for job_id, share in shares.items()), len(shares))
 
-            for outcome in self.backend.outcomes(jobs, self.settings, partly):
-                self._keep(left.pop(outcome.job_id), outcome, progress)
+            with closing(self.workers.outcomes(jobs, self.settings, partly)) as outcomes:
+                for outcome in outcomes:
+                    self._keep(left.pop(outcome.job_id), outcome, progress)
         except BrokenProcessPool:
             # Jobs may have finished although their outcome was never received.
             rows = self.store.rows()
@@ -282,7 +282,3 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
             f"{folder}: results cannot be written any more ({reason}); {kept}; "
             f"make sure that it can be written, then repeat the command"
         ) from None
-
-
-def _say(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)

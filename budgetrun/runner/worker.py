@@ -1,4 +1,4 @@
-"""A worker process of a sweep: runs the jobs that come over its connection, until the sweep closes it or has ended.
+"""Running a job, and a worker process of the backend `local`: it runs what comes over its connection.
 
 Started by `budgetrun.runner.backends`: ``python -m budgetrun.runner.worker FILE_DESCRIPTOR PARENT``.
 """
@@ -15,29 +15,41 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from budgetrun.runner import job as job_module
-from budgetrun.runner.backends import run_job
+from budgetrun.runner.job import Outcome, Settings, run_and_store
+from budgetrun.runner.plan import Job
+
+
+def run_job(job: Job, settings: Settings) -> Outcome:
+    """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
+    if job.runs[0].spec.solver:
+        from budgetrun.runner.batch import measure
+    else:
+        from budgetrun.runner.online import measure
+    return run_and_store(job, settings, measure)
+
+
+def attempt(job: Job, settings: Settings) -> Outcome | Exception:
+    """Run a job; return the error if it cannot be run or stored, because joblib drops all jobs if one raises."""
+    try:
+        return run_job(job, settings)
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return error
 
 
 def main(connection: Connection, parent: int) -> None:
-    """Run jobs for the process with the id ``parent``, and send what comes of each: an outcome or an error."""
+    """Call functions for the process with the id ``parent`` until it closes the connection or has ended."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     job_module.tell = partial(_tell, connection)
-    while True:
-        try:
-            job, settings = connection.recv()
-        # The sweep has closed the connection, or was killed.
-        except (EOFError, OSError):
-            return
-        result: object
-        try:
-            result = run_job(job, settings)
-        except Exception as error:
-            error.add_note(traceback.format_exc())
-            result = error
-        try:
-            connection.send(result)
-        except OSError:
-            return
+    # The sweep has closed the connection, or was killed.
+    with suppress(EOFError, OSError):
+        while True:
+            calls = connection.recv()
+            try:
+                results: object = [function(*args, **kwargs) for function, args, kwargs in calls]
+            except Exception as error:
+                results = error
+            connection.send(results)
 
 
 def _tell(connection: Connection, share: float) -> None:

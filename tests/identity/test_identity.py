@@ -1,9 +1,6 @@
 """Run ids depend on what determines a run, and on nothing else."""
 
-import importlib.util
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,15 +10,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import probes
 from sweeping import TOP, config
 
-import budgetrun
 from budgetrun import config as config_module
 from budgetrun import kernels
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
-from budgetrun.runner import identity
 from budgetrun.runner.plan import make_plan
 
-AVP = {"name": "avp", "epsilon": 0.75, "U": 2.0}
 ANEW = "python scripts/record_probes.py"
 
 
@@ -109,51 +103,3 @@ def test_committed_runs_on_generated_data_are_current(name):
         pytest.skip("no committed results here")
     plan = make_plan(config_module.load(TOP / "configs" / f"{name}.yaml"))
     assert {run.run_id for run in plan.runs} == set(kept)
-
-
-def digest_with(monkeypatch, spec, module, more):
-    """Return the digest of a run's code in a process that loaded a module with more lines at its end."""
-    with monkeypatch.context() as patched:
-        text = importlib.util.find_spec(f"budgetrun.{module}").loader.get_source(f"budgetrun.{module}")
-        patched.setitem(budgetrun.loaded_code, f"budgetrun.{module}", compile(text + more, module, "exec"))
-        identity._digest_of.cache_clear()
-        found = identity.source_digest([spec])
-    identity._digest_of.cache_clear()
-    return found
-
-
-# What a run of the algorithm `avp` on generated data executes: its own file, what it imports, and what all runs share.
-EXECUTED = [
-    "learners.avp", "learners.ball", "learners.base", "engine.hypotheses.expansion", "engine.hypotheses.projected",
-    "engine.group", "engine.pool", "engine.play", "kernels.spans", "kernels", "kernels.kinds",
-    "kernels.compiling.loops", "engine.single", "kernels.compiling", "kernels.compiling.structures", "data.streams",
-    "data.scaling", "data.formats.csv", "data.generators.noisy_gaussians", "runner.job", "runner.online",
-    "results.store.write",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("module", EXECUTED)
-def test_edited_code_is_other_code(tmp_path, monkeypatch, module):
-    spec = next(iter(config_module.load(config(tmp_path, algorithms=[AVP])).expand()))
-    before = identity.source_digest([spec])
-    assert identity.source_digest([spec, spec]) == before
-    assert digest_with(monkeypatch, spec, module, "\n# a comment\n") == before
-    assert digest_with(monkeypatch, spec, module, "\n_changed = 1\n") != before
-
-
-@pytest.mark.parametrize("module", ["learners.rbp", "runner.progress", "results.report.page"])
-def test_code_that_a_run_does_not_execute_may_be_edited_meanwhile(tmp_path, monkeypatch, module):
-    spec = next(iter(config_module.load(config(tmp_path, algorithms=[AVP])).expand()))
-    before = identity.source_digest([spec])
-    assert digest_with(monkeypatch, spec, module, "\n_changed = 1\n") == before
-
-
-def test_code_has_the_same_digest_in_every_process(tmp_path):
-    path = config(tmp_path, algorithms=[AVP])
-    script = (
-        "import sys; from budgetrun import config; from budgetrun.runner import identity; "
-        "print(identity.source_digest(list(config.load(sys.argv[1]).expand())))"
-    )
-    command = [sys.executable, "-c", script, path]
-    found = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, check=True)
-    assert found.stdout.decode().strip() == identity.source_digest(list(config_module.load(path).expand()))

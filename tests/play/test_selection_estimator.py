@@ -10,7 +10,7 @@ from cases import EXHAUSTIVE, random_stream
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from budgetrun import RBP, Ahpatron, Norma, Perceptron, SelectingClassifier, load
+from budgetrun import NORMA, RBP, Ahpatron, Perceptron, SelectingClassifier, load
 from budgetrun.play.selection import registry
 
 GRID = {"gamma": [0.01, 0.5, 20.0]}
@@ -102,6 +102,6 @@ def test_several_classes():
     assert model.decision_function(X).shape == (150, 3)
     assert (model.predict(X) == y).mean() > 0.8
     # NORMA has one learner per class.
-    mixed = SelectingClassifier([RBP(), Norma()]).fit(X, y)
+    mixed = SelectingClassifier([RBP(), NORMA()]).fit(X, y)
     assert mixed.candidate_mistakes_.shape == (2,)
     assert mixed.mistakes_ <= 2 * mixed.candidate_mistakes_.max()

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from budgetrun import RBP, Norma
+from budgetrun import NORMA, RBP
 from budgetrun import SelectingClassifier as Estimator
 
 river = pytest.importorskip("budgetrun.river")
 
 GIVEN = {
-    "estimators": [RBP(budget=20), Norma(budget=20)],
+    "estimators": [RBP(budget=20), NORMA(budget=20)],
     "grid": [{"gamma": [0.01, 0.5, 5]}, {"gamma": [0.5]}],
     "rule": "racing",
     "rule_parameters": {"confidence": 0.9},

@@ -13,20 +13,20 @@ from sweeping import config, outcomes, parts, rows, run, start, wait_for, writte
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import checkout
+from budgetrun.base.sources import source_digest
 from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.write import Store
-from budgetrun.runner.backends import run_job
 from budgetrun.runner.batch import packed
-from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
+from budgetrun.runner.worker import run_job
 
 # The columns that only solvers fill.
 FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}
@@ -287,7 +287,7 @@ def test_committed_runs_are_what_the_code_gives(tmp_path, dataset):
     plan = make_plan(settings.model_copy(update={"datasets": (spec,)}))
     runs = tuple(run for run in plan.runs if run.spec.name == "mpu")
     given = Settings(settings.seed, "mistake", "float64", None, tmp_path, os.getpid())
-    for row in run_job(Job("again", spec, 0, runs, source_digest([one.spec for one in runs])), given).rows:
+    for row in run_job(Job("again", spec, 0, runs, source_digest()), given).rows:
         (old,) = (old for old in kept if (old["dataset"], old["label"]) == (dataset, row["label"]))
         assert row["status"] == "done"
         assert str(row["epochs"]) == old["epochs"]

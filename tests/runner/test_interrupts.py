@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+import threading
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import psutil
@@ -115,7 +117,7 @@ def test_an_interrupt_while_a_worker_is_stopped(tmp_path):
 
 STOPPING = """
 import subprocess, sys, threading
-from budgetrun.runner import backends
+from budgetrun.runner import cluster
 from budgetrun.__main__ import main
 
 scheduler = subprocess.Popen(
@@ -123,8 +125,8 @@ scheduler = subprocess.Popen(
     stderr=subprocess.PIPE, text=True,
 )
 address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
-backends.DASK_TIMEOUT = "1s"
-real, backends.DaskBackend._await = backends.DaskBackend._await, lambda *_: (scheduler.kill(), real(*_))
+cluster.DASK_TIMEOUT = "1s"
+real, cluster.DaskBackend.start_call = cluster.DaskBackend.start_call, lambda self: (scheduler.kill(), real(self))
 sys.argv += ["--backend", "dask", "--scheduler", address]
 try:
     main()
@@ -145,12 +147,14 @@ def test_a_dask_scheduler_that_stops(tmp_path):
 
 
 def test_a_dask_cluster_without_workers(monkeypatch, capsys):
-    monkeypatch.setattr(backends, "DASK_TOLD", 0.01)
-    monkeypatch.setattr(backends, "DASK_GIVEN_UP", 0.1)
-    client = SimpleNamespace(scheduler=SimpleNamespace(ncores=None), sync=lambda *_, **__: {})
-    with pytest.raises(InputError) as raised:
-        backends.DaskBackend(client, "tcp://h:1")._await(SimpleNamespace(has_ready=lambda: False))
-    assert str(raised.value) == (
+    cluster = pytest.importorskip("budgetrun.runner.cluster", reason="dask is not installed")
+    monkeypatch.setattr(cluster, "DASK_TOLD", 0.01)
+    monkeypatch.setattr(cluster, "DASK_GIVEN_UP", 0.1)
+    backend, job = cluster.DaskBackend.__new__(cluster.DaskBackend), Future()
+    backend.client = SimpleNamespace(scheduler=SimpleNamespace(ncores=None), sync=lambda *_, **__: {})
+    backend._address, backend._submitted = "tcp://h:1", {job: None}
+    backend._watch(threading.Event())
+    assert str(job.exception()) == (
         "--scheduler tcp://h:1: no dask worker for 0.1 s; finished runs are kept; start workers with: "
         "dask worker tcp://h:1"
     )

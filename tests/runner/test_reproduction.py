@@ -11,16 +11,16 @@ from reference import kernel_expansion
 
 from budgetrun import config as config_module
 from budgetrun.base.files import checkout
+from budgetrun.base.sources import source_digest
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
-from budgetrun.runner.backends import run_job
-from budgetrun.runner.identity import source_digest
 from budgetrun.runner.job import Settings, row_of
 from budgetrun.runner.plan import Job, make_plan, sources, with_budgets
+from budgetrun.runner.worker import run_job
 
 pytestmark = pytest.mark.usefixtures("read_once")
 CASES = {case_id: rest for case_id, *rest in all_cases()}
@@ -129,9 +129,9 @@ def rerun(config, spec, runs, folder):
     first = tuple(sources(runs))
     sizes = {}
     if first:
-        rows = run_job(Job("first", spec, 0, first, source_digest([run.spec for run in first])), settings).rows
+        rows = run_job(Job("first", spec, 0, first, source_digest()), settings).rows
         sizes = {row["run_id"]: row["support_size"] for row in rows}
-    digest = source_digest([run.spec for run in runs])
+    digest = source_digest()
     return run_job(Job("again", spec, 0, tuple(with_budgets(runs, sizes)), digest), settings).rows
 
 

@@ -7,8 +7,6 @@ import os
 import pty
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import zlib
 from concurrent.futures.process import BrokenProcessPool
@@ -19,7 +17,6 @@ import pytest
 from cases import EXHAUSTIVE
 from sweeping import (
     COMMAND,
-    TOP,
     config,
     copied_package,
     ended,
@@ -40,7 +37,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.kernels import compiling
 from budgetrun.learners.remove_oldest import RemoveOldest
 from budgetrun.results.store import write as store_module
-from budgetrun.runner.backends import LocalBackend
+from budgetrun.runner.backends import Workers
 from budgetrun.runner.estimate import jobs_within_memory
 from budgetrun.runner.options import Options
 from budgetrun.runner.progress import Progress
@@ -575,7 +572,7 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
     """
     path = config(tmp_path, repetitions=4, algorithms=[{"name": "rbp", "budget": 10, "seeds": 2}])
     folder = tmp_path / "results" / "small"
-    real, tried = LocalBackend.outcomes, []
+    real, tried = Workers.outcomes, []
 
     def outcomes_until_death(self, jobs, settings, *partly):
         tried.append([job.repetition for job in jobs])
@@ -590,7 +587,7 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
         raise BrokenProcessPool
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalBackend, "outcomes", outcomes_until_death)
+        patched.setattr(Workers, "outcomes", outcomes_until_death)
         code, err = run_sweep(path, jobs=1)
     assert code == 1
     assert sorted(tried[0]) == [0, 1, 2, 3]
@@ -691,41 +688,11 @@ def test_a_bar_on_a_terminal_counts_finished_runs(tmp_path):
 
 # -- dask --------------------------------------------------------------------------------------------------------------
 
-CLUSTER = """
-import sys
-from distributed import LocalCluster
-from budgetrun import cli
-
-if __name__ == "__main__":
-    cli._report = print
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
-        cli.main([*sys.argv[1:], "--backend", "dask", "--scheduler", cluster.scheduler_address])
-"""
-
-
-def test_dask_gives_the_same_runs(tmp_path, run_sweep):
-    pytest.importorskip("distributed", reason="dask is not installed")
-    path = config(tmp_path)
-    run_sweep(path)
-    script = tmp_path / "cluster.py"
-    script.write_text(CLUSTER)
-    process = subprocess.Popen(
-        [sys.executable, str(script), "sweep", str(path), "--results", "dask"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    code, _, err = ended(process)
-    assert code == 0, err
-    assert "16/16 runs" in err
-    assert outcomes(tmp_path / "dask" / "small") == outcomes(tmp_path / "results" / "small")
-
 
 def test_a_missing_dask_scheduler_is_reported(tmp_path):
     pytest.importorskip("distributed", reason="dask is not installed")
     address = ("--backend", "dask", "--scheduler", "tcp://127.0.0.1:9")
-    impatient = f"from budgetrun.runner import backends; backends.DASK_TIMEOUT = '0.2s'; {COMMAND}"
+    impatient = f"from budgetrun.runner import cluster; cluster.DASK_TIMEOUT = '0.2s'; {COMMAND}"
     code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), *address, command=impatient))
     assert code == 2
     assert err.startswith("--scheduler tcp://127.0.0.1:9: no dask scheduler answers")

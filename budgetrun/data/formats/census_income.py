@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
-from budgetrun.data.text import blocks, number_fault, shown
+from budgetrun.data.tables.source import Held, line_blocks
+from budgetrun.data.text import number_fault, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -42,7 +43,7 @@ NUMERIC = (
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
     """Read all files together with `parse_census`, so that they share categories and ranges."""
-    texts = [b"".join(block for _, block in blocks(*file)) for file in files]
+    texts = [b"".join(lines.text for lines in line_blocks(Held(*file)) if lines) for file in files]
     if all(map(_has_all_columns, texts)):
         # pandas raises a ValueError for text where numbers belong, and reads words such as inf as numbers.
         with contextlib.suppress(ValueError), np.errstate(over="ignore", invalid="ignore"):

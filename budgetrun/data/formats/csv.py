@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
 from budgetrun.data.tables.delimited import Delimited
-from budgetrun.data.tables.of_columns import ColumnTable
-from budgetrun.data.tables.origins import Held
-from budgetrun.data.tables.whole import whole
-from budgetrun.data.text import count_lines
+from budgetrun.data.tables.source import Held
+from budgetrun.data.tables.table import Table
 
 REVISION = 1
 SUFFIXES = (".csv", ".tsv")
@@ -39,10 +37,9 @@ def parse_table(
     InputError
         Names the file, line and column (both from 1) of the first fault.
     """
-    table = ColumnTable(Delimited(Held(content, where)), label)
+    table = Table(Delimited(Held(content, where)), label)
     for column in table.columns:
         if column.kind not in ("number", "constant") and not (column.kind == "label" and column.numeric):
             raise InputError(f"{where}: {column} does not hold numbers")
-    n_rows = min(count_lines(content), len(content) // (2 * len(table.columns)) + 1)
-    X, y = whole(table, n_rows, len(content))
+    X, y = table.whole(len(content))
     return np.asarray(X), y

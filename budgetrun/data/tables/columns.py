@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from budgetrun.base.errors import InputError
+from budgetrun.data.cards import Label
 from budgetrun.data.tasks import listed
 from budgetrun.data.text import number_fault
 
@@ -236,6 +237,58 @@ def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
     return [asdict(column) for column in columns]
 
 
-def from_json(data: Sequence[dict[str, Any]]) -> list[Column]:
-    """Return columns from what `to_json` gave."""
-    return [Column(**{**one, "categories": tuple(one["categories"])}) for one in data]
+def fitted_columns(
+    learned: Sequence[dict[str, Any]], samples: Sequence[Sample], where: str, named: bool, label: str | int | None
+) -> list[Column]:
+    """Return columns as those of another table, which `to_json` gave, in its order: by name, if both have names.
+
+    Raises
+    ------
+    InputError
+        A column is missing.
+    """
+    columns = [Column(**{**one, "categories": tuple(one["categories"])}) for one in learned]
+    n, names = len(samples), [sample.name for sample in samples]
+    by_name = named and columns[0].named
+    without_label = [column for column in columns if column.kind != "label"]
+    if not by_name and n not in (len(columns), len(without_label)):
+        raise InputError(
+            f"{where}: {n:,} columns where the table that was learned has {len(columns):,}; they must be equal"
+        )
+    fitted = []
+    for at, column in enumerate(columns if n == len(columns) or by_name else without_label, start=1):
+        if by_name and column.name not in names:
+            if column.kind in ("label", "index"):
+                continue
+            raise InputError(f"{where}: column '{column.name}' of the table that was learned is missing")
+        position = names.index(column.name) + 1 if by_name else at
+        if column.kind == "label" and label is not None:
+            position = find_column(samples, label, where, named, "label")
+        fitted.append(replace(column, position=position))
+    others = set(range(1, n + 1)) - {column.position for column in fitted}
+    why = "left out: not in the table that was learned"
+    return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in sorted(others)]
+
+
+def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:
+    """Return distinct labels, ascending; whole numbers as int, without missing ones."""
+    kept = [value for value in found if value == value and value != ""]
+    return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
+
+
+def check_classes(found: set[Any], where: str, column: Column | None) -> None:
+    """Raise an InputError if a column has too many different labels for classes."""
+    if len(found) > MOST_CATEGORIES:
+        raise InputError(
+            f"{where}: {column}: more than {MOST_CATEGORIES:,} different labels; is it a measured number? Name the "
+            "column of the labels (--label NAME or NUMBER), or learn numbers (--task regression)"
+        )
+
+
+def check_categories(found: set[Any], where: str, column: Column) -> None:
+    """Raise an InputError if a column has too many different categories."""
+    if len(found) > MOST_CATEGORIES:
+        raise InputError(
+            f"{where}: {column}: more than {MOST_CATEGORIES:,} different categories; turn it into numbers first, or "
+            "leave the column out"
+        )

@@ -8,13 +8,10 @@ from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from budgetrun.base.errors import InputError
-from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
+from budgetrun.data.tables import source
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.lines import HEAD_FIELDS, HEAD_ROWS, Lines, head_lines, last_line_end, line_blocks
-from budgetrun.data.tables.origins import Origin
+from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Source, head_lines, last_line_end, line_blocks
 from budgetrun.data.text import number_fault, shown
 
 SEPARATORS = ";\t,|"
@@ -34,19 +31,18 @@ class _Row(NamedTuple):
     end: int
 
 
-class Delimited:
-    """A `Reader` of text whose columns are separated by semicolons, tabs, commas, bars or blanks.
+class Delimited(Source):
+    """Text whose columns are separated by semicolons, tabs, commas, bars or blanks.
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
     if all its fields are text, and either a column has numbers below it or some field does not occur below it; or if
     one field is text and the others count the columns. Blank lines are left out.
     """
 
-    n_rows: int | None = None
-    hashed = True
+    origin: Origin
 
     def __init__(self, origin: Origin) -> None:
-        self.where, self.again, self._origin = origin.name, origin.again, origin
+        super().__init__(origin)
         head = head_lines(origin)
         self.separator = _separator(head)
         if b'"' in head:
@@ -58,7 +54,7 @@ class Delimited:
             raise InputError(f"{self.where}: no rows; all lines are blank")
         first = [field.strip(" ") for field in row.fields]
         self._width, self.named = len(first), False
-        rows = list(islice(found, min(HEAD_ROWS, HEAD_FIELDS // self._width + 1)))
+        rows = list(islice(found, min(source.HEAD_ROWS, source.HEAD_FIELDS // self._width + 1)))
         below = [row.fields for row in rows if len(row.fields) == self._width]
         if self._width > _WIDE and len(below) < len(rows):
             # Found here, before each of so many columns is looked at.
@@ -78,15 +74,9 @@ class Delimited:
             for name, column in zip(names, columns, strict=True)
         ]
 
-    @property
-    def sha256(self) -> str | None:
-        """Of the whole content."""
-        return self._origin.sha256
-
-    def blocks(self, wanted: Mapping[int, bool]) -> Iterator[Block | None]:
-        """Yield the rows; see `Reader`."""
+    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         header = self.named
-        for lines in line_blocks(self._origin, self._whole):
+        for lines in line_blocks(self.origin, self._whole):
             if lines is None:
                 yield None
                 continue
@@ -102,7 +92,7 @@ class Delimited:
                 number += first.end
                 text, header = text.split(b"\n", first.end)[-1], False
             if text.strip(b" \n"):
-                yield self._block(Lines(text, number), wanted)
+                yield self._batch(Lines(text, number), wanted)
 
     def _refuse_returns(self, text: bytes, number: int) -> None:
         """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
@@ -112,19 +102,15 @@ class Delimited:
                 f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends"
             )
 
-    def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
+    def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa
 
         text = _single_blanks(lines.text) if self.separator == " " else lines.text
-        rows: dict[int, _Row] = {}
+        rows: list[_Row] = []
 
         def row_of(row: int) -> _Row:
-            if not rows:
-                rows.update(enumerate(kept(self._rows(text))))
+            rows.extend(found for found in (() if rows else self._rows(text)) if len(found.fields) == self._width)
             return rows[row]
-
-        def kept(found: Iterator[_Row]) -> Iterator[_Row]:
-            return (row for row in found if len(row.fields) == self._width)
 
         def place(row: int, position: int) -> str:
             return f"{self.where}:{lines.first + row_of(row).line}:{position}"
@@ -132,48 +118,40 @@ class Delimited:
         def cell(row: int, position: int) -> str:
             return row_of(row).fields[position - 1].strip(" \t")
 
-        faults: list[Fault] = []
         try:
-            table = self._parsed(
-                text, {k: pa.dictionary(pa.int32(), pa.string()) if t else pa.float64() for k, t in wanted.items()}
-            )
-            columns = {
-                position: texts_of(table.column(k).combine_chunks())
-                if as_text
-                else numbers_of(table.column(k).combine_chunks())[0]
-                for k, (position, as_text) in enumerate(wanted.items())
-            }
-            for k, values in enumerate(columns.values()):
-                if isinstance(values, np.ndarray) and table.column(k).null_count != np.count_nonzero(np.isnan(values)):
-                    raise pa.ArrowInvalid("words such as nan(1)")
-            n_rows = table.num_rows
+            columns = self._parsed(text, wanted)
         except pa.ArrowInvalid:
-            columns, n_rows, faults = self._carefully(text, wanted, lines.first)
-        return Block(columns, n_rows, place, cell, faults)
+            return self._carefully(text, wanted, lines.first, place, cell)
+        return Batch(columns, len(next(iter(columns.values()))), place, cell)
 
-    def _parsed(self, text: bytes, types: Mapping[int, Any]) -> Any:
+    def _parsed(self, text: bytes, wanted: Mapping[int, bool]) -> dict[int, Any]:
         import pyarrow as pa
+        import pyarrow.compute as pc
         from pyarrow import csv
 
         # pyarrow takes quotes after a blank for text.
         if b'"' in text and any(mark + b' "' in text for mark in (self.separator.encode(), b"\n")):
             raise pa.ArrowInvalid("blanks before quotes")
-        names = [str(position) for position in range(1, self._width + 1)]
-        return csv.read_csv(
+        texts, numbers = pa.dictionary(pa.int32(), pa.string()), pa.float64()
+        table = csv.read_csv(
             pa.py_buffer(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+            csv.ReadOptions(
+                use_threads=False, block_size=len(text) + 1, column_names=list(map(str, range(1, self._width + 1)))
+            ),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
             csv.ConvertOptions(
-                column_types={str(position): kind for position, kind in types.items()},
-                include_columns=[str(position) for position in types],
+                column_types={str(position): texts if as_text else numbers for position, as_text in wanted.items()},
+                include_columns=list(map(str, wanted)),
                 null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=True,
             ),
         )  # fmt: skip
+        columns = {position: table.column(k).combine_chunks() for k, position in enumerate(wanted)}
+        if any(not as_text and pc.any(pc.is_nan(columns[position])).as_py() for position, as_text in wanted.items()):
+            raise pa.ArrowInvalid("words such as nan(1)")
+        return columns
 
-    def _carefully(
-        self, text: bytes, wanted: Mapping[int, bool], first: int
-    ) -> tuple[dict[int, Values], int, list[Fault]]:
-        """Read a block that has a fault, or is unusual: slower, and says what is wrong."""
+    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int, place: Any, cell: Any) -> Batch:
+        """Read rows that have a fault, or are unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
         rows, faults = [], []
@@ -185,22 +163,14 @@ class Delimited:
                 wrong.append((len(rows), self._of_another_length(row, first)))
         if wrong:
             faults.append(Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1]))
-        columns: dict[int, Values] = {}
-        for position, as_text in wanted.items():
-            array = pa.array([fields[position - 1] for fields in rows], pa.large_string())
-            if as_text:
-                columns[position] = texts_of(array)
-                continue
-            columns[position], bad = numbers_of(array)
-            if bad:
-                told = f"{shown(rows[bad[0]][position - 1].strip(' '))} is not a number"
-                faults.append(Fault("text", bad[0], position, len(bad), told))
-        undecoded = [(row, at) for row, fields in enumerate(rows) for at in wanted if "\ufffd" in fields[at - 1]]
-        if undecoded and all(fault.row > undecoded[0][0] for fault in faults):
-            at, position = undecoded[0]
-            told = f"{shown(rows[at][position - 1])} is not UTF-8 text; save the file as UTF-8"
-            faults.append(Fault("encoding", at, position, len(undecoded), told))
-        return columns, len(rows), faults
+        texts = [position for position, as_text in wanted.items() if as_text]
+        undecoded = [(row, at) for row, fields in enumerate(rows) for at in texts if "\ufffd" in fields[at - 1]]
+        if undecoded:
+            first_row, at = undecoded[0]
+            told = f"{shown(rows[first_row][at - 1])} is not UTF-8 text; save the file as UTF-8"
+            faults.append(Fault("encoding", first_row, at, len(undecoded), told))
+        columns = {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}
+        return Batch(columns, len(rows), place, cell, faults)
 
     def _of_another_length(self, row: _Row, first: int) -> str:
         n, width = len(row.fields), self._width

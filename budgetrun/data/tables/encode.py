@@ -1,16 +1,16 @@
-"""From columns to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
+"""From batches to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
-from budgetrun.data.tables.blocks import Block, Fault, Texts
-from budgetrun.data.tables.columns import BOOLEANS, Column
+from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column
+from budgetrun.data.tables.source import Batch, Fault
 from budgetrun.data.tasks import listed
 from budgetrun.data.text import clipped, number_fault, shown
 from budgetrun.kernels.rows import Matrix
@@ -19,14 +19,53 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Missing = Literal["refuse", "skip", "zero"]
-# With more features than this, of which each row has less than this share, one-hot rows are sparse.
+# With more features, of which rows have less than this share, rows are sparse; see `is_sparse`.
 DENSE_FEATURES = 64
 DENSE_SHARE = 0.5
 _TRUTH = {**BOOLEANS[0], **BOOLEANS[1]}
+_MISSING = frozenset(MISSING)
+
+
+def is_sparse(n_features: int, n_values: int, n_rows: int = 1) -> bool:
+    """Decide whether examples of LIBSVM text, and those with categories, are sparse.
+
+    The zeros of a sparse matrix stay zeros when it is scaled, so this decision is part of the data. It changes no
+    kernel value: kernels store rows of up to `budgetrun.kernels.rows.DENSE_FEATURES` features the same way anyhow.
+    """
+    return n_features > DENSE_FEATURES and n_values < DENSE_SHARE * n_rows * n_features
+
+
+class Texts(NamedTuple):
+    """Text: the position of each row's value in ``values``, -1 where it is missing."""
+
+    codes: NDArray[np.int32]
+    values: list[str]
+
+
+Values: TypeAlias = "NDArray[np.float64] | Texts"
+
+
+class Piece(NamedTuple):
+    """Examples as read, NaN where a value is missing, what is wrong in them, and where."""
+
+    X: Matrix
+    y: NDArray[Any]
+    faults: list[Fault]
+    place: Callable[[int, int], str]
+    n_rows: int
 
 
 class Encoder:
-    """Turns blocks into examples.
+    """Turns batches into examples.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Of the table.
+    vectors : int or None
+        The number of features, if rows are vectors already.
+    sparse : bool
+        Whether these are sparse.
 
     Attributes
     ----------
@@ -35,17 +74,21 @@ class Encoder:
         For each category column, the rows whose category was not known; they have zeros there.
     """
 
-    def __init__(self, columns: Sequence[Column], classes: Sequence[Label] | None) -> None:
-        self.inputs = [column for column in columns if column.features]
+    def __init__(self, columns: Sequence[Column], vectors: int | None = None, sparse: bool = False) -> None:
         self.label = next((column for column in columns if column.kind == "label"), None)
-        self.classes = classes
-        self.features = [feature for column in self.inputs for feature in column.features]
-        self.offsets = np.cumsum([0, *(len(column.features) for column in self.inputs)]).tolist()
-        # The position of each feature's column.
-        self.positions = np.repeat([c.position for c in self.inputs], [len(c.features) for c in self.inputs])
-        d = len(self.features)
-        self.sparse = d > DENSE_FEATURES and len(self.inputs) < DENSE_SHARE * d
+        self.vectors, self.sparse = vectors, sparse
+        self.inputs = [column for column in columns if column.features]
         self.unknown = {column.name: 0 for column in self.inputs if column.kind == "category"}
+        if vectors is not None:
+            self.features = [str(k) for k in range(1, vectors + 1)]
+            self.positions = np.arange(1, vectors + 1)
+            return
+        self.features = [feature for column in self.inputs for feature in column.features]
+        sizes = [len(column.features) for column in self.inputs]
+        self._offsets = np.cumsum([0, *sizes]).tolist()
+        # The position of each feature's column.
+        self.positions = np.repeat([column.position for column in self.inputs], sizes)
+        self.sparse = is_sparse(len(self.features), len(self.inputs))
 
     @property
     def wanted(self) -> dict[int, bool]:
@@ -53,38 +96,60 @@ class Encoder:
         used = [*self.inputs, *([self.label] if self.label else [])]
         return {column.position: column.as_text for column in used}
 
-    def encode(self, block: Block, rows: slice) -> tuple[Matrix, NDArray[Any], list[Fault]]:
-        """Return some rows of a block: examples, NaN where a value is missing, labels, and what is wrong in them."""
-        n = min(rows.stop, block.n_rows) - rows.start
-        faults: list[Fault] = []
+    def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
+        """Yield the examples of a batch, at most so many at a time; labels are to be among ``classes``, if given."""
+        values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted)
+        of_batch += batch.faults
+        for start in range(0, max(batch.n_rows, 1), n_rows):
+            rows = slice(start, min(start + n_rows, batch.n_rows))
+            at_end = rows.stop == batch.n_rows
+            faults = [
+                fault._replace(row=fault.row - start)
+                for fault in of_batch
+                if start <= fault.row < rows.stop or (at_end and fault.row >= batch.n_rows)
+            ]
+            X = self._vectors(batch, rows) if self.vectors else self._features(values, rows, faults)
+            for fault in number_faults(X, self.positions):
+                if fault.kind == "infinite" and batch.cell is not None:
+                    cell = batch.cell(start + fault.row, fault.position)
+                    fault = fault._replace(told=number_fault(cell) or f"{clipped(cell)} is not a finite number")
+                faults.append(fault)
+            y: NDArray[Any] = np.empty(0)
+            if self.label is not None:
+                found = batch.columns[0] if self.vectors else values[self.label.position]
+                y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows]
+                faults += label_faults(y, self.label.position, classes)
+
+            def place(row: int, position: int, start: int = start) -> str:
+                return batch.place(start + row, position)
+
+            yield Piece(X, y, faults, place, rows.stop - start)
+
+    def _vectors(self, batch: Batch, rows: slice) -> Matrix:
+        X: Matrix = batch.columns[1][rows]
+        return X if self.sparse or isinstance(X, np.ndarray) else X.toarray()
+
+    def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
+        n = rows.stop - rows.start
         # Of each column, the feature that is not 0 and its value.
         at, values = np.empty((n, len(self.inputs)), dtype=np.int32), np.empty((n, len(self.inputs)))
         for k, column in enumerate(self.inputs):
-            found, at[:, k] = block.columns[column.position], self.offsets[k]
+            found, at[:, k] = columns[column.position], self._offsets[k]
             if not isinstance(found, Texts):
                 values[:, k] = found[rows]
                 continue
             codes = found.codes[rows]
             if column.kind == "boolean":
-                values[:, k] = self._truth(found.values, codes, column, faults)
+                values[:, k] = _truth(found.values, codes, column, faults)
                 continue
             order = {category: code for code, category in enumerate(column.categories)}
             code_of = np.array([*(order.get(value, -1) for value in found.values), -2], dtype=np.int32)[codes]
             values[:, k] = np.where(code_of >= 0, 1.0, np.where(code_of == -1, 0.0, np.nan))
             at[:, k] += np.maximum(code_of, 0)
             self.unknown[column.name] += int(np.count_nonzero(code_of == -1))
-        y = self._labels(block, rows, n, faults)
-        X = values if len(self.inputs) == len(self.features) and not self.unknown else self._spread(at, values)
-        for fault in number_faults(X, self.positions):
-            if fault.kind == "infinite":
-                cell = block.cell(rows.start + fault.row, fault.position)
-                told = number_fault(cell) or f"{clipped(cell)} is not a finite number"
-                fault = fault._replace(told=told)
-            faults.append(fault)
-        return X, y, faults
-
-    def _spread(self, at: NDArray[np.int32], values: NDArray[np.float64]) -> Matrix:
-        n, d = len(values), len(self.features)
+        d = len(self.features)
+        if len(self.inputs) == d and not self.unknown:
+            return values
         if not self.sparse:
             X = np.zeros((n, d))
             np.put_along_axis(X, at, values, axis=1)
@@ -96,56 +161,45 @@ class Encoder:
         sparse.eliminate_zeros()
         return sparse
 
-    def _truth(
-        self, values: Sequence[str], codes: NDArray[np.int32], column: Column, faults: list[Fault]
-    ) -> NDArray[np.float64]:
-        truth = np.array([*(_TRUTH.get(value.lower(), 2.0) for value in values), np.nan])[codes]
-        wrong = np.flatnonzero(truth == 2.0)
-        if len(wrong):
-            told = f"{shown(values[codes[wrong[0]]])} is neither true nor false"
-            faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
-        return truth
 
-    def _labels(self, block: Block, rows: slice, n: int, faults: list[Fault]) -> NDArray[Any]:
-        if self.label is None:
-            return np.empty(0)
-        found = block.columns[self.label.position]
-        if isinstance(found, Texts):
-            codes = found.codes[rows]
-            y: NDArray[Any] = np.array([*found.values, ""])[codes]
-            missing = codes < 0
-        else:
-            y = found[rows]
-            missing = np.isnan(y)
-        faults += label_faults(y, missing, self.label, self.classes)
-        return y
+def _truth(values: Sequence[str], codes: NDArray[np.int32], column: Column, faults: list[Fault]) -> NDArray[np.float64]:
+    truth = np.array([*(_TRUTH.get(value.lower(), 2.0) for value in values), np.nan])[codes]
+    wrong = np.flatnonzero(truth == 2.0)
+    if len(wrong):
+        told = f"{shown(values[codes[wrong[0]]])} is neither true nor false"
+        faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
+    return truth
 
 
-def label_faults(
-    y: NDArray[Any], missing: NDArray[np.bool_], label: Column, classes: Sequence[Label] | None
-) -> list[Fault]:
+def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which labels are missing."""
+    missing: NDArray[np.bool_] = np.isnan(y) if y.dtype.kind == "f" else y == ""
+    return missing
+
+
+def label_faults(y: NDArray[Any], position: int, classes: Sequence[Label] | None) -> list[Fault]:
     """Return what is wrong with some labels: missing, infinite, or none of the classes."""
     faults = []
-    if missing.any():
-        faults.append(
-            Fault("no label", int(missing.argmax()), label.position, int(missing.sum()), "the label is missing")
-        )
+
+    def add(kind: str, wrong: NDArray[np.bool_], told: Callable[[Any], str]) -> None:
+        if wrong.any():
+            first = int(wrong.argmax())
+            faults.append(Fault(kind, first, position, int(wrong.sum()), told(y[first].item())))
+
+    missing = no_labels(y)
+    add("no label", missing, lambda _: "the label is missing")
     if y.dtype.kind == "f" and np.isinf(y).any():
-        wrong = np.isinf(y)
-        told = f"{y[wrong.argmax()]} is not a finite number"
-        faults.append(Fault("infinite", int(wrong.argmax()), label.position, int(wrong.sum()), told))
+        add("infinite", np.isinf(y), lambda label: f"{label} is not a finite number")
     elif classes is not None:
         unknown = ~np.isin(y, np.array(list(classes), dtype=y.dtype if y.dtype.kind == "f" else None)) & ~missing
-        if unknown.any():
-            told = f"label {shown(plain(y[unknown.argmax()]))} is none of the known labels {listed(list(classes))}"
-            faults.append(Fault("label", int(unknown.argmax()), label.position, int(unknown.sum()), told))
+        known = listed(list(classes))
+        add("label", unknown, lambda label: f"label {shown(_plain(label))} is none of the known labels {known}")
     return faults
 
 
-def plain(label: Any) -> str:
+def _plain(label: Any) -> str:
     """Return a label as messages write it."""
-    number = label.item() if isinstance(label, np.generic) else label
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
@@ -166,9 +220,7 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
     return faults
 
 
-def without_missing(
-    X: Matrix, y: NDArray[Any], missing: Missing, no_label: NDArray[np.bool_]
-) -> tuple[Matrix, NDArray[Any]]:
+def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matrix, NDArray[Any]]:
     """Return examples without missing values: their rows left out, or zeros instead."""
     values = X if isinstance(X, np.ndarray) else X.data
     lost = np.isnan(values)
@@ -177,9 +229,81 @@ def without_missing(
         if not isinstance(X, np.ndarray):
             X.eliminate_zeros()
         return X, y
+    kept = ~no_labels(y) if len(y) else np.ones(X.shape[0], dtype=bool)
     if isinstance(X, np.ndarray):
-        kept = ~(lost.any(axis=1) | no_label)
+        kept &= ~lost.any(axis=1)
     else:
-        kept = ~no_label
         kept[np.searchsorted(X.indptr, np.flatnonzero(lost), side="right") - 1] = False
     return X[kept], y[kept] if len(y) else y
+
+
+def values_of(batch: Batch, wanted: Mapping[int, bool]) -> tuple[dict[int, Values], list[Fault]]:
+    """Return the columns of a batch as texts, where ``wanted`` is true, or numbers, with faulty numbers."""
+    values: dict[int, Values] = {}
+    faults: list[Fault] = []
+    for position, as_text in wanted.items():
+        if as_text:
+            values[position] = texts_of(batch.columns[position])
+            continue
+        values[position], wrong = numbers_of(batch.columns[position])
+        if wrong and batch.cell is not None:
+            told = f"{shown(batch.cell(wrong[0], position))} is not a number"
+            faults.append(Fault("text", wrong[0], position, len(wrong), told))
+    return values, faults
+
+
+def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
+    """Return an Arrow array as numbers, NaN where they are missing, and the rows whose text is not a number.
+
+    Text that stands for a number beyond the range of float64 becomes an infinity.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or _is_view(array.type)):
+        if pa.types.is_null(array.type):
+            return np.full(len(array), np.nan), []
+        numbers = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return numbers.astype(np.float64, copy=False), []
+    found, faults = np.full(len(array), np.nan), []
+    known: dict[str, float] = {}
+    for row, text in enumerate(array.to_pylist()):
+        text = "" if text is None else text.strip(" \t")
+        if text in _MISSING:
+            continue
+        value = known.get(text)
+        if value is None:
+            if (number_fault(text) or "").endswith("is not a number"):
+                faults.append(row)
+                value = 0.0
+            else:
+                value = known[text] = float(text)
+        found[row] = value
+        if len(known) > 1000:
+            known.clear()
+    return found, faults
+
+
+def texts_of(array: Any) -> Texts:
+    """Return an Arrow array as text without blanks around it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(array.type):
+        if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
+            texts = [None if v is None or v != v else f"{float(v):.17g}" for v in array.to_pylist()]
+            array = pa.array(texts, pa.string())
+        array = pc.cast(array, pa.large_string()).dictionary_encode()
+    values = ["" if value is None else str(value).strip(" \t") for value in array.dictionary.to_pylist()]
+    distinct = list(dict.fromkeys(value for value in values if value not in _MISSING))
+    position = {value: at for at, value in enumerate(distinct)}
+    codes = np.array([*(position.get(value, -1) for value in values), -1], dtype=np.int32)
+    return Texts(codes[array.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)], distinct)
+
+
+def _is_view(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))

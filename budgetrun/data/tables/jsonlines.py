@@ -7,24 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.tables.blocks import Block, Fault, Values, numbers_of, texts_of
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.lines import HEAD_ROWS, Lines, head_lines, line_blocks
-from budgetrun.data.tables.origins import Origin
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Fault, Lines, Origin, Source, head_lines, line_blocks
 from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
 
-class JsonLines:
-    """A `Reader` of JSON lines; the keys of the first rows are the columns."""
+class JsonLines(Source):
+    """JSON lines; the keys of the first rows are the columns."""
 
-    named = True
-    n_rows: int | None = None
-    hashed = True
+    origin: Origin
 
     def __init__(self, origin: Origin) -> None:
-        self.where, self.again, self._origin = origin.name, origin.again, origin
+        super().__init__(origin)
         found: dict[str, list[Any]] = {}
         lines = [line for line in head_lines(origin).split(b"\n") if line.strip()][:HEAD_ROWS]
         for row, line in enumerate(lines):
@@ -36,28 +32,21 @@ class JsonLines:
         self.samples = [_sample(name, values) for name, values in found.items()]
         self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
-    @property
-    def sha256(self) -> str | None:
-        """Of the whole content."""
-        return self._origin.sha256
-
-    def blocks(self, wanted: Mapping[int, bool]) -> Iterator[Block | None]:
-        """Yield the rows; see `Reader`."""
-        for lines in line_blocks(self._origin):
+    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+        for lines in line_blocks(self.origin):
             if lines is None or lines.text.strip():
-                yield None if lines is None else self._block(lines, wanted)
+                yield None if lines is None else self._batch(lines, wanted)
 
-    def _block(self, lines: Lines, wanted: Mapping[int, bool]) -> Block:
+    def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa
         from pyarrow import json as of_arrow
 
-        texts: list[tuple[int, bytes]] = []
+        rows: list[tuple[int, bytes]] = []
 
         def line_of(row: int) -> tuple[int, bytes]:
-            if not texts:
-                rows = [(k, line) for k, line in enumerate(lines.text.split(b"\n")) if line.strip()]
-                texts.extend(one for one in rows if self._fault(one[1]) is None)
-            return texts[row]
+            found = enumerate(() if rows else lines.text.split(b"\n"))
+            rows.extend((k, line) for k, line in found if line.strip() and self._fault(line) is None)
+            return rows[row]
 
         def cell(row: int, position: int) -> str:
             value = (_record(line_of(row)[1]) or {}).get(self.samples[position - 1].name)
@@ -68,6 +57,7 @@ class JsonLines:
 
         types = {None: pa.string(), "number": pa.float64(), "boolean": pa.bool_()}
         schema = pa.schema([(s.name, types[s.kind]) for s in self.samples if s.kind in types])
+        names = {position: self.samples[position - 1].name for position in wanted}
         faults: list[Fault] = []
         try:
             table = of_arrow.read_json(
@@ -75,38 +65,28 @@ class JsonLines:
                 of_arrow.ReadOptions(use_threads=False, block_size=len(lines.text) + 1),
                 of_arrow.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
             )
-            arrays = [table.column(self.samples[position - 1].name).combine_chunks() for position in wanted]
+            columns = {position: table.column(name).combine_chunks() for position, name in names.items()}
             n_rows = table.num_rows
         except pa.ArrowInvalid:
-            arrays, n_rows, faults = self._carefully(lines, wanted)
-        columns: dict[int, Values] = {}
-        for (position, as_text), array in zip(wanted.items(), arrays, strict=True):
-            if as_text:
-                columns[position] = texts_of(array)
-                continue
-            columns[position], bad = numbers_of(array)
-            if bad:
-                told = f"{shown(cell(bad[0], position))} is not a number"
-                faults.append(Fault("text", bad[0], position, len(bad), told))
-        return Block(columns, n_rows, place, cell, faults)
+            # A line has a fault, or is unusual.
+            records, faults = self._carefully(lines)
+            texts = {at: [_text(record.get(name)) for record in records] for at, name in names.items()}
+            columns, n_rows = {at: pa.array(values, pa.string()) for at, values in texts.items()}, len(records)
+        return Batch(columns, n_rows, place, cell, faults)
 
-    def _carefully(self, lines: Lines, wanted: Mapping[int, bool]) -> tuple[list[Any], int, list[Fault]]:
-        """Read lines that have a fault, or are unusual: slower, and says what is wrong."""
-        import pyarrow as pa
-
-        rows: list[dict[str, Any]] = []
+    def _carefully(self, lines: Lines) -> tuple[list[dict[str, Any]], list[Fault]]:
+        """Return the objects of lines one by one, and what is wrong."""
+        records: list[dict[str, Any]] = []
         wrong: list[tuple[int, str]] = []
         for number, line in enumerate(lines.text.split(b"\n"), start=lines.first):
             if not line.strip():
                 continue
             fault = self._fault(line)
             if fault is None:
-                rows.append(_record(line) or {})
+                records.append(_record(line) or {})
             else:
-                wrong.append((len(rows), f"{self.where}:{number}: {fault}"))
-        faults = [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
-        names = [self.samples[position - 1].name for position in wanted]
-        return [pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in names], len(rows), faults
+                wrong.append((len(records), f"{self.where}:{number}: {fault}"))
+        return records, [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
 
     def _fault(self, line: bytes) -> str | None:
         record = _record(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from budgetrun.data import formats
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Stamp, bare_name, content_sha256, read_content
 from budgetrun.data.formats import Content, Layout
-from budgetrun.data.tables.batches import Frame, Ipc, Parquet
-from budgetrun.data.tables.blocks import Reader
+from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.delimited import Delimited
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
-from budgetrun.data.tables.of_columns import ColumnTable
-from budgetrun.data.tables.of_matrices import LibsvmTable, MatrixTable
-from budgetrun.data.tables.origins import File, Origin, Pipe
+from budgetrun.data.tables.libsvm import Libsvm
+from budgetrun.data.tables.source import File, Origin, Pipe, Source
 from budgetrun.data.tables.table import Table
+from budgetrun.data.tables.vectors import Vectors, labels_of
 from budgetrun.kernels.rows import floats
 
 SUFFIXES = {
@@ -96,25 +95,29 @@ def open_table(
     if missing not in ("refuse", "skip", "zero"):
         raise InputError(f"missing: must be refuse, skip or zero, got {missing!r}")
     left_out = [index] if isinstance(index, str | int) else list(index)
-
-    def of_columns(reader: Reader) -> Table:
-        return ColumnTable(reader, label, missing, left_out, classes, encoding)
-
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
-        origin = _origin(source, name)
-        kind = format_of(origin)
-        if kind == "libsvm":
-            return LibsvmTable(origin, missing, classes, encoding)
-        if kind in READERS:
-            return of_columns(READERS[kind](origin))
-        assert isinstance(origin, File)
-        examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
-        X, sha256 = floats(examples.X), content_sha256(Stamp.of(origin.path))
-        return MatrixTable(X, examples.y, origin.name, missing, classes, encoding, formats.revision(kind), sha256)
-    where = name or "the data"
+        opened = _file(source, name)
+    else:
+        opened, label = _memory(source, label, name or "the data", encoding is not None and "n_features" in encoding)
+    return Table(opened, label, missing, left_out, classes, encoding)
+
+
+def _file(source: Any, name: str | None) -> Source:
+    origin = _origin(source, name)
+    kind = format_of(origin)
+    if kind in READERS:
+        return READERS[kind](origin)
+    assert isinstance(origin, File)
+    examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
+    sha256 = content_sha256(Stamp.of(origin.path))
+    return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
+
+
+def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Source, Any]:
+    """Return what reads data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     if hasattr(X, "tocsr"):
-        return MatrixTable(X.tocsr(), y, where, missing, classes, encoding)
+        return Vectors(X.tocsr(), y, where), label
     if isinstance(X, list):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
@@ -122,17 +125,16 @@ def open_table(
             raise InputError(
                 f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
             )
-        if X.dtype.kind in "biuf" and (y is not None or (encoding is not None and "n_features" in encoding)):
-            return MatrixTable(X, y, where, missing, classes, encoding)
+        if X.dtype.kind in "biuf" and (y is not None or as_vectors):
+            return Vectors(X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
             f"{where}: {printable(type(X).__name__)} is no table; give a path, a data frame, an array, a sparse "
             "matrix, or a pair of examples and labels"
         )
-    from budgetrun.data.tables.of_matrices import labels_of
-
-    reader = Frame(X, where, None if y is None else labels_of(y, where))
-    return ColumnTable(reader, "last" if y is not None else label, missing, left_out, classes, encoding)
+    if y is None:
+        return Frame(X, where), label
+    return Frame(X, where, labels_of(y, where)), "last"
 
 
 def _npy(origin: Origin) -> Frame:
@@ -150,7 +152,9 @@ def _npy(origin: Origin) -> Frame:
     return Frame(array, origin.name, origin=origin)
 
 
-READERS: dict[str, Any] = {"csv": Delimited, "jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy}
+READERS: dict[str, Callable[[Any], Source]] = {
+    "csv": Delimited, "jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy, "libsvm": Libsvm
+}  # fmt: skip
 
 
 def _origin(source: Any, name: str | None) -> Origin:
@@ -161,9 +165,7 @@ def _origin(source: Any, name: str | None) -> Origin:
     path = Path(source)
     if not is_file(path):
         raise InputError(f"{printable(str(path))}: no such file")
-    origin = File(path)
-    origin.name = name or origin.name
-    return origin
+    return File(path, name)
 
 
 def format_of(origin: Origin) -> str:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import hashlib
+import threading
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
+from budgetrun.data import limits
 from budgetrun.data.cards import Label
-from budgetrun.data.tables.ahead import ahead
-from budgetrun.data.tables.blocks import Fault
-from budgetrun.data.tables.columns import MOST_CATEGORIES, REFUSED, Column
-from budgetrun.data.tables.encode import Missing, without_missing
+from budgetrun.data.tables.columns import (
+    REFUSED,
+    Column,
+    as_classes,
+    check_categories,
+    check_classes,
+    columns_of,
+    find_column,
+    find_label,
+    fitted_columns,
+    to_json,
+)
+from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
+from budgetrun.data.tables.source import Fault, Source
+from budgetrun.data.tables.vectors import Vectors
 from budgetrun.kernels.rows import Matrix
 
 CHUNK_ROWS = 4096
+T = TypeVar("T")
 
 
 class Chunk(NamedTuple):
@@ -39,19 +56,9 @@ class Chunk(NamedTuple):
     first_row: int
 
 
-class Piece(NamedTuple):
-    """Examples as read, NaN where a value is missing, what is wrong in them, and where."""
-
-    X: Matrix
-    y: NDArray[Any]
-    faults: list[Fault]
-    place: Any
-    n_rows: int
-
-
 @dataclass
 class Scan:
-    """What is wrong with a table.
+    """Everything that is wrong with a table.
 
     Attributes
     ----------
@@ -59,9 +66,9 @@ class Scan:
     counts : dict of label to int
         The number of rows with each label.
     problems : list of str
-        What keeps it from being learned from, one sentence each, with counts.
+        Reasons why it cannot be learned from, one sentence each, with counts.
     notes : list of str
-        What is worth knowing, such as constant columns.
+        Other things worth knowing, such as constant columns.
     """
 
     n_rows: int = 0
@@ -70,17 +77,21 @@ class Scan:
     notes: list[str] = field(default_factory=list)
 
 
-class Table(ABC):
+class Table:
     """Examples and labels of any source; `open_table` makes them.
+
+    Parameters
+    ----------
+    source : Source
+    label, missing, index, classes, encoding
+        As in `open_table`.
 
     Attributes
     ----------
     where : str
-        What messages call the source.
+        The source's name in messages.
     columns : list of Column
-        What was found of each column; for matrices, of each feature.
-    label_column : Column or None
-        None, if the source has no labels.
+        What was found of each column; for vectors, only the labels.
     label_found : str
         How the label was found, a sentence.
     n_rows : int or None
@@ -91,75 +102,135 @@ class Table(ABC):
         The rows that the last call of `chunks` left out because a value is missing.
     zeroed : int
         The missing values that it read as 0.
-    unknown : dict of str to int
-        For each category column, the rows whose category was not known; they have zeros there.
     numbers : bool
         Whether the labels are measured numbers; then `classes` is empty.
+    reader : str
+        The format with its revision, such as ``libsvm 1``.
     """
 
-    where: str
-    columns: list[Column]
-    label_found: str = ""
-    n_rows: int | None = None
-    again = True
-    skipped = zeroed = 0
-
-    def __init__(self, missing: Missing, classes: Sequence[Label] | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        label: str | int | None = None,
+        missing: Missing = "refuse",
+        index: Sequence[str | int] = (),
+        classes: Sequence[Label] | None = None,
+        encoding: dict[str, Any] | None = None,
+    ) -> None:
+        given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
-        self.numbers = classes is not None and not classes
-        self.missing, self._given = missing, classes
-        self.unknown: dict[str, int] = {}
+        self.numbers = given is not None and not given
+        self.missing, self._given, self._source = missing, given, source
+        self.where, self.again, self.reader = source.where, source.again, source.reader
+        self.skipped = self.zeroed = 0
+        self._digest: str | None = None
+        self._labels_seen: tuple[Label, ...] | None = None
+        self._encoded = encoding is not None
+        if isinstance(source, Vectors):
+            source.fit(encoding, self.numbers)
+            self.columns = [] if source.label is None else [source.label]
+            self.label_found = source.label_found
+        elif encoding is None:
+            self._find_columns(label, index)
+        elif "columns" not in encoding:
+            raise InputError(f"{self.where}: a table of columns, where a matrix was learned; give the same format")
+        else:
+            self.columns = fitted_columns(encoding["columns"], source.samples, self.where, source.named, label)
+            self.label_found = "the columns are those of the table that was learned"
+        self.n_rows = source.n_rows
+
+    def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
+        samples, named = self._source.samples, self._source.named
+        if label is None:
+            position, self.label_found = find_label(samples, self.where, named)
+        else:
+            position = find_column(samples, label, self.where, named, "label")
+        left_out = [find_column(samples, one, self.where, named, "index") for one in index]
+        self.columns = columns_of(samples, position, named, left_out)
+        found = self.columns[position - 1]
+        if label is not None:
+            self.label_found = f"the label is {found}, as asked"
+        if not self.again and not self.numbers:
+            values = {value for value in samples[position - 1].values if value is not None}
+            labels = {float(value) if found.numeric else _as_text(value) for value in values}
+            check_classes(labels, self.where, found)
+            self._labels_seen = as_classes(labels)
+        # The values, perhaps many, are not needed any more.
+        self._source.samples = [replace(sample, values=()) for sample in samples]
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        """The encoder; categories are those of the whole source, if it can be read again."""
+        if isinstance(self._source, Vectors):
+            return Encoder(self.columns, self._source.n_features, self._source.sparse)
+        if self.again and not self._encoded and any(column.kind == "category" for column in self.columns):
+            self._look_through()
+        return Encoder(self.columns)
+
+    def _look_through(self) -> None:
+        """Find all categories and labels, and count the rows."""
+        columns = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
+        found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
+        wanted = {column.position: column.as_text for column in columns}
+        n_rows = 0
+        for batch in filter(None, self._source.batches(wanted)):
+            n_rows += batch.n_rows
+            values, _ = values_of(batch, wanted)
+            for column in columns:
+                if column.kind == "label" and self.numbers:
+                    continue
+                of_batch, of_column = values[column.position], found[column.position]
+                of_column.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
+                if column.kind == "label":
+                    check_classes(of_column, self.where, column)
+                else:
+                    check_categories(of_column, self.where, column)
+        self.n_rows = n_rows
+        for column in columns:
+            if column.kind == "category":
+                self.columns[column.position - 1] = replace(column, categories=tuple(sorted(found[column.position])))
+            else:
+                self._labels_seen = as_classes(found[column.position])
 
     @property
-    @abstractmethod
     def features(self) -> list[str]:
         """The names of the features, shape (d,)."""
+        return self._encoder.features
 
     @property
-    @abstractmethod
+    def unknown(self) -> dict[str, int]:
+        """For each category column, the rows whose category was not known; they have zeros there."""
+        return self._encoder.unknown
+
+    @property
     def sha256(self) -> str | None:
         """The checksum of the decompressed content, or of the values; None before `chunks` has come to the end."""
-
-    @property
-    @abstractmethod
-    def reader(self) -> str:
-        """The format with its revision, such as ``libsvm 1``."""
-
-    @property
-    @abstractmethod
-    def encoding(self) -> dict[str, Any]:
-        """What `open_table` needs to read another source into the same features, as values that JSON can hold."""
-
-    @abstractmethod
-    def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
-        """Yield all examples; a label that is none of the classes is a fault if ``closed``."""
+        return self._source.sha256 if self._source.hashed else self._digest
 
     @property
     def label_column(self) -> Column | None:
-        """The column of the labels."""
+        """The column of the labels; None, if the source has no labels."""
         return next((column for column in self.columns if column.kind == "label"), None)
 
     @cached_property
     def classes(self) -> tuple[Label, ...]:
         """All labels, ascending; from a pipe, those of its first rows, unless they were given."""
-        return tuple(self._given) if self._given else self._found_classes()
+        if self._given:
+            return tuple(self._given)
+        if isinstance(self._source, Vectors):
+            return () if self.numbers else as_classes(self._source.labels())
+        if self.label_column is not None and self._labels_seen is None and (self.again or not self.numbers):
+            self._look_through()
+        return self._labels_seen or ()
 
-    def _found_classes(self) -> tuple[Label, ...]:
-        if self.numbers:
-            return ()
-        found: set[Any] = set()
-        for pieces in self._pieces(CHUNK_ROWS, False):
-            for piece in pieces or ():
-                found.update(piece.y.tolist())
-                self._check_classes(found)
-        return as_classes(found)
-
-    def _check_classes(self, found: set[Any]) -> None:
-        if len(found) > MOST_CATEGORIES:
-            raise InputError(
-                f"{self.where}: {self.label_column}: more than {MOST_CATEGORIES:,} different labels; is it a measured "
-                "number? Name the column of the labels (--label NAME or NUMBER), or learn numbers (--task regression)"
-            )
+    @property
+    def encoding(self) -> dict[str, Any]:
+        """What `open_table` needs to read another source into the same features, as values that JSON can hold."""
+        classes = None if self.label_column is None else list(self.classes)
+        if isinstance(self._source, Vectors):
+            return {"n_features": len(self.features), "classes": classes, **self._source.fitting}
+        assert self._encoder
+        return {"columns": to_json(self.columns), "classes": classes}
 
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
@@ -185,8 +256,7 @@ class Table(ABC):
         for pieces in ahead(read()):
             for X, y, faults, _, n in pieces:
                 if faults:
-                    no_label = np.isnan(y) if y.dtype.kind == "f" else y == ""
-                    X, y = without_missing(X, y, self.missing, no_label if len(y) else np.zeros(n, dtype=bool))
+                    X, y = without_missing(X, y, self.missing)
                     self.skipped += n - X.shape[0]
                     if self.missing == "zero":
                         self.zeroed += sum(fault.n for fault in faults if fault.kind == "missing")
@@ -198,36 +268,74 @@ class Table(ABC):
         if first_row == self.skipped:
             raise InputError(f"{self.where}: all {first_row:,} rows have a missing value; none is left")
 
+    def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
+        """Yield all examples; a label that is none of the classes is a fault if ``closed``."""
+        encoder, digest = self._encoder, None if self._source.hashed else _Digest()
+        classes = (self.classes or None) if closed else None
+        encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
+        for batch in self._source.batches(encoder.wanted):
+            pieces = None if batch is None else list(encoder.pieces(batch, n_rows, classes))
+            for piece in pieces if pieces and digest else ():
+                digest.add(piece.X, piece.y)  # type: ignore[union-attr]
+            yield pieces
+        if digest:
+            self._digest = digest.hexdigest(self.features)
+
+    def whole(self, content_bytes: int = 0) -> tuple[Matrix, NDArray[Any]]:
+        """Return all examples and labels; the memory of the content is in use already."""
+        d, n, most_rows = len(self.features), 0, self._source.most_rows
+        X: NDArray[np.float64] | None = None
+        sparse: list[Matrix] = []
+        labels = []
+        for chunk in self.chunks():
+            labels.append(chunk.y)
+            end = n + chunk.X.shape[0]
+            if isinstance(chunk.X, np.ndarray):
+                if X is None:
+                    of = f"a table of {most_rows or end:,} x {d:,} numbers"
+                    limits.check(content_bytes + 8 * (most_rows or end) * d, self.where, of)
+                    X = np.empty((most_rows or end, d))
+                elif end > len(X):
+                    of = f"a table of more than {end:,} x {d:,} numbers"
+                    limits.check(content_bytes + 24 * end * d, self.where, of)
+                    X = np.concatenate([X[:n], np.empty((end, d))])
+                X[n:end] = chunk.X
+            else:
+                sparse.append(chunk.X)
+            n = end
+        if X is not None:
+            return X[:n], np.concatenate(labels)
+        from scipy.sparse import vstack
+
+        return vstack(sparse, format="csr"), np.concatenate(labels)
+
     def _raise_first(self, piece: Piece) -> None:
         allowed = {"skip": ("missing", "no label"), "zero": ("missing",), "refuse": ()}[self.missing]
         wrong = [fault for fault in piece.faults if fault.kind not in allowed]
         if wrong:
             first = min(wrong, key=lambda fault: (fault.row, fault.position))
-            raise InputError(self._sentence(first, piece.place))
+            raise InputError(_located(first, piece) + self._advice(first))
 
-    def _column(self, position: int) -> str:
-        return str(next((column for column in self.columns if column.position == position), f"column {position}"))
-
-    def _sentence(self, fault: Fault, place: Any) -> str:
+    def _advice(self, fault: Fault) -> str:
         label = self.label_column
-        is_label = label is not None and label.position == fault.position
-        if fault.kind == "length":
-            return fault.told
-        told = f"{place(fault.row, fault.position)}: {fault.told}"
         if fault.kind == "missing":
             advice = "set missing to skip to leave such rows out, or to zero to read 0"
-            return f"{told} in {self._column(fault.position)}; {advice}"
+            return f" in {self._column(fault.position)}; {advice}"
+        if fault.kind == "no label" and self.missing == "refuse":
+            return "; set missing to skip to leave such rows out"
         if fault.kind == "no label":
-            return f"{told}; " + (
-                "set missing to skip to leave such rows out"
-                if self.missing == "refuse"
-                else "no 0 can stand for a label"
-            )
+            return "; no 0 can stand for a label"
         if fault.kind == "label":
-            return f"{told}; name all labels in advance (--classes)"
-        if fault.told.endswith(("number", "float64")):
-            return told + ("; a label is a number too" if is_label else "; a feature is a finite number")
-        return told
+            return "; name all labels in advance (--classes)"
+        if fault.kind != "length" and fault.told.endswith(("number", "float64")):
+            is_label = label is not None and label.position == fault.position
+            return "; a label is a number too" if is_label else "; a feature is a finite number"
+        return ""
+
+    def _column(self, position: int) -> str:
+        if isinstance(self._source, Vectors):
+            return f"feature {position:,}" if position else "the labels"
+        return str(next((column for column in self.columns if column.position == position), f"column {position}"))
 
     def notes(self) -> list[str]:
         """Return what became of columns that are not numbers, and of missing values, after all rows were read."""
@@ -245,7 +353,8 @@ class Table(ABC):
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
         told = [f"{self.where}: {c}: {c.why}; {REFUSED[c.kind]}" for c in self.columns if c.kind in REFUSED]
-        if not told and not any(column.features or column.kind == "category" for column in self.columns):
+        usable = isinstance(self._source, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
+        if not told and not usable:
             told = [f"{self.where}: only one column; a row is a label and at least one feature"]
         return told
 
@@ -253,36 +362,30 @@ class Table(ABC):
         """Read everything, and return all that is wrong, with counts."""
         found = Scan(problems=self.refused())
         seen: dict[tuple[str, int], tuple[int, str]] = {}
-        least: NDArray[Any] | None = None
-        most: NDArray[Any] | None = None
-        for pieces in self._pieces(CHUNK_ROWS, closed=bool(self._given)):
-            for piece in pieces or ():
-                for fault in piece.faults:
-                    key = fault.kind, fault.position
-                    count, first = seen.get(key, (0, ""))
-                    seen[key] = count + fault.n, first or self._first(fault, piece.place)
-                found.n_rows += piece.n_rows + sum(fault.n for fault in piece.faults if fault.kind == "length")
-                for label, count in zip(*np.unique(piece.y, return_counts=True), strict=True):
-                    if label == label and label != "":
-                        value = as_classes([label.item()])[0]
-                        found.counts[value] = found.counts.get(value, 0) + int(count)
-                if isinstance(piece.X, np.ndarray) and piece.X.size:
-                    with np.errstate(invalid="ignore"):
-                        low, high = np.fmin.reduce(piece.X), np.fmax.reduce(piece.X)
-                        least = low if least is None else np.fmin(least, low)
-                        most = high if most is None else np.fmax(most, high)
+        ranges: list[NDArray[Any]] = []
+        for piece in (piece for pieces in self._pieces(CHUNK_ROWS, bool(self._given)) for piece in pieces or ()):
+            for fault in piece.faults:
+                key = fault.kind, fault.position
+                count, first = seen.get(key, (0, ""))
+                seen[key] = count + fault.n, first or _located(fault, piece)
+            found.n_rows += piece.n_rows + sum(fault.n for fault in piece.faults if fault.kind == "length")
+            for label, count in zip(*np.unique(piece.y, return_counts=True), strict=True):
+                for value in as_classes([label.item()]):
+                    found.counts[value] = found.counts.get(value, 0) + int(count)
+            if isinstance(piece.X, np.ndarray) and piece.X.size:
+                with np.errstate(invalid="ignore"):
+                    low, high = np.fmin.reduce(piece.X), np.fmax.reduce(piece.X)
+                    ranges = [np.fmin(low, ranges[0]), np.fmax(high, ranges[1])] if ranges else [low, high]
         for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][::-1]):
             rows = f"{count:,} of {found.n_rows:,} rows have {self._what(kind, position)}"
             text = f"{self.where}: {rows}; the first: {first}"
             (found.notes if kind == "missing" and self.missing != "refuse" else found.problems).append(text)
         if self.label_column is not None and len(found.counts) == 1:
-            only = next(iter(found.counts))
-            found.problems.append(
-                f"{self.where}: all rows have the label {only}; nothing can be learned from a single label"
-            )
-        if least is not None and most is not None and found.n_rows > 1:
-            for feature in np.flatnonzero(least == most):
-                told = f"{self.where}: feature {self.features[feature]} is constant: always {least[feature]:g}"
+            only = f"all rows have the label {next(iter(found.counts))}"
+            found.problems.append(f"{self.where}: {only}; nothing can be learned from a single label")
+        if ranges and found.n_rows > 1:
+            for feature in np.flatnonzero(ranges[0] == ranges[1]):
+                told = f"{self.where}: feature {self.features[feature]} is constant: always {ranges[0][feature]:g}"
                 found.notes.append(told)
         found.notes += [
             f"{self.where}: {n:,} rows have a category in {name} that is not known; they have zeros there"
@@ -291,9 +394,6 @@ class Table(ABC):
         ]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
-
-    def _first(self, fault: Fault, place: Any) -> str:
-        return fault.told if fault.kind == "length" else f"{place(fault.row, fault.position)}: {fault.told}"
 
     def _what(self, kind: str, position: int) -> str:
         column = self._column(position)
@@ -308,7 +408,58 @@ class Table(ABC):
         }[kind]
 
 
-def as_classes(found: Any) -> tuple[Label, ...]:
-    """Return distinct labels, ascending; whole numbers as int, without missing ones."""
-    kept = [value for value in found if value == value and value != ""]
-    return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
+def _located(fault: Fault, piece: Piece) -> str:
+    return fault.told if fault.kind == "length" else f"{piece.place(fault.row, fault.position)}: {fault.told}"
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Digest:
+    """A checksum of examples that come from memory, the same for chunks of any size."""
+
+    def __init__(self) -> None:
+        self._parts = [hashlib.sha256() for _ in range(4)]
+
+    def add(self, X: Matrix, y: NDArray[Any]) -> None:
+        """Hash some more examples."""
+        arrays = [X]
+        if not isinstance(X, np.ndarray):
+            arrays = [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]
+        for part, array in zip(self._parts, arrays, strict=False):
+            part.update(np.ascontiguousarray(array).tobytes())
+        self._parts[3].update(y.tobytes() if y.dtype.kind == "f" else "\n".join([*y.tolist(), ""]).encode())
+
+    def hexdigest(self, features: list[str]) -> str:
+        """Return the checksum of all examples, with the names of their features."""
+        told = [*features, *(part.hexdigest() for part in self._parts)]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def ahead(items: Generator[T | None], depth: int = 2) -> Iterator[T]:
+    """Yield the items of a generator except None, computed by a thread up to ``depth`` items ahead.
+
+    An error of the generator is raised here, in its place. If the caller stops early, the thread ends at the next item;
+    a generator that may wait for long yields None meanwhile.
+    """
+    stopped = threading.Event()
+
+    def following() -> T | None:
+        return next((item for item in items if item is not None or stopped.is_set()), None)
+
+    # With the caller's limit of memory, which is a context variable.
+    context = copy_context()
+    with ThreadPoolExecutor(1) as thread:
+        waiting: deque[Future[T | None]] = deque()
+        try:
+            while True:
+                waiting.extend(thread.submit(context.run, following) for _ in range(1 + depth - len(waiting)))
+                item = waiting.popleft().result()
+                if item is None:
+                    return
+                yield item
+        finally:
+            stopped.set()
+            thread.shutdown(cancel_futures=True)
+            items.close()

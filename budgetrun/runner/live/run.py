@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
-from budgetrun.data.tables.table import as_classes
+from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection
@@ -31,13 +30,13 @@ from budgetrun.runner import identity, interrupts
 from budgetrun.runner.live import finish
 from budgetrun.runner.live.choose import FIRST, choices
 from budgetrun.runner.live.kept import Progressed
-from budgetrun.runner.live.progress import Progress
 from budgetrun.runner.live.request import Request, config_text
 from budgetrun.runner.live.scaling import scaler
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.live.warn import warnings
 from budgetrun.runner.online import rule_of
 from budgetrun.runner.plan import specs_of
+from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def run(request: Request) -> int:
         move_aside(request.folder)
     before = _before(request, path)
     if before is not None and before.ended and not request.from_pipe:
-        _say(f"{request.folder}: finished; to play the stream again: --force")
+        say(f"{request.folder}: finished; to play the stream again: --force")
         return 0
     table = open_table(
         request.source,
@@ -84,10 +83,10 @@ def run(request: Request) -> int:
     state = before or _begin(request, table, rows)
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
-        _say(sentence)
+        say(sentence)
     skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
     if before is not None:
-        _say(f"continued after {state.session.rounds:,} rounds")
+        say(f"continued after {state.session.rounds:,} rounds")
     return _Run(request, config, table, rows, state, skip).play()
 
 
@@ -247,10 +246,10 @@ class _Run:
         code = 0
         if not session.rounds:
             if compiling.begins():
-                _say("each learner is compiled once for this version, which takes some seconds")
+                say("each learner is compiled once for this version, which takes some seconds")
             X, codes = (part[:64] for part in self.rows.peek())
             session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
-        self.progress = Progress(self.table.n_rows, session.rounds)
+        self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
                 self._play_rows()
@@ -265,7 +264,7 @@ class _Run:
                 if self._whole:
                     self._save()
         if code == 130 and not request.from_pipe:
-            _say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
+            say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
         if session.rounds:
             self._finish()
@@ -322,7 +321,7 @@ class _Run:
         found = warnings(self.state.session, self.state.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
-                self.progress.say(f"warning: {sentence}")
+                say(f"warning: {sentence}")
         self.warned = found if at_end else self.warned | found
 
     def _errors(self) -> str:
@@ -337,7 +336,3 @@ class _Run:
             return text
         n, grown = lately
         return f"{text}, {problem.error_after(grown[best], n):{form}} in the last {n:,} rounds"
-
-
-def _say(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)

@@ -7,8 +7,9 @@ import tracemalloc
 
 import pytest
 
-from budgetrun.data.tables import lines, open_table
-from budgetrun.data.tables.ahead import ahead
+from budgetrun.data.tables import open_table
+from budgetrun.data.tables import source as lines
+from budgetrun.data.tables.table import ahead
 
 
 def readers():

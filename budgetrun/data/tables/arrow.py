@@ -1,0 +1,209 @@
+"""Sources with types: Parquet, Arrow IPC (Feather), and data frames and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.errors import InputError
+from budgetrun.data.tables.columns import MISSING, Sample
+from budgetrun.data.tables.encode import numbers_of
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Origin, Source
+
+# The bytes of a batch, if all its columns are numbers.
+_BATCH_BYTES = 1 << 22
+
+
+class Typed(Source):
+    """Arrow columns, whose types say what they hold; subclasses open them."""
+
+    def __init__(self, origin: Origin | None, where: str = "") -> None:
+        super().__init__(origin, where)
+        with self._explained():
+            names, head = self._head()
+        if not (head and len(head[0])):
+            raise InputError(f"{self.where}: no rows")
+        self.samples = [_sample(name, column) for name, column in zip(names, head, strict=True)]
+
+    def _head(self) -> tuple[list[str], list[Any]]:
+        """Return the names of all columns, and the first values of each."""
+        raise NotImplementedError
+
+    def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
+        """Yield the columns at some positions, batch by batch."""
+        raise NotImplementedError
+
+    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+        first = 1
+        found = self._columns(list(wanted))
+        while True:
+            with self._explained():
+                columns = next(found, None)
+            if columns is None:
+                return
+            if columns:
+                yield self._batch(dict(zip(wanted, columns, strict=True)), first)
+                first += len(columns[0])
+
+    def _batch(self, arrays: dict[int, Any], first: int) -> Batch:
+        def place(row: int, position: int) -> str:
+            return f"{self.where}: row {first + row:,}, column {position}"
+
+        n_rows = len(next(iter(arrays.values())))
+        return Batch(arrays, n_rows, place, lambda row, position: str(arrays[position][row].as_py()))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except InputError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError) as error:
+            told = " ".join(str(error).split())[:200]
+            raise InputError(f"{self.where}: damaged, or not what its name says ({told})") from error
+
+    def _hash(self) -> None:
+        """Compute the checksum of a file, which was not read from its beginning to its end."""
+        if self.origin is not None and self.origin.sha256 is None:
+            for _ in self.origin.pieces():
+                pass
+
+
+def _sample(name: str, column: Any) -> Sample:
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_boolean(kind):
+        return Sample(name, column.to_pylist(), "boolean")
+    if pa.types.is_temporal(kind):
+        return Sample(name, [None] * len(column), "date")
+    if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = numbers_of(column)[0]
+        return Sample(name, [None if v != v else v for v in values.tolist()], "number")
+    if "string" in str(kind) or str(kind) in ("utf8", "large_utf8"):
+        texts = ["" if value is None else value.strip(" \t") for value in column.to_pylist()]
+        return Sample(name, [None if text in MISSING else text for text in texts])
+    return Sample(name, [None] * len(column), "nested")
+
+
+def _n_rows(n_columns: int) -> int:
+    """Return the rows of a batch."""
+    return int(np.clip(_BATCH_BYTES // (8 * max(n_columns, 1)), 256, 1 << 16))
+
+
+class Parquet(Typed):
+    """A Parquet file."""
+
+    origin: Origin
+
+    def _opened(self) -> Any:
+        from pyarrow import parquet
+
+        # Without this, all columns of a whole row group are read before its first row.
+        return parquet.ParquetFile(self.origin.file(), buffer_size=1 << 20, pre_buffer=False)
+
+    def _head(self) -> tuple[list[str], list[Any]]:
+        file = self._opened()
+        self.n_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
+        batch = next(file.iter_batches(batch_size=HEAD_ROWS, use_threads=False), None)
+        return names, [] if batch is None else list(batch.columns)
+
+    def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
+        file = self._opened()
+        names = [self.samples[position - 1].name for position in positions]
+        for batch in file.iter_batches(batch_size=_n_rows(len(names)), columns=names, use_threads=False):
+            yield [batch.column(name) for name in names]
+        self._hash()
+
+
+class Ipc(Typed):
+    """Arrow IPC: a file, which Feather files are as well, or a stream."""
+
+    origin: Origin
+
+    def _read(self) -> Iterator[Any]:
+        """Yield the schema, then the batches."""
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        file = self._file = self.origin.file()
+        opened = file if hasattr(file, "read") else pa.memory_map(str(file))
+        if self.origin.head(6).startswith(b"ARROW1"):
+            reader = ipc.open_file(opened)
+            yield reader.schema
+            for at in range(reader.num_record_batches):
+                yield reader.get_batch(at)
+            return
+        reader = ipc.open_stream(opened)
+        yield reader.schema
+        yield from reader
+
+    def _head(self) -> tuple[list[str], list[Any]]:
+        self._reading = self._read()
+        names = list(next(self._reading).names)
+        first = next((batch for batch in self._reading if batch.num_rows), None)
+        self._first = [] if first is None else [first]
+        return names, [column.slice(0, HEAD_ROWS) for batch in self._first for column in batch.columns]
+
+    def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
+        first, self._first = self._first, []
+        if self.again:
+            first, self._reading = [], self._read()
+            next(self._reading)
+        for batches in (first, self._reading):
+            for batch in batches:
+                step = _n_rows(batch.num_columns)
+                for start in range(0, batch.num_rows, step):
+                    yield [batch.column(position - 1).slice(start, step) for position in positions]
+        while not self.again and self._file.read(1 << 20):
+            pass  # what follows the end of the stream is part of the checksum
+        self._hash()
+
+
+class Frame(Typed):
+    """A data frame of any library that narwhals knows, or columns of a numpy array; ``y`` is one more column."""
+
+    def __init__(self, frame: Any, where: str, y: Any = None, origin: Origin | None = None) -> None:
+        import narwhals as nw
+
+        self._y, self._frame = y, frame
+        self.hashed, self.named = origin is not None, not isinstance(frame, np.ndarray)
+        if self.named:
+            found = nw.from_native(frame)
+            self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
+        self.n_rows = len(self._frame)
+        if y is not None and len(y) != self.n_rows:
+            raise InputError(f"{where}: X has {self.n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
+        super().__init__(origin, where)
+
+    def _slice(self, start: int, n_rows: int) -> list[Any]:
+        import pyarrow as pa
+
+        part = self._frame[start : start + n_rows]
+        if not self.named:
+            columns = [pa.array(np.ascontiguousarray(column)) for column in part.T]
+        else:
+            columns = [column.combine_chunks() for column in part.to_arrow().columns]
+            columns = [c.chunk(0) if isinstance(c, pa.ChunkedArray) else c for c in columns]
+        if self._y is not None:
+            labels = self._y[start : start + n_rows]
+            columns.append(pa.array(labels.tolist() if labels.dtype.kind in "OU" else labels))
+        return columns
+
+    def _head(self) -> tuple[list[str], list[Any]]:
+        head = self._slice(0, HEAD_ROWS) if self.n_rows else []
+        names = list(map(str, self._frame.columns)) if self.named else [str(k) for k in range(1, len(head) + 1)]
+        return names + ["label"] * (self._y is not None and self.named), head
+
+    def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
+        assert self.n_rows is not None
+        step = _n_rows(len(self.samples))
+        for start in range(0, self.n_rows, step):
+            columns = self._slice(start, step)
+            yield [columns[position - 1] for position in positions]
+        self._hash()

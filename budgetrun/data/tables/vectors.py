@@ -1,0 +1,123 @@
+"""Sources whose rows are vectors already: arrays and sparse matrices with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetrun.base.errors import InputError
+from budgetrun.data.tables.columns import Column, check_classes
+from budgetrun.data.tables.source import Batch, Source
+from budgetrun.kernels.rows import Matrix
+
+# The rows of an array that are converted at a time.
+_ROWS = 1 << 15
+
+
+class Vectors(Source):
+    """Examples in memory, with their labels.
+
+    Parameters
+    ----------
+    X : ndarray, or sparse matrix or array, shape (n, d)
+    y : ndarray, shape (n,), or None
+    where : str
+    reader : str
+    sha256 : str or None
+        Of the file that they come from.
+
+    Attributes
+    ----------
+    n_features : int
+    sparse : bool
+    label : Column or None
+    label_found : str
+        How the label was found, a sentence.
+    fitting : dict
+        What another source needs to be read alike, in addition to the number of features.
+    """
+
+    def __init__(self, X: Any, y: Any, where: str, reader: str = "", sha256: str | None = None) -> None:
+        super().__init__(None, where)
+        self._X, self._y = X, None if y is None else labels_of(y, where)
+        self.reader, self._sha256, self.hashed = reader, sha256, sha256 is not None
+        self.n_rows, self.n_features = X.shape
+        self.sparse = not isinstance(X, np.ndarray)
+        self.fitting: dict[str, Any] = {}
+        if self._y is not None and len(self._y) != self.n_rows:
+            raise InputError(
+                f"{where}: X has {self.n_rows:,} rows and y has {len(self._y):,}; the numbers must be equal"
+            )
+        if 0 in X.shape:
+            raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
+        self.label = None if self._y is None else label_column(self._y.dtype.kind == "f")
+        self.label_found = "there are no labels" if self.label is None else "the labels are given with the examples"
+
+    @property
+    def sha256(self) -> str | None:
+        return self._sha256
+
+    def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
+        """Read as the source of an encoding was read; ``numbers`` says that labels are no classes."""
+        if encoding is not None and encoding.get("n_features") != self.n_features:
+            learned = encoding.get("n_features") or "a table of columns"
+            raise InputError(f"{self.where}: {self.n_features:,} features; {learned} were learned")
+
+    def labels(self) -> set[Any]:
+        """Return all labels."""
+        found = set() if self._y is None else set(np.unique(self._y).tolist())
+        check_classes(found, self.where, self.label)
+        return found
+
+    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+        assert self.n_rows is not None
+        for start in range(0, self.n_rows, _ROWS):
+            rows = slice(start, min(start + _ROWS, self.n_rows))
+            yield self._batch(_numbers(self._X[rows]), None if self._y is None else self._y[rows], start)
+
+    def _batch(self, X: Matrix, y: NDArray[Any] | None, first: int) -> Batch:
+        def place(row: int, position: int) -> str:
+            return f"{self.where}: row {first + row + 1:,}" + (f", feature {position:,}" if position else "")
+
+        return Batch({0: y, 1: X}, X.shape[0], place)
+
+
+def label_column(numeric: bool) -> Column:
+    """Return the column of labels that come with vectors."""
+    return Column("label", 0, "label", "given with the examples", numeric=numeric)
+
+
+def labels_of(y: Any, where: str) -> NDArray[Any]:
+    """Return labels as float64 or text."""
+    found = np.asarray(y)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.ndim != 1:
+        raise InputError(f"{where}: y has shape {found.shape}; one label per row is needed")
+    if found.dtype.kind == "O" and all(
+        isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in found
+    ):
+        found = found.astype(np.float64)
+    if found.dtype.kind == "b":
+        return np.where(found, "true", "false")
+    if found.dtype.kind in "iuf":
+        return found.astype(np.float64)
+    if found.dtype.kind in "OUT":
+        return np.array(["" if v is None or v != v else str(v) for v in found.tolist()])
+    raise InputError(f"{where}: y holds {found.dtype}; labels are numbers or text")
+
+
+def _numbers(X: Any) -> Matrix:
+    """Return rows as float64: C-contiguous, or CSR with sorted int32 indices. The caller's own copy."""
+    if isinstance(X, np.ndarray):
+        return np.array(X, dtype=np.float64, order="C")
+    from scipy.sparse import csr_array
+
+    found = csr_array(X, dtype=np.float64, copy=True)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
+    return found
