@@ -46,7 +46,12 @@ def main(connection: Connection, parent: int) -> None:
     # The sweep has closed the connection, or was killed.
     with suppress(EOFError, OSError):
         while True:
-            connection.send([function(*args, **kwargs) for function, args, kwargs in connection.recv()])
+            calls = connection.recv()
+            try:
+                results: object = [function(*args, **kwargs) for function, args, kwargs in calls]
+            except Exception as error:
+                results = error
+            connection.send(results)
 
 
 def _tell(connection: Connection, share: float) -> None:
