@@ -23,8 +23,6 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
     if job.runs[0].spec.solver:
         from budgetrun.runner.batch import measure
-    elif job.runs[0].candidates:
-        from budgetrun.runner.selecting import measure
     else:
         from budgetrun.runner.online import measure
     return run_and_store(job, settings, measure)
@@ -46,7 +44,12 @@ def main(connection: Connection, parent: int) -> None:
     # The sweep has closed the connection, or was killed.
     with suppress(EOFError, OSError):
         while True:
-            connection.send([function(*args, **kwargs) for function, args, kwargs in connection.recv()])
+            calls = connection.recv()
+            try:
+                results: object = [function(*args, **kwargs) for function, args, kwargs in calls]
+            except Exception as error:
+                results = error
+            connection.send(results)
 
 
 def _tell(connection: Connection, share: float) -> None:

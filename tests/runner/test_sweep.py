@@ -7,8 +7,6 @@ import os
 import pty
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import zlib
 from concurrent.futures.process import BrokenProcessPool
@@ -19,7 +17,6 @@ import pytest
 from cases import EXHAUSTIVE
 from sweeping import (
     COMMAND,
-    TOP,
     config,
     copied_package,
     ended,
@@ -690,36 +687,6 @@ def test_a_bar_on_a_terminal_counts_finished_runs(tmp_path):
 
 
 # -- dask --------------------------------------------------------------------------------------------------------------
-
-CLUSTER = """
-import sys
-from distributed import LocalCluster
-from budgetrun import cli
-
-if __name__ == "__main__":
-    cli._report = print
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
-        cli.main([*sys.argv[1:], "--backend", "dask", "--scheduler", cluster.scheduler_address])
-"""
-
-
-def test_dask_gives_the_same_runs(tmp_path, run_sweep):
-    pytest.importorskip("distributed", reason="dask is not installed")
-    path = config(tmp_path)
-    run_sweep(path)
-    script = tmp_path / "cluster.py"
-    script.write_text(CLUSTER)
-    process = subprocess.Popen(
-        [sys.executable, str(script), "sweep", str(path), "--results", "dask"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    code, _, err = ended(process)
-    assert code == 0, err
-    assert "16/16 runs" in err
-    assert outcomes(tmp_path / "dask" / "small") == outcomes(tmp_path / "results" / "small")
 
 
 def test_a_missing_dask_scheduler_is_reported(tmp_path):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from budgetrun.data.generators.options import completed
-
-_ROWS = 442
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options: there are none."""
-    return completed(options, defaults, where)
+OPTIONS: dict[str, tuple[type, float]] = {}
 
 
 def counts() -> dict[float, int]:
     """Return the number of examples, under a label that stands for all of them."""
-    return {0.0: _ROWS}
+    return {0.0: 442}
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

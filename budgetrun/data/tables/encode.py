@@ -12,7 +12,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column
 from budgetrun.data.tables.source import Batch, Fault
 from budgetrun.data.tasks import listed
-from budgetrun.data.text import clipped, number_fault, shown
+from budgetrun.data.text import clipped, is_text, number_fault, shown
 from budgetrun.kernels.rows import Matrix
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
             continue
         value = known.get(text)
         if value is None:
-            if (number_fault(text) or "").endswith("is not a number"):
+            if is_text(text):
                 faults.append(row)
                 value = 0.0
             else:

@@ -33,6 +33,7 @@ from budgetrun.data.tables.columns import (
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.source import Fault, Source
 from budgetrun.data.tables.vectors import Vectors
+from budgetrun.data.text import is_text
 from budgetrun.kernels.rows import Matrix
 
 CHUNK_ROWS = 4096
@@ -152,7 +153,10 @@ class Table:
             self.label_found = f"the label is {found}, as asked"
         if not self.again and not self.numbers:
             values = {value for value in samples[position - 1].values if value is not None}
-            labels = {float(value) if found.numeric else _as_text(value) for value in values}
+            if found.numeric:
+                labels: set[Any] = {float(v) for v in values if not (isinstance(v, str) and is_text(v))}
+            else:
+                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in values}
             check_classes(labels, self.where, found)
             self._labels_seen = as_classes(labels)
         # The values, perhaps many, are not needed any more.
@@ -410,10 +414,6 @@ class Table:
 
 def _located(fault: Fault, piece: Piece) -> str:
     return fault.told if fault.kind == "length" else f"{piece.place(fault.row, fault.position)}: {fault.told}"
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Digest:
