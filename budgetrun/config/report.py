@@ -96,6 +96,7 @@ class ReportReader:
         texts: dict[KeyPath, str | None] = {
             ("findings", i, "text"): values.get("text") for i, values in enumerate(found["findings"])
         }
+        texts[("finding",)] = given.get("finding")
         texts |= {("choices", i): text for i, text in enumerate(given.get("choices", ()))}
         for here, text in texts.items():
             for name in re.findall(IN_BRACES, text or ""):
@@ -105,6 +106,7 @@ class ReportReader:
         if self.checker.problems:
             return ReportSpec()
         return ReportSpec(
+            **{key: given.get(key) for key in ("title", "finding", "group")},
             tables=tuple(TableSpec(**values) for values in found["tables"]),
             figures=tuple(FigureSpec(**values) for values in found["figures"]),
             choices=tuple(given.get("choices", ())),

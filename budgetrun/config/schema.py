@@ -518,6 +518,10 @@ class FindingSpec(_Spec):
 class ReportSpec(_Spec):
     """What the report shows: tables, figures, choices made where a paper leaves them open, and findings."""
 
+    # What the page is called, what was found in a sentence, and the paper or question under which the index has it.
+    title: Text | None = None
+    finding: Text | None = None
+    group: Text | None = None
     tables: tuple[TableSpec, ...] = ()
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()
