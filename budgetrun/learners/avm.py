@@ -116,19 +116,6 @@ class CellAVM(SphereAVM):
     delta : float, > 0
         A core c stands for x if no coordinate of x - c exceeds delta in absolute value; of several, the nearest does.
         Its weight then takes the step of x.
-    max_size : int, >= 1, or None
-        The most cores. An example that no core stands for becomes a core, also with weight 0; when there are that many,
-        it is dropped. None means no limit.
-    loss : {"hinge", "logistic"}
-        max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t; the weight of its example is a y / (lambda t), where -a y
-        is the derivative of the loss.
-
-    Attributes
-    ----------
-    budget : int or None
-        max_size.
 
     Notes
     -----

@@ -143,21 +143,6 @@ class CONKONS(PROSNKONS):
 
     Parameters
     ----------
-    g : float, > 0
-        The ridge of the leverage scores by which examples join the dictionary; a larger one gives a smaller dictionary.
-    alpha : float, > 0
-        The matrix of the Newton steps begins as alpha I.
-    beta : float, > 0
-        An example joins with probability min(1, beta tau), where tau is its leverage score.
-    epsilon : float, > 0
-        The leverage score is (1 + epsilon) times its estimate.
-    C : float, > 0
-        The bound on |f(x)|.
-    curvature : float, > 0, or None
-        sigma: a gradient G adds sigma / 2 G G^T to the matrix. None means 1 / (8 C^2).
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number per round. The example
-        joins if it is below the probability.
     reading : {"algorithm", "program"}
         When an example joins, the matrix is alpha I on what is new in the span, and stays as it is on the rest
         (algorithm, default); or alpha I is added to all of it (program: a program that later authors compare with).

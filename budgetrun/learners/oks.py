@@ -104,17 +104,12 @@ class IOKS(OKS):
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
     horizon : int, >= 2
         T, in the constants below. Give the number of rounds.
     U : float, > 0
         The largest ||f_i||. The example is added with weight lambda g y, where i is the kernel that was drawn, g = 1 /
         (p_i (1 + exp(y f(x)))), lambda = sqrt(1/2) U / sqrt(1 + S_i) and S_i is the sum of g^2 so far; then f_i is
         scaled down to norm U if it is longer.
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number u per round. The first
-        kernel at which the cumulative sum of the probabilities exceeds u is drawn.
 
     Notes
     -----

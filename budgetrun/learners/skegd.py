@@ -129,27 +129,14 @@ class FORKS(SkeGD):
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
         A positive loss adds step y k(x, .) to f, until there are B support examples.
-    columns : int, >= 1, or None
-        The number of columns of the count sketch S_p; None means 3 B / 4, rounded.
-    sampled : int in 1..B, or None
-        The number of support examples in S_m, drawn without replacement, on which features depend; None means a fifth
-        of ``columns``, rounded.
-    rank : int in 1..columns, or None
-        The number of features; None means B / 10, rounded.
-    cycle : int, >= 1
-        Every so many rounds with a loss, their example joins the sketch. The authors used 0.005 (T - B), for T rounds.
     curvature : float, > 0
         A gradient g over the features adds curvature g g^T to the matrix A of the Newton steps.
     alpha : float, > 0
         A begins as alpha I.
     C : float, >= 1
         Before a step, w moves to the nearest w, by the metric of A, with |w . z(x)| <= C.
-    seed : int, >= 0
-        As for SkeGD.
 
     Notes
     -----

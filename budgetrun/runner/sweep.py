@@ -26,7 +26,6 @@ from budgetrun.runner.plan import (
     Plan,
     Run,
     finished,
-    halves,
     in_phases,
     make_plan,
     part_of,
@@ -111,7 +110,7 @@ class _Sweep:
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
         how = one_by_one if config.timed and self.options.jobs is None else ""
-        if not all(run.spec.solver for run in remaining) and compiling.begins():
+        if not all(run.spec.kind for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
         say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
@@ -188,7 +187,7 @@ class _Sweep:
                 elif not alone:
                     died.append(job)
                 elif len(job.runs) > 1:
-                    died += halves(job)
+                    died += [part_of(job, half) for half in (job.runs[::2], job.runs[1::2])]
                 else:
                     self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
             suspects += died

@@ -34,7 +34,7 @@ class Nystroem(OfFeatures, Expansion):
 
     @property
     def approximated(self) -> bool:
-        """Whether f is w . z(x)."""
+        """f is w . z(x)."""
         return self._map is not None
 
     @property

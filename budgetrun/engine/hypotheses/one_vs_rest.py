@@ -57,7 +57,7 @@ class OneVsRestHypothesis(Hypothesis):
 
     @property
     def in_pool(self) -> bool:  # type: ignore[override]  # of an instance here
-        """Whether support examples are in the pool; otherwise each class has points of its own."""
+        """Support examples are in the pool; otherwise each class has points of its own."""
         return all(part.in_pool for part in self.of_classes)
 
     @property
