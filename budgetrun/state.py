@@ -357,8 +357,10 @@ def _find(title: str) -> type[Any]:
         found = vars(found).get(part)
         if not isinstance(found, type | ModuleType):
             raise refused
-    # Its name is another one if it has been renamed.
-    if not isinstance(found, type) or found.__module__ != module or not (_is_ours(found) or _is_error(found)):
+    # It may have been renamed, or moved into a module of its package.
+    if not isinstance(found, type) or not f"{found.__module__}.".startswith(f"{module}."):
+        raise refused
+    if not _is_ours(found) and not _is_error(found):
         raise refused
     return found
 

@@ -49,8 +49,9 @@ def modules() -> dict[str, ast.Module]:
     return found
 
 
-def imports(tree: ast.Module) -> set[str]:
-    """Modules of the package that are imported anywhere in a module, be it for types only."""
+def imports(module: str, tree: ast.Module) -> set[str]:
+    """Modules of the package that are imported anywhere in a module, be it for types only or by their names as text."""
+    name = f"budgetrun.{module}"
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -58,13 +59,19 @@ def imports(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            found |= {text for text in literals(node) if text.startswith("budgetrun.")}
+            # A module of this package, by a name that the text begins with: its own.
+            found |= {
+                name + text for text in literals(node) if text.startswith(".") and "__name__" in ast.unparse(node)
+            }
     inside = [name.removeprefix("budgetrun.") for name in found if name.startswith("budgetrun.")]
     return {name if name in modules() else name.rpartition(".")[0] for name in inside} - {""}
 
 
 @cache
 def all_imports() -> dict[str, set[str]]:
-    return {name: imports(tree) for name, tree in modules().items()}
+    return {name: imports(name, tree) for name, tree in modules().items()}
 
 
 def test_imports_point_down():
@@ -90,6 +97,23 @@ def test_imports_make_no_cycle():
                 reached[name] |= reached[between]
     circles = {frozenset(b for b in reached[a] if a in reached[b]) for a in reached if a in reached[a]}
     assert circles == CIRCLES
+
+
+def test_imports_by_text_count():
+    for call in (
+        'import_module("budgetrun.state")',
+        '__import__("budgetrun.state")',
+        'util.import_module("budgetrun.state")',
+    ):
+        assert imports("cli", ast.parse(f"def load():\n    return {call}")) == {"state"}
+    assert imports("kernels", ast.parse('import_module(f"{__name__}.multitask")')) == {"kernels.multitask"}
+    assert imports("kernels", ast.parse('import_module(f"{package}.multitask")')) == set()
+
+
+def test_one_package_knows_the_compiler():
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    found = {path.parent for path, text in texts.items() if re.search("numba|llvmlite", text)}
+    assert found == {PACKAGE / "kernels" / "compiling"}
 
 
 def test_the_top_of_the_package_is_small():
