@@ -120,7 +120,7 @@ def test_the_top_of_the_package_is_small():
     at_top = [
         path.name
         for path in PACKAGE.iterdir()
-        if path.name not in ("__pycache__", "__init__.py", "__main__.py", "py.typed")
+        if path.name not in ("__pycache__", "__init__.py", "__init__.pyi", "__main__.py", "py.typed")
     ]
     assert len(at_top) <= MOST_AT_THE_TOP, at_top
 
