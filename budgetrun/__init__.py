@@ -4,7 +4,7 @@ Each learner is a scikit-learn classifier or regressor: ``from budgetrun import 
 ``budgetrun``.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 # `__init__.pyi` lists what there is. It is imported when it is asked for, because scikit-learn takes a second.

@@ -21,6 +21,7 @@ except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
 from budgetrun import estimators, kernels
+from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.calibration import Calibration
@@ -405,5 +406,14 @@ OF_CLASSES: dict[str, Any] = {"classes": None, "probabilities": True}
 CLASSIFIERS = {name: _make(made, BudgetClassifier, _PAGE, OF_CLASSES) for name, made in estimators.CLASSIFIERS.items()}
 REGRESSORS = {name: _make(made, BudgetRegressor, _REGRESSOR_PAGE, {}) for name, made in estimators.REGRESSORS.items()}
 SelectingClassifier = _make(SelectingEstimator, BudgetClassifier, _PAGE, OF_CLASSES)
-globals().update(CLASSIFIERS | REGRESSORS)
+MADE = CLASSIFIERS | REGRESSORS
+OLD_NAMES = moved.old_names(MADE)
+globals().update(MADE)
 __all__ = ["BudgetClassifier", "BudgetRegressor", "SelectingClassifier", *CLASSIFIERS, *REGRESSORS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in OLD_NAMES:
+        moved.warn_of_old_name(name, found := OLD_NAMES[name])
+        return found
+    raise AttributeError(f"module 'budgetrun.river' has no attribute {name!r}")

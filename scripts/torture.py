@@ -365,6 +365,18 @@ def recorded(backend: str, seed: int, counts: Counter[str]) -> None:
         writer.writerows(sorted(rows, key=lambda row: (row["backend"], int(row["seed"]))))
 
 
+def summary() -> list[str]:
+    """Return the lines of CONTRIBUTING.md with the counts of each backend, over all seeds."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = [column for column in rows[0] if column not in ("backend", "seed")]
+    lines = []
+    for backend in dict.fromkeys(row["backend"] for row in rows):
+        counts = [sum(int(row[column]) for row in rows if row["backend"] == backend) for column in columns]
+        lines.append(f"| `{backend}` | {' | '.join(f'{count:,}' for count in counts)} |")
+    return lines
+
+
 def main() -> int:
     """Read the arguments, attack, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

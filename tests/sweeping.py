@@ -95,7 +95,7 @@ def start(folder, *arguments, command=COMMAND, **options):
     process = subprocess.Popen(
         [sys.executable, "-c", command, *map(str, arguments)],
         cwd=folder,
-        env=environment | {"PYTHONPATH": str(TOP)},
+        env=environment | {"PYTHONPATH": os.pathsep.join([str(TOP), os.environ.get("PYTHONPATH", "")])},
         start_new_session=True,
         **options,
     )
@@ -137,13 +137,13 @@ def wait_for(what, seconds=120):
     return found
 
 
-def workers(process):
-    return [child for child in psutil.Process(process.pid).children(recursive=True) if _is_worker(child)]
+def workers(process, words="budgetrun.runner.worker"):
+    return [child for child in psutil.Process(process.pid).children(recursive=True) if _is_worker(child, words)]
 
 
-def _is_worker(process):
+def _is_worker(process, words):
     try:
-        return "budgetrun.runner.worker" in " ".join(process.cmdline())
+        return words in " ".join(process.cmdline())
     # The process has just ended.
     except psutil.Error:
         return False

@@ -26,13 +26,13 @@ import budgetrun
 from budgetrun import learners
 from budgetrun.base.errors import InputError
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion
+from budgetrun.engine.hypotheses.embedded import Embedded
 from budgetrun.engine.hypotheses.features import OfFeatures
+from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.hypotheses.points import Points
 from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.estimators import CLASSIFIERS, base
 from budgetrun.kernels.spans import SpannedFunction
-from budgetrun.learners.kons import Embedded
-from budgetrun.learners.raker import Mixture
 from budgetrun.state import save_state
 
 BY_NAME = {next(iter(made._learners.values())).name: made for made in CLASSIFIERS.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 # All control characters except tabs and line ends, marks that reverse the direction of text, and half surrogate pairs.
 _CONTROL = re.compile(
@@ -13,6 +14,16 @@ _CONTROL = re.compile(
 def printable(text: str) -> str:
     """Return a text with each control character written as an escape, e.g. ``\\x1b``; tabs and line ends stay."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: object) -> None:
+    """Print a line to standard error, above a progress bar if there is one; control characters become their escapes."""
+    shown = printable(str(text))
+    if tqdm := sys.modules.get("tqdm"):
+        tqdm.tqdm.write(shown, file=sys.stderr)
+    else:
+        print(shown, file=sys.stderr)
+    sys.stderr.flush()
 
 
 def counted(n: int, noun: str) -> str:

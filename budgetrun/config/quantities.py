@@ -79,7 +79,7 @@ SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the 
 TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
 SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
 OBJECTIVE = Quantity("objective", "objective at the end", "objective", partial(figures, n=7), percent_digits=4)
-# The gap to the best known lower bound of the problem; a solver's own is the column `gap`.
+# The gap to the best known lower bound of the problem; a run's own is the column `gap`.
 GAP = Quantity(
     "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
     column="gap_to_best", is_tiny=True,
@@ -111,6 +111,9 @@ WINDOWED_RMSE = Quantity(
     "windowed_rmse", f"{_RMSE} in each part of the stream", f"{_RMSE} of each part", _four_figures, column="rmse"
 )
 
+# Of each part of the stream, by the quantity that is the error of the whole.
+WINDOWED = {quantity.column: quantity for quantity in (WINDOWED_ERROR, WINDOWED_RMSE)}
+
 # What a table or figure of a config may show.
 QUANTITIES = {
     quantity.name: quantity
@@ -132,7 +135,7 @@ QUANTITIES = {
 }
 
 # What figures may show in addition.
-IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR, WINDOWED_RMSE.name: WINDOWED_RMSE}
+IN_FIGURES = QUANTITIES | {quantity.name: quantity for quantity in WINDOWED.values()}
 
 # The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from budgetrun.data.cards import Card, CardFile, card, list_cards
 from budgetrun.data.files import fetch, verify
-from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, open_stream, stream_info
-from budgetrun.data.testset import TestSet
+from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, TestSet, open_stream, stream_info
 
 __all__ = [
     "STREAM_REVISION",

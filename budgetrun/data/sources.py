@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.problem import problem_of
-from budgetrun.data import files
+from budgetrun.data import files, generators
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.content import Stamp, content_size
-from budgetrun.data.dataset import Dataset, Own, load_card, load_own
+from budgetrun.data.dataset import Dataset, Own, canonical, load_card, load_own
 from budgetrun.data.formats import Examples
-from budgetrun.data.generators import generator
-from budgetrun.kernels.rows import IntegerRows, Rows, stored
+from budgetrun.data.tasks import listed
+from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a source without its examples; ``reader`` and ``open_ended`` as in `Dataset`.
+    """Properties of a source, known without its examples.
 
     Attributes
     ----------
@@ -39,13 +40,10 @@ class Facts:
         The sha256 of each file's decompressed content.
     sha256 : str
         Of all files together, or of a generator's name, version and options.
-    reader : str
-    notes : list of str
-    open_ended : bool
-    content_bytes : int
-        The size of all files, decompressed; 0 if they were not looked for.
+    reader, notes, open_ended, content_bytes
+        As in `Dataset`; ``content_bytes`` is 0 if the files were not looked for.
     values : 'bits', 'integers' or 'floats'
-        What the values are: a constant times 0 and 1, or times small whole numbers, or any others.
+        A constant times 0 and 1, or times small whole numbers, or any others.
     """
 
     counts: dict[Label, int]
@@ -61,43 +59,29 @@ class Facts:
 
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
-        """Return what is known of data in memory."""
-        X = stored(dataset.X)
-        nnz, d = None if isinstance(X, np.ndarray) else int(X.nnz), int(X.shape[1])
-        return cls(
-            dataset.counts,
-            d,
-            nnz,
-            dataset.sha256s,
-            combined_sha256(dataset.sha256s.values()),
-            dataset.reader,
-            list(notes),
-            dataset.open_ended,
-            dataset.content_bytes,
-            _values(dataset.X),
-        )
+        """Return the facts about data in memory."""
+        X, hashes = stored(dataset.X), dataset.sha256s
+        values: Values = "floats"
+        if isinstance(dataset.X, IntegerRows):
+            whole = X if isinstance(X, np.ndarray) else X.data
+            values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
+        nnz, sha256 = None if isinstance(X, np.ndarray) else int(X.nnz), combined_sha256(hashes.values())
+        found = cls(dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader, list(notes), values=values)
+        return replace(found, open_ended=dataset.open_ended, content_bytes=dataset.content_bytes)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Some parts of a card, a generator, or a user's own file.
+    """Some parts of a card, a generator with its options, or a user's own file.
 
     Attributes
     ----------
     where : str
-        What messages call the dataset.
+        The dataset's name in messages.
     card : Card or None
         None for a user's own file.
-    parts : tuple of str
-        Of the card.
-    options : dict
-        Of a generator, completed by their defaults.
-    path : Path
-        The user's own file.
     key : 'path' or 'test_path'
-        The config's key for it.
-    own : Own
-        How to read it.
+        The config's key for that file.
     like : Path or None
         Of a test file: the file of its stream.
     """
@@ -111,13 +95,15 @@ class Source:
     own: Own = field(default_factory=Own)
     like: Path | None = None
 
-    def load(self, data_dir: Path | None, rng: np.random.Generator) -> Dataset:
+    def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
         if self.card is None:
             return load_own(self.path, self.where, self.key, self.own, self.like)
         if self.card.format == "generated":
-            return Dataset.of(Examples(*generator(self.card.name).draw(rng, **self.options)), {}, self.card.reader)
-        return load_card(self.card, self.parts, data_dir)
+            assert rng is not None
+            examples = Examples(*generators.draw(self.card.name, rng, self.options))
+            return Dataset.of(examples, {}, self.card.reader)
+        return load_card(self.card, self.parts, data_dir, download)
 
     def sha256(self, dataset: Dataset) -> str:
         """Return the checksum of examples that were loaded from here, as in `facts`."""
@@ -129,46 +115,30 @@ class Source:
         return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
 
     def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
-        """Return what is known of the examples.
+        """Return the facts about the examples.
 
         Files whose checksums the card knows are found or fetched and verified, but not parsed; without ``verify`` they
         are not even looked for. Other files are read.
         """
         known, parts = self.card, self.parts
         if known is None:
-            dataset = load_own(self.path, self.where, self.key, self.own, self.like)
+            dataset = self.load(data_dir)
             return Facts.of(dataset, dataset.notes)
         if known.format == "generated":
-            counts = generator(known.name).counts(**self.options)
-            return Facts(counts, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
+            drawn = generators.counts(known.name, self.options)
+            return Facts(drawn, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
         if not known.has_checksums(parts):
-            dataset = load_card(known, parts, data_dir, download)
+            dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
             told = "Unverified: the checksum of {} is not known; that of the one used is {}."
             return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
         paths = files.fetch(known, data_dir, parts, download) if verify else []
-        content_bytes = sum(content_size(Stamp.of(path)) for path in paths)
+        n_bytes = sum(content_size(Stamp.of(path)) for path in paths)
         nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
+        counts = known.label_counts(parts)
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-        counts, sha256 = known.label_counts(parts), combined_sha256(hashes.values())
-        return Facts(
-            counts,
-            known.n_features,
-            nnz,
-            hashes,
-            sha256,
-            known.reader,
-            known.notes,
-            content_bytes=content_bytes,
-            values=known.values,
-        )
-
-
-def _values(X: Rows) -> Values:
-    if not isinstance(X, IntegerRows):
-        return "floats"
-    whole = X.integers if isinstance(X.integers, np.ndarray) else X.integers.data
-    return "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
+        found = Facts(counts, known.n_features, nnz, hashes, combined_sha256(hashes.values()), known.reader)
+        return replace(found, notes=known.notes, content_bytes=n_bytes, values=known.values)
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
@@ -205,7 +175,7 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
             test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
         return Source(where, path=spec.path, own=own), test
     if is_generated:
-        return Source(where, known, options=generator(known.name).check(spec.options, known.options, where)), None
+        return Source(where, known, options=generators.completed(known, spec.options, where)), None
     stream = Source(where, known, known.chosen_parts(spec.parts))
     if spec.test is None:
         return stream, None
@@ -216,3 +186,53 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
             "name another part, or fewer 'parts'"
         )
     return stream, test
+
+
+def check_test(where: str, stream: Facts, test: Facts) -> None:
+    """Raise an InputError if a test set is the stream's own data, or has other features or unknown labels."""
+    if stream.sha256 == test.sha256:
+        raise InputError(
+            f"{where}: test_path: the same data as the stream's; a test set has examples that are not learned"
+        )
+    n, d = test.n_features, stream.n_features
+    if n > d or (n < d and not test.open_ended):
+        raise InputError(
+            f"{where}: the test set has {n:,} features and the stream {d:,}; the numbers must be equal, except that a "
+            "LIBSVM test file may lack the last features (if the stream's file lacks them, write its last feature once "
+            "with value 0)"
+        )
+    unknown = [label for label in test.counts if label not in stream.counts]
+    if unknown:
+        raise InputError(
+            f"{where}: the test set has labels that the stream does not have: {listed(unknown)}; the stream's labels "
+            f"are: {listed(list(stream.counts))}"
+        )
+
+
+def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the examples of a test set, and each one's position in the classes of its stream.
+
+    The examples are not yet scaled; dense or sparse like the stream's, with zeros for last features that the test set
+    lacks; the caller's own copy.
+    """
+    check_test(where, Facts.of(stream), Facts.of(test))
+    positions = np.array([stream.classes.index(label) for label in test.classes])
+    return _like(test.X, stream.X), positions[test.codes]
+
+
+def _like(X: Rows, other: Rows) -> Rows:
+    """Return a copy of examples, dense or sparse as other ones are, and padded with zeros to their width."""
+
+    def copied(found: Matrix) -> Matrix:
+        if isinstance(stored(other), np.ndarray):
+            found = found if isinstance(found, np.ndarray) else found.toarray()
+            return np.pad(found, ((0, 0), (0, other.shape[1] - found.shape[1])))
+        from scipy.sparse import csr_array
+
+        sparse = csr_array(found, copy=True)
+        sparse.resize((sparse.shape[0], other.shape[1]))
+        return canonical(sparse)
+
+    if isinstance(X, IntegerRows):
+        return IntegerRows(copied(X.integers), X.factors.copy())
+    return copied(X).astype(np.float64, copy=False)

@@ -17,9 +17,8 @@ from budgetrun.base.problem import problem_of
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import canonical
 from budgetrun.data.scaling import scaled
-from budgetrun.data.sources import Facts, Source, sources_of
+from budgetrun.data.sources import Facts, Source, check_test, fitted, sources_of
 from budgetrun.data.tasks import task_signs
-from budgetrun.data.testset import TestSet, check_test, fitted
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
 
 if TYPE_CHECKING:
@@ -29,6 +28,29 @@ if TYPE_CHECKING:
 STREAM_REVISION = 1
 # What random numbers are drawn for; each purpose has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Examples on which a hypothesis is tested after the last round: the whole test set, in file order.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array, float64, or IntegerRows, shape (n, d)
+        Dense or sparse like the stream's, and scaled by the stream's statistics. The caller's own copy.
+    tasks : dict of task name to ndarray, shape (n,), int8 or int16
+        The same tasks as the stream's; never with noise.
+    """
+
+    __test__ = False  # pytest would collect a class with this name
+
+    X: Rows
+    tasks: dict[str, NDArray[Any]]
+
+    @property
+    def n_examples(self) -> int:
+        """n, the number of examples."""
+        return int(self.X.shape[0])
 
 
 @dataclass(frozen=True)
@@ -116,6 +138,11 @@ class StreamInfo:
     content_bytes: int = field(default=0, compare=False)
     kind: str = field(default="", compare=False)
     median_gamma: float | None = field(default=None, compare=False)
+
+    @property
+    def values_per_example(self) -> float:
+        """The stored values of an example: all features of a dense stream."""
+        return self.n_features if self.nnz_per_row is None else self.nnz_per_row
 
 
 def open_stream(

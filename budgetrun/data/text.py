@@ -46,6 +46,11 @@ def number_fault(token: str) -> str | None:
     return f"{shown(token)} is not a number"
 
 
+def is_text(token: str) -> bool:
+    """Return whether a token is not a number, not even an infinite one."""
+    return (number_fault(token) or "").endswith("is not a number")
+
+
 def shown(token: str) -> str:
     """Return a token quoted for a message, shortened if it is long."""
     return repr(clipped(token))

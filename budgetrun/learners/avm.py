@@ -3,91 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Budget, Positive
-from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.covering import Covering
+from budgetrun.engine.hypotheses.covering import Distances as Distances  # files of version 0.2.0 name it here
 from budgetrun.engine.hypotheses.pairs import first_smallest
-from budgetrun.kernels import Kernel
-from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.sums import taken
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.descent import Loss, descent
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-
-class SquaredDistance(Kernel):
-    """||a - b||^2, computed as kernel values are: exactly for whole numbers, else coordinate by coordinate."""
-
-    name: ClassVar[str] = "squared_distance"
-    of_distance = True
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        return ()
-
-    @staticmethod
-    def formula(s: Any) -> Any:
-        return s
-
-
-class Distances:
-    """The squared distances of a block, computed once for all learners of a pool."""
-
-    def __init__(self) -> None:
-        self._block: tuple[int, np.ndarray] | None = None
-
-    def of_block(self, pool: Pool) -> np.ndarray:
-        """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
-        if self._block is None or self._block[0] != pool.seen:
-            assert pool.kind is not None
-            tiles = np.empty(pool.tiles.shape)
-            pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
-            self._block = pool.seen, tiles
-        return self._block[1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the current block out of pickles."""
-        return {"_block": None}
-
-
-class Covering(Expansion):
-    """An expansion over examples whose distances from the example of the current round are known."""
-
-    form = "covering"
-
-    def __init__(self, pool: Pool) -> None:
-        if pool.kernel.by_place:
-            why = "its cores stand for the examples near them, and examples of two tasks have no distance"
-            raise InputError(f"avm: {why}, got {pool.kernel}: use another kernel, or leave avm out")
-        super().__init__(pool)
-        self._shared: Distances = pool.shared.setdefault("distances", Distances())
-        self._distances = np.zeros((1, 0, 0))
-
-    def distances(self) -> np.ndarray:
-        """Return ||x_i - x_t||^2 between the support examples and x_t of the current round, shape (size,)."""
-        return taken(self._distances[self._tile][:, self._round - self.tile_start], self.slots)
-
-    @interpreted
-    def largest_differences(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the largest |x_ij - x_tj| over the coordinates j, for some of the support examples."""
-        examples = self._pool.examples(self.slots[chosen])
-        current = self._pool.examples(np.full(len(chosen), self._block_slots[self._round]))
-        largest = abs(examples - current).max(axis=1)
-        found: np.ndarray = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
-        return found
-
-    def begin_block(self) -> None:
-        super().begin_block()
-        self._distances = self._shared.of_block(self._pool)
-
-    def end_block(self) -> None:
-        self._distances = np.zeros((1, 0, 0))
 
 
 class SphereAVM(BinaryLearner):
@@ -156,6 +85,9 @@ class SphereAVM(BinaryLearner):
         self.regulariser = regulariser
 
     def start(self, pool: Pool) -> Covering:
+        if pool.kernel.by_place:
+            why = "its cores stand for the examples near them, and examples of two tasks have no distance"
+            raise InputError(f"avm: {why}, got {pool.kernel}: use another kernel, or leave avm out")
         return Covering(pool)
 
     def margins(self, f: Covering, t: int) -> float:
@@ -184,19 +116,6 @@ class CellAVM(SphereAVM):
     delta : float, > 0
         A core c stands for x if no coordinate of x - c exceeds delta in absolute value; of several, the nearest does.
         Its weight then takes the step of x.
-    max_size : int, >= 1, or None
-        The most cores. An example that no core stands for becomes a core, also with weight 0; when there are that many,
-        it is dropped. None means no limit.
-    loss : {"hinge", "logistic"}
-        max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t; the weight of its example is a y / (lambda t), where -a y
-        is the derivative of the loss.
-
-    Attributes
-    ----------
-    budget : int or None
-        max_size.
 
     Notes
     -----

@@ -14,6 +14,7 @@ from budgetrun.base.registry import float_parameters
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.compiling import Compilable
+from budgetrun.learners.page import complete
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -92,6 +93,7 @@ class Learner(Compilable, ABC):
     def __init_subclass__(cls) -> None:
         if "compiled" not in vars(cls) and not cls.__module__.startswith("budgetrun."):
             cls.compiled = False
+        complete(cls)
 
     @classmethod
     def floats(cls) -> frozenset[str]:

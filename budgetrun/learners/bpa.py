@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
 
 
-class SimpleBPA(BinaryLearner):
-    """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of f.
+class _BPA(BinaryLearner):
+    """PA-I on a budget: the parameters of all three rules, and when they act.
 
     Parameters
     ----------
@@ -31,6 +31,23 @@ class SimpleBPA(BinaryLearner):
     keep : bool
         Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
         times the loss.
+    """
+
+    budget: int
+    name = "bpa"
+
+    def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
+        self.budget = budget
+        self.C = C
+        self.keep = keep
+
+    def margins(self, f: Expansion, t: int) -> float:
+        # After an update the margin can be 1: the same example must not have a positive loss again because of rounding.
+        return 1 - f.rounding
+
+
+class SimpleBPA(_BPA):
+    """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of f.
 
     Notes
     -----
@@ -55,20 +72,9 @@ class SimpleBPA(BinaryLearner):
     30
     """
 
-    budget: int
-    name = "bpa"
     variant = "simple"
     title = "BPA-S"
     default_variant = True
-
-    def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
-        self.budget = budget
-        self.C = C
-        self.keep = keep
-
-    def margins(self, f: Expansion, t: int) -> float:
-        # After an update the margin can be 1: the same example must not have a positive loss again because of rounding.
-        return 1 - f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         tau = step(1 - y * score, f.square, self.C)
@@ -151,18 +157,8 @@ class MulticlassSimpleBPA(MulticlassLearner):
         f.evict(r)
 
 
-class NearestBPA(BinaryLearner):
+class NearestBPA(_BPA):
     """PA-I; when the budget is full, an example leaves, and the new one and its nearest one take its part of f.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    C : float, > 0
-        The largest step.
-    keep : bool
-        Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
-        times the loss.
 
     Notes
     -----
@@ -183,26 +179,16 @@ class NearestBPA(BinaryLearner):
     24
     """
 
-    budget: int
-    name = "bpa"
     variant = "nearest"
     title = "BPA-NN"
     # The kernel values between support examples, and, by place, the place of the nearest one; -1 if there is no other.
     _pairs: Pairs
     _nearest: np.ndarray
 
-    def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
-        self.budget = budget
-        self.C = C
-        self.keep = keep
-
     def start(self, pool: Pool) -> Expansion:
         self._pairs = Pairs(self.budget)
         self._nearest = np.full(self.budget, -1)
         return Expansion(pool)
-
-    def margins(self, f: Expansion, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         tau = step(1 - y * score, f.square, self.C)
@@ -283,18 +269,11 @@ class NearestBPA(BinaryLearner):
         return float(values[other, other] - 2 * values[place, other])
 
 
-class ProjectingBPA(BinaryLearner):
+class ProjectingBPA(_BPA):
     """PA-I; when the budget is full, an example leaves, and all others with the new one take its part of f.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    C : float, > 0
-        The largest step.
-    keep : bool
-        Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
-        times the loss.
     ridge : float, > 0
         Is added to the diagonal of the kernel matrix in projections.
 
@@ -318,20 +297,13 @@ class ProjectingBPA(BinaryLearner):
     23
     """
 
-    budget: int
-    name = "bpa"
     variant = "projecting"
     title = "BPA-P"
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False, ridge: Positive = 0.001) -> None:
-        self.budget = budget
-        self.C = C
-        self.keep = keep
+        super().__init__(budget=budget, C=C, keep=keep)
         self.ridge = ridge
         self._inverse = Inverse(ridge)
-
-    def margins(self, f: Expansion, t: int) -> float:
-        return 1 - f.rounding
 
     def uncompiled(self, f: Expansion) -> bool:
         return f.size == self.budget and self._inverse.is_due(f.size)

@@ -106,11 +106,6 @@ class ProjectingBSGD(RemovingBSGD):
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
-        y / (lambda t).
     ridge : float, > 0
         Is added to the diagonal of the kernel matrix in projections.
 

@@ -35,7 +35,7 @@ AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
 
 
 class _Merging:
-    """What learners with one and with several functions share."""
+    """Merging, for one function or several."""
 
     rate: float
     # Set per instance: a default of the class would be a constant in compiled code.
@@ -72,9 +72,6 @@ class MergingBSGD(_Merging, RemovingBSGD):
     ----------
     budget : int, >= 2
         B, the most points between rounds.
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
-        y / (lambda t).
     partners : {"all", "same_sign"}
         Points of any weight may be merged, or only those whose weights have the same sign.
     first : {"paper", "program"}
@@ -145,16 +142,6 @@ class MergingBSGD(_Merging, RemovingBSGD):
 class LookupHBSGD(MergingBSGD):
     """BSGD with merging, with h from a table instead of a search.
 
-    Parameters
-    ----------
-    budget : int, >= 2
-        B, the most points between rounds.
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
-        y / (lambda t).
-    first : {"paper", "program"}
-        As in ``bsgd(merging)``.
-
     Notes
     -----
     O(B d) per round. The rule is that of ``bsgd(merging)`` with partners of the same sign. h depends
@@ -197,16 +184,6 @@ class LookupHBSGD(MergingBSGD):
 
 class LookupWDBSGD(LookupHBSGD):
     """BSGD with merging, with the change of f, and then h, from tables instead of searches.
-
-    Parameters
-    ----------
-    budget : int, >= 2
-        B, the most points between rounds.
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
-        y / (lambda t).
-    first : {"paper", "program"}
-        As in ``bsgd(merging)``.
 
     Notes
     -----
@@ -330,9 +307,6 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     ----------
     budget : int, >= 2
         B, the most points between rounds.
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t. If the true class leads its rival by less than 1, the
-        example is added with weight 1 / (lambda t) for its class, and minus that for the rival.
     first : {"paper", "program"}
         The first example has the weight 1 / lambda, and its rival is the first other class; or, as in the program of
         the authors, 1, and the class that follows. Then an example that is equal to a point, up to 8 digits of the

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from budgetrun.base.params import Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner, gaussian_rate
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, gaussian_rate
 from budgetrun.learners.descent import Loss, descent
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Frequencies = Literal["right", "program"]
 
 
-class DualSGD(BinaryLearner):
-    """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
+class SupportAndFeatures(Learner):
+    """DualSGD, for two classes or more: a support set, and random features for what leaves it.
 
     Parameters
     ----------
@@ -27,11 +27,6 @@ class DualSGD(BinaryLearner):
         The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
     features : int, >= 1
         D, the number of frequencies, each with a cosine and a sine: z(x) has 2 D features.
-    loss : {"hinge", "logistic"}
-        max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
-    regulariser : float, > 0
-        lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a y / (lambda t), where
-        -a y is the derivative of the loss.
     seed : int, >= 0
         Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 gamma), (D, d))``.
     frequencies : {"right", "program"}
@@ -42,6 +37,48 @@ class DualSGD(BinaryLearner):
     ----------
     k : int
         As above, never None.
+
+    References
+    ----------
+    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
+    of its authors' program.
+    """
+
+    budget: int
+    name = "dualsgd"
+    title = "DualSGD"
+    draws = True
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        k: Count | None = None,
+        features: Count = 200,
+        loss: Loss = "hinge",
+        regulariser: Positive = 1e-4,
+        seed: Seed = 0,
+        frequencies: Frequencies = "right",
+    ) -> None:
+        self.budget = budget
+        self.k = leaving(budget, k)
+        self.features = features
+        self.hinge = loss == "hinge"
+        self.regulariser = regulariser
+        self.seed = seed
+        self.frequencies = frequencies
+
+
+class DualSGD(SupportAndFeatures, BinaryLearner):
+    """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
+
+    Parameters
+    ----------
+    loss : {"hinge", "logistic"}
+        max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
+    regulariser : float, > 0
+        lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a y / (lambda t), where
+        -a y is the derivative of the loss.
 
     Notes
     -----
@@ -57,11 +94,6 @@ class DualSGD(BinaryLearner):
     Departures from the authors' program: the frequencies, unless ``frequencies="program"``; f = 0 predicts as in all
     other runs.
 
-    References
-    ----------
-    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
-    of its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -69,30 +101,7 @@ class DualSGD(BinaryLearner):
     35
     """
 
-    budget: int
-    name = "dualsgd"
-    title = "DualSGD"
     form = AbsorbingExpansion
-    draws = True
-
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        k: Count | None = None,
-        features: Count = 200,
-        loss: Loss = "hinge",
-        regulariser: Positive = 1e-4,
-        seed: Seed = 0,
-        frequencies: Frequencies = "right",
-    ) -> None:
-        self.budget = budget
-        self.k = leaving(budget, k)
-        self.features = features
-        self.hinge = loss == "hinge"
-        self.regulariser = regulariser
-        self.seed = seed
-        self.frequencies = frequencies
 
     def start(self, pool: Pool) -> AbsorbingExpansion:
         return AbsorbingExpansion(pool, rate(pool, self.frequencies), self.features, self.seed)
@@ -106,27 +115,16 @@ class DualSGD(BinaryLearner):
         f.add(y * descent(self.hinge, y * score, self.regulariser * (f.now - 1), f.rounding))
 
 
-class MulticlassDualSGD(MulticlassLearner):
+class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
     """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    k : int in 1..B, or None
-        The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
-    features : int, >= 1
-        D, the number of frequencies, each with a cosine and a sine: z(x) has 2 D features.
     loss : {"hinge", "logistic"}
         max(0, 1 - m), or log(1 + exp(-m)), of the lead m = f_y(x) - f_r(x) over the rival r.
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a / (lambda t) to f_y and
         minus that to f_r, where -a is the derivative of the loss.
-    seed : int, >= 0
-        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, sqrt(2 gamma), (D, d))``.
-    frequencies : {"right", "program"}
-        Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
-        default); or 2 gamma, as in the authors' program (program).
 
     Notes
     -----
@@ -136,11 +134,6 @@ class MulticlassDualSGD(MulticlassLearner):
     Departures from the authors' program: as for two classes; and its support set keeps weights of examples that have
     left, in the classes other than those of the new example in the same place.
 
-    References
-    ----------
-    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
-    of its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import digits
@@ -148,30 +141,7 @@ class MulticlassDualSGD(MulticlassLearner):
     38
     """
 
-    budget: int
-    name = "dualsgd"
-    title = "DualSGD"
     form = MulticlassAbsorbing
-    draws = True
-
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        k: Count | None = None,
-        features: Count = 200,
-        loss: Loss = "hinge",
-        regulariser: Positive = 1e-4,
-        seed: Seed = 0,
-        frequencies: Frequencies = "right",
-    ) -> None:
-        self.budget = budget
-        self.k = leaving(budget, k)
-        self.features = features
-        self.hinge = loss == "hinge"
-        self.regulariser = regulariser
-        self.seed = seed
-        self.frequencies = frequencies
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassAbsorbing:
         return MulticlassAbsorbing(pool, n_classes, rate(pool, self.frequencies), self.features, self.seed)

@@ -13,7 +13,27 @@ if TYPE_CHECKING:
 
 
 class FourierSteps(Learner):
-    """Random features with steps of one length, whatever the labels are."""
+    """Random features with steps of one length, whatever the labels are.
+
+    Parameters
+    ----------
+    features : int, >= 1
+        D, the number of frequencies or of features; see ``counting``.
+    seed : int, >= 0
+        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
+    counting : {"frequencies", "features"}
+        D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
+
+    Attributes
+    ----------
+    budget : None
+        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
+
+    Notes
+    -----
+    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
+    on the same stream compute the features once. Departures from the source: none.
+    """
 
     name = "fogd"
     title = "FOGD"
@@ -41,24 +61,8 @@ class FOGD(FourierSteps, BinaryLearner):
 
     Parameters
     ----------
-    features : int, >= 1
-        D, the number of frequencies or of features; see ``counting``.
     step : float, > 0
         eta. An example with a positive loss adds eta y z(x) to the weights.
-    seed : int, >= 0
-        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
-    counting : {"frequencies", "features"}
-        D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
-
-    Attributes
-    ----------
-    budget : None
-        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
-
-    Notes
-    -----
-    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
-    on the same stream compute the features once. Departures from the source: none.
 
     References
     ----------
@@ -84,24 +88,8 @@ class FOGDRegressor(FourierSteps, RegressionLearner):
 
     Parameters
     ----------
-    features : int, >= 1
-        D, the number of frequencies or of features; see ``counting``.
     step : float, > 0
         eta. A round adds 2 eta (y - f(x)) z(x) to the weights.
-    seed : int, >= 0
-        Seed of the frequencies: the rows of ``numpy.random.default_rng(seed).normal(0, 1 / sigma, (n, d))``.
-    counting : {"frequencies", "features"}
-        D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
-
-    Attributes
-    ----------
-    budget : None
-        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
-
-    Notes
-    -----
-    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
-    on the same stream compute the features once. Departures from the source: none.
 
     References
     ----------

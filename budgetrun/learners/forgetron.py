@@ -231,8 +231,6 @@ class GreedyForgetron(SelfTunedForgetron):
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds. The mistake bound needs B >= 83.
     test : {"per_round", "cumulative"}
         When the least damage Psi is harmless: Psi <= 15/32, eq. (52) (default); or Psi + Q_t <= 15/32 M_t, which the
         proof allows and which lets a removal use what earlier ones have saved.

@@ -6,175 +6,14 @@ import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsymv, dsyr
 
 from budgetrun.base.params import Positive, Seed
-from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.embedded import Embedded, one_larger
 from budgetrun.learners.base import BinaryLearner
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-    from budgetrun.kernels import Rows
-
-
-class Embedded(Hypothesis):
-    """f = w . phi(x), cut to [-C, C], where phi(x) are the coordinates of k(x, .) in the span of a dictionary.
-
-    The verbs are `project`, `step` and `join`.
-
-    Parameters
-    ----------
-    pool : Pool
-    C : float, > 0
-        The largest |f(x)|.
-    g : float, > 0
-        The ridge of leverage scores.
-
-    Attributes
-    ----------
-    phi : ndarray of float64, shape (n,)
-        The coordinates for the example of the current round.
-    w : ndarray of float64, shape (n,)
-    residual : float, >= 0
-        The ridge residual of that example: k(x, x) - b^T (S K S + g I)^-1 b with b = S k(x), over the dictionary and
-        the weights S with which its examples joined.
-    coef : ndarray of float64, shape (size,)
-        The weights of w . phi on the dictionary, oldest first.
-
-    Notes
-    -----
-    The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared distance
-    from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64, even in
-    runs in float32.
-    """
-
-    form = "embedded"
-    compiled = False
-
-    def __init__(self, pool: Pool, C: float, g: float) -> None:
-        super().__init__(pool)
-        self.C = C
-        self.g = g
-        self.w = self.phi = np.empty(0)
-        self._slots = np.empty(0, dtype=np.intp)
-        # Which examples are in the basis, and the Cholesky factor of their kernel matrix.
-        self._basis = np.empty(0, dtype=bool)
-        self._factor = np.zeros((0, 0))
-        # The weights S, and the Cholesky factor of S K S + g I.
-        self._S = np.empty(0)
-        self._ridge_factor = np.zeros((0, 0))
-        # Of the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
-        self._Z = self._solved = np.zeros((0, 0))
-        self._residuals = np.zeros(0)
-
-    # -- read by learners ----------------------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
-
-    @property
-    def current(self) -> float:
-        return self._cut(float(self.w @ self.phi))
-
-    @property
-    def residual(self) -> float:
-        return self._residuals.item(self._round - self.tile_start)
-
-    @property
-    def coef(self) -> np.ndarray:
-        coef = np.zeros(self.size)
-        if len(self.w):
-            coef[self._basis] = solve_triangular(self._factor, self.w, lower=True, trans="T")
-        return coef
-
-    def kernel_row(self) -> np.ndarray:
-        return self._values_in_tile(self.slots)[:, self._round - self.tile_start]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
-    def project(self, direction: np.ndarray) -> None:
-        """Move w to the nearest one with |w . phi| <= C, where the squared distance of w and v is (w-v)^T A (w-v).
-
-        ``direction`` is A^-1 phi, shape (n,).
-        """
-        value = float(self.w @ self.phi)
-        if abs(value) > self.C:
-            self.step(-math.copysign(abs(value) - self.C, value) / float(direction @ self.phi) * direction)
-
-    def step(self, change: np.ndarray) -> None:
-        """w += change."""
-        self.w = self.w + change
-
-    def join(self, S: float) -> bool:
-        """Add the current example to the dictionary, with this weight; w . phi does not change.
-
-        Returns whether the basis has grown, by one coordinate at the end.
-        """
-        i, slot, square, phi = self._round - self.tile_start, self._block_slots[self._round], self.square, self.phi
-        values = self._values_in_tile(np.array([slot]))[0]
-        solved = S * self._solved[i]
-        last = math.sqrt(S * S * square + self.g - solved @ solved)
-        more = (S * values - self._solved @ solved) / last
-        self._ridge_factor = _extended(self._ridge_factor, solved, last)
-        self._solved = np.column_stack((self._solved, more))
-        self._residuals -= np.square(more)
-        self._S = np.append(self._S, S)
-        apart = float(square - phi @ phi)
-        grows = apart > _LEAST * square
-        if grows:
-            last = math.sqrt(apart)
-            self._factor = _extended(self._factor, phi, last)
-            self._Z = np.column_stack((self._Z, (values - self._Z @ phi) / last))
-            self.w, self.phi = np.append(self.w, 0.0), self._Z[i]
-        self._basis = np.append(self._basis, grows)
-        self._slots = np.append(self._slots, slot)
-        return grows
-
-    # -- called by the engine ------------------------------------------------------------------------------------
-
-    def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; at most 1e-9 counts as 0."""
-        self.phi = self._Z[t - self.tile_start]
-        score = self._cut(float(self.w @ self.phi))
-        score = 0.0 if abs(score) <= self.rounding else score
-        self.scores[t] = score
-        return score
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = np.clip(self.coef @ self._values_with(X), -self.C, self.C)
-        return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 40 * size**2 + 16 * size * block
-
-    def solving(self, size: int) -> float:
-        return 4.0 * size**2
-
-    def _cut(self, value: float) -> float:
-        return min(max(value, -self.C), self.C)
-
-    def _score_tile(self) -> None:
-        """Compute the coordinates and residuals of the tile; those of later examples are appended as they join."""
-        values = self._values_in_tile(self.slots)
-        self._Z = _solve(self._factor, values[self._basis])
-        self._solved = _solve(self._ridge_factor, self._S[:, None] * values)
-        squares = self._squares[self._block_slots[self.tile_start : self.tile_end]]
-        self._residuals = squares - np.square(self._solved).sum(axis=1)
-
-    def end_block(self) -> None:
-        self._Z = self._solved = np.zeros((0, 0))
-
-    def _values_in_tile(self, slots: np.ndarray) -> np.ndarray:
-        """Return k(x_i, x_t) between examples in the pool and those of the tile's rounds, shape (n, rounds)."""
-        rounds = slice(self.tile_start, self.tile_end)
-        if self._pool.dtype == np.float64:
-            values: np.ndarray = self._tiles[self._tile][slots, : rounds.stop - rounds.start]
-            return values
-        return self._pool.between(slots, self._block_slots[rounds])
 
 
 class PROSNKONS(BinaryLearner):
@@ -304,21 +143,6 @@ class CONKONS(PROSNKONS):
 
     Parameters
     ----------
-    g : float, > 0
-        The ridge of the leverage scores by which examples join the dictionary; a larger one gives a smaller dictionary.
-    alpha : float, > 0
-        The matrix of the Newton steps begins as alpha I.
-    beta : float, > 0
-        An example joins with probability min(1, beta tau), where tau is its leverage score.
-    epsilon : float, > 0
-        The leverage score is (1 + epsilon) times its estimate.
-    C : float, > 0
-        The bound on |f(x)|.
-    curvature : float, > 0, or None
-        sigma: a gradient G adds sigma / 2 G G^T to the matrix. None means 1 / (8 C^2).
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number per round. The example
-        joins if it is below the probability.
     reading : {"algorithm", "program"}
         When an example joins, the matrix is alpha I on what is new in the span, and stays as it is on the rest
         (algorithm, default); or alpha I is added to all of it (program: a program that later authors compare with).
@@ -351,37 +175,10 @@ class CONKONS(PROSNKONS):
         """Continue with the new dictionary: what is new in the span has no weight yet."""
         if self.reading == "program":
             old: np.ndarray = np.linalg.inv(self._inverse + np.tril(self._inverse, -1).T)
-            larger = _with(old, 0.0) if grown else old
+            larger = one_larger(old, 0.0) if grown else old
             self._inverse = np.tril(np.linalg.inv(larger + self.alpha * np.eye(len(f.w)))).copy(order="F")
         elif grown:
-            self._inverse = _with(self._inverse, 1 / self.alpha)
-
-
-def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the solutions of a lower triangular system for the columns of ``right``, (n, m): shape (m, n)."""
-    if not len(right):
-        return np.zeros(right.T.shape)
-    found: np.ndarray = solve_triangular(factor, right, lower=True, check_finite=False)
-    return np.ascontiguousarray(found.T)
-
-
-def _extended(factor: np.ndarray, row: np.ndarray, last: float) -> np.ndarray:
-    """Return a Cholesky factor with one more row."""
-    larger = _with(factor, last)
-    larger[-1, :-1] = row
-    return larger
-
-
-def _with(matrix: np.ndarray, last: float) -> np.ndarray:
-    """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
-    n = len(matrix)
-    larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
-    larger[:n, :n], larger[n, n] = matrix, last
-    return larger
-
-
-# In units of k(x, x): what an example that extends the basis has outside the span.
-_LEAST = 1e-6
+            self._inverse = one_larger(self._inverse, 1 / self.alpha)
 
 
 # As files of version 0.2.0 name it.

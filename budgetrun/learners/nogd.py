@@ -8,6 +8,7 @@ import numpy as np
 
 from budgetrun.base.params import Budget, Count, Positive
 from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.base import BinaryLearner, RegressionLearner
 
@@ -161,30 +162,3 @@ def approximate(f: Nystroem, rank: int, reading: str = "algorithm") -> None:
     # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
     w = roots * ((every[kept] if reading == "program" else vectors.T) @ f.coef)
     f.approximate(vectors / roots, w)
-
-
-def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float, rank: int) -> np.ndarray:
-    """Return the first ``rank`` eigenvectors, as columns, whatever basis LAPACK chose in each eigenspace.
-
-    They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
-    each is positive; if several are largest, the first of them.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,), descending
-        Neighbors that differ by at most ``rounding`` times the first one count as equal.
-    vectors : ndarray, shape (n, n)
-        Orthonormal eigenvectors, as columns.
-    rounding : float
-    rank : int
-    """
-    chosen = np.empty((len(vectors), rank))
-    ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))
-    for first, end in zip([0, *ends[:-1]], ends, strict=True):
-        space = vectors[:, first:end].copy()
-        for j in range(first, min(end, rank)):
-            squares = np.square(space).sum(axis=1)
-            i = (squares >= squares.max() - rounding).argmax()
-            chosen[:, j] = space @ space[i] / np.sqrt(squares[i])
-            space -= np.multiply.outer(chosen[:, j], chosen[:, j] @ space)
-    return chosen

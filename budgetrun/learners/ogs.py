@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
-from budgetrun.engine.hypotheses import Projected
+from budgetrun.engine.hypotheses import Hypothesis, Projected
 from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
@@ -167,7 +168,41 @@ class MulticlassMAVPOGS(MulticlassLearner):
 
 
 class GradientSteps(Learner):
-    """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss."""
+    """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss.
+
+    Parameters
+    ----------
+    alpha : float, >= 0
+        The largest squared distance from the span of an example that is projected; others are added. The authors used
+        25 / T, for T rounds.
+    U : float, > 0
+        The bound on ||f||.
+    c : float, > 0
+        A factor of the step.
+    offset : float, > 0
+        The step is 2 c U / sqrt(S), where S is the offset plus the sum of 4 e^2 ||v||^2 so far, with e = f(x) - y; v is
+        the example, or its projection.
+    switch : int, >= 1, or None
+        From the first round on that begins with so many support examples, every example is added. The authors used
+        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no budget: n
+    depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors' program: no
+    switch by default; S has k(x, x) instead of 1 for examples that are added. The program is
+    about regression.
+
+    References
+    ----------
+    Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel regression",
+    ICML: AOGD-ALD, as in its authors' program.
+    """
+
+    name = "aogd_ald"
+    title = "AOGD-ALD"
+    form: ClassVar[type[Hypothesis]] = Projected
+    added: ClassVar[Mapping[str, Any]] = {"switch": None}
 
     def __init__(
         self,
@@ -200,45 +235,12 @@ class GradientSteps(Learner):
 class AOGDALD(GradientSteps, BinaryLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
 
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        25 / T, for T rounds.
-    U : float, > 0
-        The bound on ||f||.
-    c : float, > 0
-        A factor of the step.
-    offset : float, > 0
-        The step is 2 c U / sqrt(S), where S is the offset plus the sum of 4 e^2 ||v||^2 so far, with e = f(x) - y; v is
-        the example, or its projection.
-    switch : int, >= 1, or None
-        From the first round on that begins with so many support examples, every example is added. The authors used
-        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no budget: n
-    depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors' program: no
-    switch by default; S has k(x, x) instead of 1 for examples that are added. The program is about regression, and
-    counts no mistakes.
-
-    References
-    ----------
-    Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel regression",
-    ICML: AOGD-ALD, as in its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AOGDALD(alpha=0.2), gamma=0.03).mistakes
     25
     """
-
-    name = "aogd_ald"
-    title = "AOGD-ALD"
-    form = Projected
-    added: ClassVar = {"switch": None}
 
     def margins(self, f: Projected, t: int) -> float:
         return math.inf
@@ -247,33 +249,6 @@ class AOGDALD(GradientSteps, BinaryLearner):
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
 
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        25 / T, for T rounds.
-    U : float, > 0
-        The bound on ||f||.
-    c : float, > 0
-        A factor of the step.
-    offset : float, > 0
-        The step is 2 c U / sqrt(S), where S is the offset plus the sum of 4 e^2 ||v||^2 so far, with e = f(x) - y; v is
-        the example, or its projection.
-    switch : int, >= 1, or None
-        From the first round on that begins with so many support examples, every example is added. The authors used
-        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no budget: n
-    depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors' program: no
-    switch by default; S has k(x, x) instead of 1 for examples that are added.
-
-    References
-    ----------
-    Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel regression",
-    ICML: AOGD-ALD, as in its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import diabetes
@@ -281,14 +256,30 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
     23
     """
 
-    name = "aogd_ald"
-    title = "AOGD-ALD"
-    form = Projected
-    added: ClassVar = {"switch": None}
-
 
 class MirrorSteps(GradientSteps):
-    """The rule of AOMD-OGS with the squared loss, whatever the labels are."""
+    """The rule of AOMD-OGS with the squared loss, whatever the labels are.
+
+    Parameters
+    ----------
+    offset : float, > 0, or None
+        The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
+    Departures from the authors' program: those of AOGD-ALD.
+
+    References
+    ----------
+    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'
+    program.
+    """
+
+    name = "aomd_ogs"
+    variant = "square"
+    title = "AOMD-OGS, squared loss"
+    added: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -305,31 +296,6 @@ class MirrorSteps(GradientSteps):
 class AOMDOGSSquare(MirrorSteps, AOGDALD):
     """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
 
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        25 / T, for T rounds.
-    U : float, > 0
-        The bound on ||f||.
-    c : float, > 0
-        A factor of the step.
-    offset : float, > 0, or None
-        The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
-    switch : int, >= 1, or None
-        From the first round on that begins with so many support examples, every example is added. The authors used
-        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
-    Departures from the authors' program: those of AOGD-ALD.
-
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'
-    program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -337,39 +303,9 @@ class AOMDOGSSquare(MirrorSteps, AOGDALD):
     21
     """
 
-    name = "aomd_ogs"
-    variant = "square"
-    title = "AOMD-OGS, squared loss"
-    added: ClassVar = {}
-
 
 class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
     """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
-
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        25 / T, for T rounds.
-    U : float, > 0
-        The bound on ||f||.
-    c : float, > 0
-        A factor of the step.
-    offset : float, > 0, or None
-        The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
-    switch : int, >= 1, or None
-        From the first round on that begins with so many support examples, every example is added. The authors used
-        (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
-    Departures from the authors' program: those of AOGD-ALD.
-
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'
-    program.
 
     Examples
     --------
@@ -378,11 +314,7 @@ class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
     23
     """
 
-    name = "aomd_ogs"
-    variant = "square"
     default_variant = True
-    title = "AOMD-OGS, squared loss"
-    added: ClassVar = {}
 
 
 class AOMDOGSHinge(BinaryLearner):
@@ -461,7 +393,38 @@ class AOMDOGSHinge(BinaryLearner):
 
 
 class NewtonSteps(Learner):
-    """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss."""
+    """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss.
+
+    Parameters
+    ----------
+    alpha : float, >= 0
+        The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
+        rounds.
+    C : float, > 0
+        The largest prediction: before each one, f moves to the nearest function, by the metric of A, with |f(x)| <= C.
+    mu : float, > 0
+        A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
+    order : {"paper", "program"}
+        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
+        one before unless the example of the round was added.
+
+    Notes
+    -----
+    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the first
+    example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are those
+    of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in any
+    orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span are
+    never added. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same
+    algorithm.
+
+    References
+    ----------
+    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors' program.
+    """
+
+    name = "aons_ogs"
+    title = "AONS-OGS"
+    form: ClassVar[type[Hypothesis]] = Curved
 
     def __init__(
         self,
@@ -493,42 +456,12 @@ class NewtonSteps(Learner):
 class AONSOGS(NewtonSteps, BinaryLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
 
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
-        rounds.
-    C : float, > 0
-        The largest prediction: before each one, f moves to the nearest function, by the metric of A, with |f(x)| <= C.
-    mu : float, > 0
-        A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
-    order : {"paper", "program"}
-        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
-        one before unless the example of the round was added.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the first
-    example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are those
-    of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in any
-    orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span are
-    never added. The program is about regression, and counts no mistakes. NONS-ALD (Li & Liao, 2023, ICML) is the same
-    algorithm.
-
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AONSOGS(alpha=0.2), gamma=0.03).mistakes
     24
     """
-
-    name = "aons_ogs"
-    title = "AONS-OGS"
-    form = Curved
 
     def margins(self, f: Curved, t: int) -> float:
         return math.inf
@@ -537,41 +470,12 @@ class AONSOGS(NewtonSteps, BinaryLearner):
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
 
-    Parameters
-    ----------
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
-        rounds.
-    C : float, > 0
-        The largest prediction: before each one, f moves to the nearest function, by the metric of A, with |f(x)| <= C.
-    mu : float, > 0
-        A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
-    order : {"paper", "program"}
-        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
-        one before unless the example of the round was added.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the first
-    example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are those
-    of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in any
-    orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span are
-    never added. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
-
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors' program.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(AONSOGSRegressor(alpha=0.2), gamma=10).max_support
     23
     """
-
-    name = "aons_ogs"
-    title = "AONS-OGS"
-    form = Curved
 
 
 def depends(f: Any, alpha: float, least: float = 0.0) -> bool:

@@ -10,138 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, Positive, Seed
-from budgetrun.base.problem import CANCELLED
-from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.kernels import Gaussian, Rows, compiling
-from budgetrun.kernels.sums import add_up, evaluated_sums
-from budgetrun.learners.avm import Distances
+from budgetrun.engine.hypotheses.drawn import Drawn
+from budgetrun.kernels import Gaussian, compiling
 from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-
-class Drawn(Hypothesis):
-    """A kernel expansion f_i for each of several kernels; f is the one that was drawn for the next round.
-
-    The verbs, for that one, are `add` and `scale`.
-
-    Parameters
-    ----------
-    pool : Pool
-    kernels : list of Gaussian
-    chosen : int
-        The kernel of the first round.
-
-    Attributes
-    ----------
-    chosen : int
-        The kernel of the current round; assigned for the next one.
-    norm_sq : ndarray of float64, shape (kernels,)
-        ||f_i||^2.
-    slots, coef : ndarray, shape (size,)
-        The support examples of all kernels, oldest first, each in one f_i with this weight.
-
-    Notes
-    -----
-    Kernel values are computed from squared distances, which serve all kernels, when a round comes.
-    """
-
-    form = "drawn"
-    compiled = False
-
-    def __init__(self, pool: Pool, kernels: list[Gaussian], chosen: int) -> None:
-        super().__init__(pool)
-        self.chosen = chosen
-        self.norm_sq = np.zeros(len(kernels))
-        self._kernels = kernels
-        # For each kernel: its support examples and their weights, with room for more, and how many they are.
-        self._slots = np.zeros((len(kernels), 0), dtype=np.intp)
-        self._weights = np.zeros((len(kernels), 0))
-        self._sizes = [0] * len(kernels)
-        self._current = 0.0
-        self._shared: Distances = pool.shared.setdefault("distances", Distances())
-        self._distances = np.zeros((1, 0, 0))
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._oldest_first(self._slots)
-
-    @property
-    def coef(self) -> np.ndarray:
-        return self._oldest_first(self._weights)
-
-    @property
-    def size(self) -> int:
-        return sum(self._sizes)
-
-    @property
-    def current(self) -> float:
-        return self._current
-
-    def add(self, weight: float) -> None:
-        """f_i += weight k_i(x, .), for the example x of the current round."""
-        i, n = self.chosen, self._sizes[self.chosen]
-        self.norm_sq[i] += 2 * weight * self._current + weight**2 * self.square
-        self._slots[i, n], self._weights[i, n] = self._block_slots[self._round], weight
-        self._sizes[i] += 1
-        self._current += weight * self.square
-
-    def scale(self, phi: float) -> None:
-        """f_i *= phi."""
-        self.norm_sq[self.chosen] *= phi**2
-        self._weights[self.chosen] *= phi
-        self._current *= phi
-
-    def begin_block(self) -> None:
-        super().begin_block()
-        most = max(self._sizes) + len(self._block_slots)
-        if most > self._weights.shape[1]:
-            room = (0, 0), (0, most)
-            self._slots, self._weights = np.pad(self._slots, room), np.pad(self._weights, room)
-        self._distances = self._shared.of_block(self._pool)
-
-    def end_block(self) -> None:
-        self._distances = np.zeros((1, 0, 0))
-
-    def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
-        slots, weights = self._own()
-        tile, column = self._distances[self._tile], t - self.tile_start
-        self._current, mass = evaluated_sums(self._kernels[self.chosen], weights, slots, tile, column)
-        self.scores[t] = score = 0.0 if abs(self._current) <= CANCELLED * mass else self._current
-        return score
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        scores = np.zeros(X.shape[0])
-        slots, weights = self._own()
-        if len(slots):
-            assert self._pool.kind is not None
-            values = self._pool.kind.taken(slots).between(self._kernels[self.chosen], X)
-            add_up(weights, np.arange(len(values)), values, scores)
-        return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * size * block
-
-    def solving(self, size: int) -> float:
-        # The kernel values of a part of the examples, from distances.
-        return 100.0 * size
-
-    def _own(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slots and the weights of the examples of the current kernel."""
-        n = self._sizes[self.chosen]
-        return self._slots[self.chosen, :n], self._weights[self.chosen, :n]
-
-    def _oldest_first(self, rows: np.ndarray) -> np.ndarray:
-        """Return what these arrays, one per kernel, have for the support examples."""
-        slots, values = (
-            np.concatenate([row[:n] for row, n in zip(of_each, self._sizes, strict=True)])
-            for of_each in (self._slots, rows)
-        )
-        ordered: np.ndarray = values[np.argsort(self._pool.rounds[slots])]
-        return ordered
 
 
 class OKS(BinaryLearner):
@@ -229,17 +104,12 @@ class IOKS(OKS):
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
     horizon : int, >= 2
         T, in the constants below. Give the number of rounds.
     U : float, > 0
         The largest ||f_i||. The example is added with weight lambda g y, where i is the kernel that was drawn, g = 1 /
         (p_i (1 + exp(y f(x)))), lambda = sqrt(1/2) U / sqrt(1 + S_i) and S_i is the sum of g^2 so far; then f_i is
         scaled down to norm U if it is longer.
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number u per round. The first
-        kernel at which the cumulative sum of the probabilities exceeds u is drawn.
 
     Notes
     -----

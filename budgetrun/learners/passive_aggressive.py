@@ -5,19 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from budgetrun.base.params import Positive
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 
 
-class PassiveAggressive(BinaryLearner):
-    """If the hinge loss is positive, add the example with the smallest weight that makes its margin 1, but at most C.
+class BoundedWeights(Learner):
+    """Parameters of the rules for two classes and for more.
 
     Parameters
     ----------
     C : float, > 0
         The largest weight.
+    """
+
+    name = "passive_aggressive"
+    title = "PA-I"
+    only_adds = True
+
+    def __init__(self, *, C: Positive = 1.0) -> None:
+        self.C = C
+
+
+class PassiveAggressive(BoundedWeights, BinaryLearner):
+    """If the hinge loss is positive, add the example with the smallest weight that makes its margin 1, but at most C.
 
     Notes
     -----
@@ -35,13 +47,6 @@ class PassiveAggressive(BinaryLearner):
     25
     """
 
-    name = "passive_aggressive"
-    title = "PA-I"
-    only_adds = True
-
-    def __init__(self, *, C: Positive = 1.0) -> None:
-        self.C = C
-
     def margins(self, f: Expansion, t: int) -> float:
         # After an update the margin is 1: the same example must not have a positive loss again because of rounding.
         return 1 - f.rounding
@@ -50,13 +55,8 @@ class PassiveAggressive(BinaryLearner):
         f.add(y * step(1 - y * score, f.square, self.C))
 
 
-class MulticlassPassiveAggressive(MulticlassLearner):
+class MulticlassPassiveAggressive(BoundedWeights, MulticlassLearner):
     """If the true class leads its rival by less than 1, make it lead by 1, with a weight of at most C.
-
-    Parameters
-    ----------
-    C : float, > 0
-        The largest weight.
 
     Notes
     -----
@@ -72,13 +72,6 @@ class MulticlassPassiveAggressive(MulticlassLearner):
     >>> digits(MulticlassPassiveAggressive(), gamma=0.05).mistakes
     26
     """
-
-    name = "passive_aggressive"
-    title = "PA-I"
-    only_adds = True
-
-    def __init__(self, *, C: Positive = 1.0) -> None:
-        self.C = C
 
     def margins(self, f: MulticlassExpansion, t: int, y: int, rival: int) -> float:
         return 1 - f.rounding

@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.base.params import NotNegative
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
@@ -16,7 +16,25 @@ if TYPE_CHECKING:
 Threshold = Literal["distance", "squared_distance"]
 
 
-class Projectron(BinaryLearner):
+class NearTheSpan(Learner):
+    """Parameters of the rules for two classes and for more.
+
+    Parameters
+    ----------
+    threshold : {"distance", "squared_distance"}
+        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
+    """
+
+    name = "projectron"
+    title = "Projectron"
+
+    def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
+        self.eta = eta
+        self.threshold = threshold
+        self.most_lost = eta**2 if threshold == "distance" else eta
+
+
+class Projectron(NearTheSpan, BinaryLearner):
     """The Perceptron, except that an example that nearly lies in the span of the support set is projected on it.
 
     Parameters
@@ -24,8 +42,6 @@ class Projectron(BinaryLearner):
     eta : float, >= 0
         The largest distance ||delta|| of a projected example from the span. With 0, only examples that lie in the span
         are projected: this is the Perceptron with a linearly independent support set.
-    threshold : {"distance", "squared_distance"}
-        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
 
     Notes
     -----
@@ -43,14 +59,7 @@ class Projectron(BinaryLearner):
     43
     """
 
-    name = "projectron"
-    title = "Projectron"
     form = Projected
-
-    def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
-        self.eta = eta
-        self.threshold = threshold
-        self.most_lost = eta**2 if threshold == "distance" else eta
 
     def update(self, f: Projected, y: int, score: float) -> None:
         if f.residual <= self.most_lost + f.rounding * f.square:
@@ -59,15 +68,13 @@ class Projectron(BinaryLearner):
             f.add(y)
 
 
-class MulticlassProjectron(MulticlassLearner):
+class MulticlassProjectron(NearTheSpan, MulticlassLearner):
     """The multiclass Perceptron, except that an example that nearly lies in the span of the two classes is projected.
 
     Parameters
     ----------
     eta : float, >= 0
         The largest distance ||delta|| of a projected update, of the true class and the rival together, from the span.
-    threshold : {"distance", "squared_distance"}
-        What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
 
     Notes
     -----
@@ -85,14 +92,7 @@ class MulticlassProjectron(MulticlassLearner):
     63
     """
 
-    name = "projectron"
-    title = "Projectron"
     form = MulticlassProjected
-
-    def __init__(self, *, eta: NotNegative, threshold: Threshold = "distance") -> None:
-        self.eta = eta
-        self.threshold = threshold
-        self.most_lost = eta**2 if threshold == "distance" else eta
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassProjected:
         return MulticlassProjected(pool, np.eye(n_classes))

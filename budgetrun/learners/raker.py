@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.kernels import Rows
+from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.kernels.features import Frequencies, SeveralWidths
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
 
@@ -21,111 +20,23 @@ if TYPE_CHECKING:
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
 
 
-class Mixture(Hypothesis):
-    """f = sum over copies i and kernels j of shares_ij w_ij . z_j(x), where z_j are random features of kernel j.
-
-    The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
+class OfSeveralKernels(Learner):
+    """A linear function over random features for each of several kernels, whatever the labels are.
 
     Parameters
     ----------
-    pool : Pool
-    features : SeveralWidths
-    unit : float, > 0
-        The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.
-
-    Attributes
-    ----------
-    w : ndarray of float64, shape (copies, kernels, D)
-        One copy at first.
-    shares : ndarray of float64, shape (copies, kernels)
-    parts : ndarray of float64, shape (copies, kernels)
-        w_ij . z_j(x), for the example x of the current round at prediction time.
-
-    Notes
-    -----
-    All parts change in every round, so a round's score is computed when the round comes.
+    factors : list of float, > 0
+        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
+    features : int, >= 1
+        D, the number of frequencies per kernel, each with a cosine and a sine.
+    frequencies : {"orthogonal", "independent", "program"}
+        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
+        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
+        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
+        (program): then the features approximate another kernel, unless d = 1.
+    seed : int, >= 0
+        Seed of the frequencies.
     """
-
-    form = "mixture"
-    compiled = False
-
-    def __init__(self, pool: Pool, features: SeveralWidths, unit: float) -> None:
-        super().__init__(pool)
-        self._map = features
-        self._unit = unit
-        n_kernels = features.shape[0]
-        self.w = np.zeros((1, n_kernels, 0))
-        self.shares = np.full((1, n_kernels), 1 / n_kernels)
-        self.parts = np.zeros((1, n_kernels))
-        self._Z = np.zeros((0, n_kernels, 0))
-
-    @property
-    def slots(self) -> np.ndarray:
-        return np.empty(0, dtype=np.intp)
-
-    @property
-    def coef(self) -> np.ndarray:
-        """The weights of the support examples: none; shape (0,)."""
-        return np.empty(0)
-
-    @property
-    def current(self) -> float:
-        return float((self.shares * (self.w * self._Z[self._round]).sum(axis=2)).sum())
-
-    def descend(self, shrink: np.ndarray | float, weights: np.ndarray) -> None:
-        """w_ij = shrink_i w_ij + weights_ij z_j(x); shapes (copies, 1, 1) or a number, and (copies, kernels)."""
-        self.w *= shrink
-        self.w += weights[..., None] * self._Z[self._round]
-
-    def begin_copy(self) -> None:
-        """Add a copy with weights 0; assign ``shares`` next."""
-        self.w = np.concatenate([self.w, np.zeros((1, *self.w.shape[1:]))])
-
-    def settled(self, values: np.ndarray) -> np.ndarray:
-        """Set values to 0 that are 0 except for rounding, and return them."""
-        values[np.abs(values) <= self.rounding * self._unit] = 0.0
-        return values
-
-    def begin_block(self) -> None:
-        super().begin_block()
-        pool = self._pool
-        self._Z = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots)).Z
-        if not self.w.shape[2]:
-            self.w = np.zeros((1, *self._Z.shape[1:]))
-
-    def end_block(self) -> None:
-        self._Z = self._Z[:0]
-
-    def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
-        self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
-        score = float((self.shares * self.parts).sum())
-        self.scores[t] = score = 0.0 if abs(score) <= self.rounding * self._unit else score
-        return score
-
-    def features_in_use(self) -> np.ndarray:
-        return np.ones(self._pool.n_features, dtype=bool)
-
-    def rearrange(self, features: Sequence[int], n_features: int) -> None:
-        self.w = self._map.widened(self.w, n_features)
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.w.shape[2]:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
-        return scores
-
-    def memory(self, size: int, block: int) -> float:
-        # The features of the block, three times while they are computed.
-        return 48.0 * block * math.prod(self._map.shape)
-
-    def solving(self, size: int) -> float:
-        # Operations on single numbers take long, compared with those of products of matrices.
-        return 500.0 * math.prod(self._map.shape)
-
-
-class OfSeveralKernels(Learner):
-    """What the learners of this file have in common."""
 
     form: ClassVar[type[Hypothesis]] = Mixture
     # It acts in every round.
@@ -173,6 +84,16 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
+    """Raker, whatever the loss is.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: Raker.
+    """
+
+    name = "raker"
+    title = "Raker"
     calls = 50
     _loss = staticmethod(logistic)
     # Of the step, by default.
@@ -214,23 +135,12 @@ class Raker(_Raker, BinaryLearner):
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
-    features : int, >= 1
-        D, the number of frequencies per kernel, each with a cosine and a sine.
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step eta y z(x) / (1 + exp(y w . z(x))).
     rate : float, > 0, or None
         A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta / 2.
     regulariser : float, >= 0, below 1 / (2 step)
         mu. The loss of a kernel in a round is log(1 + exp(-y w . z(x))) + mu ||w||^2.
-    frequencies : {"orthogonal", "independent", "program"}
-        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
-        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
-        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
-        (program): then the features approximate another kernel, unless d = 1.
-    seed : int, >= 0
-        Seed of the frequencies.
 
     Notes
     -----
@@ -239,11 +149,6 @@ class Raker(_Raker, BinaryLearner):
     regression; this form for two classes, and the rate, are those of a later program (Li & Liao, 2022), which has D =
     70, eta = 5 / sqrt(T) and mu = 0.005.
 
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: Raker.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -251,43 +156,24 @@ class Raker(_Raker, BinaryLearner):
     34
     """
 
-    name = "raker"
-    title = "Raker"
-
 
 class RakerRegressor(_Raker, RegressionLearner):
     """Gradient descent on the squared error for each of several kernels; f is their mean, weighted by their losses.
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
-    features : int, >= 1
-        D, the number of frequencies per kernel, each with a cosine and a sine.
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step 2 eta (y - w . z(x)) z(x).
     rate : float, > 0, or None
         A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta.
     regulariser : float, >= 0, below 1 / (2 step)
         lambda. The loss of a kernel in a round is (y - w . z(x))^2 + lambda ||w||^2.
-    frequencies : {"orthogonal", "independent", "program"}
-        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
-        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
-        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
-        (program): then the features approximate another kernel, unless d = 1.
-    seed : int, >= 0
-        Seed of the frequencies.
 
     Notes
     -----
     O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at most
     2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the step,
     are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares depend on losses otherwise.
-
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: Raker.
 
     Examples
     --------
@@ -296,13 +182,26 @@ class RakerRegressor(_Raker, RegressionLearner):
     442
     """
 
-    name = "raker"
-    title = "Raker"
     _loss = staticmethod(squared)
     _rate, _unit = 1.0, 2.0
 
 
 class _AdaRaker(OfSeveralKernels):
+    """AdaRaker, whatever the loss is.
+
+    Parameters
+    ----------
+    regulariser : float, >= 0, below 2 / step
+        lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
+
+    References
+    ----------
+    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
+    dynamics", JMLR 20: AdaRaker.
+    """
+
+    name = "adaraker"
+    title = "AdaRaker"
     calls = 130
     _loss = staticmethod(logistic)
 
@@ -375,15 +274,9 @@ class AdaRaker(_AdaRaker, BinaryLearner):
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
-    features : int, >= 1
-        D, the number of frequencies per kernel, each with a cosine and a sine.
     step : float, > 0
         eta. In every round, the weights w of each kernel in copy k take a step eta s_k y z(x) / (1 + exp(y w . z(x))),
         with s_k = min(1/2, 2^(-k/2)).
-    regulariser : float, >= 0, below 2 / step
-        lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta for a mistake, and grow by 0.0001; then they
         are scaled to sum to 1.
@@ -391,13 +284,6 @@ class AdaRaker(_AdaRaker, BinaryLearner):
         c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
         of the copies that err are multiplied by c s_n, if n have begun, and those of the others divided by it; all are
         multiplied by it if all or none err. Then they grow by 1e-10, and are scaled to sum to 1.
-    frequencies : {"orthogonal", "independent", "program"}
-        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
-        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
-        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
-        (program): then the features approximate another kernel, unless d = 1.
-    seed : int, >= 0
-        Seed of the frequencies.
 
     Notes
     -----
@@ -408,20 +294,12 @@ class AdaRaker(_AdaRaker, BinaryLearner):
     step D here, and its regulariser 0.0005 is 0.0005 / D; defaults are its values, with D = 50. Departures from the
     program: its copies that have not begun have a weight, too, from which the others' weights depend on T.
 
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: AdaRaker.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AdaRaker(step=5), gamma=0.03).mistakes
     32
     """
-
-    name = "adaraker"
-    title = "AdaRaker"
 
 
 class AdaRakerRegressor(_AdaRaker, RegressionLearner):
@@ -431,15 +309,9 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
 
     Parameters
     ----------
-    factors : list of float, > 0
-        The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
-    features : int, >= 1
-        D, the number of frequencies per kernel, each with a cosine and a sine.
     step : float, > 0
         eta. In every round, the weights w of each kernel in copy k take a step 2 eta s_k (y - w . z(x)) z(x), with s_k
         = min(1/2, 2^(-k/2)).
-    regulariser : float, >= 0, below 2 / step
-        lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta^r, with r the squared errors of the copy's
         kernels, scaled to [-1, 1], or 1 if they are equal; then they grow by 1e-12.
@@ -447,13 +319,6 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
         c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
         are multiplied by (c s_n)^r if n copies have begun, with r their squared errors, scaled in the same way. Then
         they grow by 1e-10, and are scaled to sum to 1.
-    frequencies : {"orthogonal", "independent", "program"}
-        At most d frequencies at a time have orthogonal directions (d: features of an example), with lengths as those of
-        independent normal ones (orthogonal, default); or all are independent, as in FOGD; or their directions are
-        orthogonal, and their squared lengths are chi-squared with one degree of freedom, as in the authors' program
-        (program): then the features approximate another kernel, unless d = 1.
-    seed : int, >= 0
-        Seed of the frequencies.
 
     Notes
     -----
@@ -465,11 +330,6 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     Departures from the program: its copies that have not begun have a weight, too, which makes all predictions smaller,
     and depend on T; and it adds 1e-12 (copies: 1e-10) to numerator and denominator of scaled errors.
 
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: AdaRaker.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import diabetes
@@ -477,8 +337,6 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     442
     """
 
-    name = "adaraker"
-    title = "AdaRaker"
     _loss = staticmethod(squared)
     _unit = 2.0
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from budgetrun.base.params import Budget, Seed
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
 
 
-class RBP(BinaryLearner):
-    """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
+class RandomRemoval(Learner):
+    """Parameters of the rules for two classes and for more.
 
     Parameters
     ----------
@@ -19,6 +19,21 @@ class RBP(BinaryLearner):
     seed : int, >= 0
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
+    """
+
+    budget: int
+    name = "rbp"
+    title = "RBP"
+    draws = True
+
+    def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
+        self.budget = budget
+        self.seed = seed
+        self._random = np.random.default_rng(seed)
+
+
+class RBP(RandomRemoval, BinaryLearner):
+    """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
 
     Notes
     -----
@@ -36,16 +51,7 @@ class RBP(BinaryLearner):
     57
     """
 
-    budget: int
-    name = "rbp"
-    title = "RBP"
     alike_until_full = "adds mistakes"
-    draws = True
-
-    def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
-        self.budget = budget
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
@@ -53,16 +59,8 @@ class RBP(BinaryLearner):
         f.add(y)
 
 
-class MulticlassRBP(MulticlassLearner):
+class MulticlassRBP(RandomRemoval, MulticlassLearner):
     """The multiclass Perceptron; on a mistake with a full budget, first remove a random example from all classes.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
-        support set, oldest first.
 
     Notes
     -----
@@ -78,16 +76,6 @@ class MulticlassRBP(MulticlassLearner):
     >>> digits(MulticlassRBP(budget=20), gamma=0.05).mistakes
     178
     """
-
-    budget: int
-    name = "rbp"
-    title = "RBP"
-    draws = True
-
-    def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
-        self.budget = budget
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:

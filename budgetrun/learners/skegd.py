@@ -7,82 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
-from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.engine.hypotheses.sketched import Sketch, Sketched
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.learners.nogd import canonical
 
 if TYPE_CHECKING:
     from budgetrun.engine.pool import Pool
-
-
-class Sketched(Nystroem):
-    """As `Nystroem`, but the features can be replaced again. The additional verb is `move`."""
-
-    form = "sketched"
-
-    def approximate(self, features: np.ndarray, w: np.ndarray) -> None:
-        self._steps[:] = 0
-        super().approximate(features, w)
-
-    def move(self, w: np.ndarray) -> None:
-        """Replace w, with the same features."""
-        assert self._features is not None
-        self._w, self._steps[:] = w, 0
-        rest, before = slice(self._round, self.tile_end), self.scores.item(self._round)
-        self.scores[rest] = self._features.Z[rest] @ w
-        self._moved, self.scores[self._round] = self.scores.item(self._round) - before, before
-
-    @property
-    def features(self) -> np.ndarray:
-        """Q in z(x) = Q^T k(x), shape (size, rank)."""
-        assert self._map is not None
-        return self._map
-
-
-class Sketch:
-    """A kernel matrix K, sketched from two sides: S_p^T K S_p and S_p^T K S_m.
-
-    Every example has one number, +1 or -1, in S_p, in one of its columns. S_m selects examples of the support set.
-
-    Parameters
-    ----------
-    random : Generator
-    gram : ndarray, shape (B, B)
-        The kernel matrix of the support set.
-    n_columns, n_sampled : int
-        The numbers of columns of S_p and of S_m.
-    """
-
-    def __init__(self, random: np.random.Generator, gram: np.ndarray, n_columns: int, n_sampled: int) -> None:
-        B = len(gram)
-        self._random = random
-        self._S = np.zeros((B, n_columns))
-        columns, negative = random.integers(n_columns, size=B), random.integers(2, size=B)
-        self._S[np.arange(B), columns] = 1 - 2 * negative
-        self._sampled = random.choice(B, size=n_sampled, replace=False)
-        self._both = self._S.T @ gram @ self._S
-        self._one = self._S.T @ gram[:, self._sampled]
-        self._scale = float(np.trace(gram))
-
-    def add(self, values: np.ndarray, square: float) -> None:
-        """Add an example to the sketch, by its kernel values with the support set, shape (B,), and with itself."""
-        s = np.zeros(self._S.shape[1])
-        column, negative = self._random.integers(len(s)), self._random.integers(2)
-        s[column] = 1 - 2 * negative
-        u = self._S.T @ values
-        self._one += np.outer(s, values[self._sampled])
-        self._both += np.outer(s, u) + np.outer(u, s) + square * np.outer(s, s)
-
-    def features(self, rank: int, rounding: float) -> np.ndarray:
-        """Return Q with z(x) = Q^T k(x), where k(x) has the values with the support set; shape (B, rank)."""
-        values, every = (array[..., ::-1] for array in np.linalg.eigh(self._both))
-        roots = np.sqrt(np.where(values[:rank] > rounding * self._scale, values[:rank], 0.0))
-        left, singular, right = np.linalg.svd(self._one, full_matrices=False)
-        kept = singular > _LEAST * self._scale
-        inverse = right[kept].T / singular[kept] @ left[:, kept].T
-        Q = np.zeros((len(self._S), rank))
-        Q[self._sampled] = inverse @ (canonical(values, every, rounding, rank) * roots)
-        return Q
 
 
 class SkeGD(BinaryLearner):
@@ -200,27 +129,14 @@ class FORKS(SkeGD):
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
         A positive loss adds step y k(x, .) to f, until there are B support examples.
-    columns : int, >= 1, or None
-        The number of columns of the count sketch S_p; None means 3 B / 4, rounded.
-    sampled : int in 1..B, or None
-        The number of support examples in S_m, drawn without replacement, on which features depend; None means a fifth
-        of ``columns``, rounded.
-    rank : int in 1..columns, or None
-        The number of features; None means B / 10, rounded.
-    cycle : int, >= 1
-        Every so many rounds with a loss, their example joins the sketch. The authors used 0.005 (T - B), for T rounds.
     curvature : float, > 0
         A gradient g over the features adds curvature g g^T to the matrix A of the Newton steps.
     alpha : float, > 0
         A begins as alpha I.
     C : float, >= 1
         Before a step, w moves to the nearest w, by the metric of A, with |w . z(x)| <= C.
-    seed : int, >= 0
-        As for SkeGD.
 
     Notes
     -----
@@ -284,7 +200,3 @@ class FORKS(SkeGD):
 
 def _part(size: float) -> int:
     return max(1, int(size + 0.5))
-
-
-# In units of the trace of K: smaller singular values count as 0.
-_LEAST = 1e-6

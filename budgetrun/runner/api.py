@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, say
 from budgetrun.config import load as load_config
 from budgetrun.config.reader import find, read
 from budgetrun.config.yaml import parse, read_text
@@ -40,6 +39,8 @@ def sweep(
     results: str | Path = "results",
     jobs: int | None = None,
     profile: str = "full",
+    backend: str = "local",
+    scheduler: str | None = None,
 ) -> Results:
     """Run a config, skipping finished runs, as ``budgetrun sweep`` does.
 
@@ -58,6 +59,10 @@ def sweep(
         Worker processes; None for one per core, or a single one if run times are compared.
     profile : str
         A profile of the config.
+    backend : str
+        Where the workers run: ``local``, ``loky``, ``dask``, or another backend that is registered with joblib.
+    scheduler : str or None
+        The address of a dask scheduler, for ``dask``.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def sweep(
         raise InputError(f"jobs: must be an integer >= 1 or None, got {jobs}")
     with tempfile.TemporaryDirectory(prefix="budgetrun-") as folder:
         loaded = _config(config, dict(data or {}), Path(folder)).apply_profile(profile)
-        options = _FromPython(Path(results), jobs)
+        options = _FromPython(Path(results), jobs, backend=backend, scheduler=scheduler)
         code = run_sweep(loaded, options)
     if code == 130:
         raise KeyboardInterrupt
@@ -266,7 +271,7 @@ def _file(name: str, given: Any, entry: dict[str, Any], folder: Path) -> dict[st
         if label is None:
             found = open_table(table, name=name)
             label = None if found.label_column is None else found.label_column.name
-            print(printable(f"{name}: {found.label_found}"), file=sys.stderr)
+            say(f"{name}: {found.label_found}")
     from pyarrow import feather
 
     path = folder / f"{name}.arrow"

@@ -133,6 +133,8 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
             return [BrokenProcessPool("a worker process died")] * len(calls)
         with self._lock:
             self._idle.append(worker)
+        if isinstance(received, Exception):
+            raise received
         return received  # type: ignore[no-any-return]
 
     def _next_worker(self) -> Connection:

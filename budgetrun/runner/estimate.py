@@ -1,6 +1,6 @@
 """Estimates of runs that have not started: their memory by counting, their time from rates measured on this machine.
 
-A learner or solver is known by what its class declares, never by its name.
+An algorithm is known by what its class declares, never by its name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
+from budgetrun.config import kinds
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling, sums
 from budgetrun.kernels.arithmetic import TILE
@@ -24,15 +25,14 @@ from budgetrun.kernels.kinds import held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
+from budgetrun.play.curve import BLOCK_SIZE
 from budgetrun.runner.identity import algorithm_of, build
-from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
     from budgetrun.engine.hypotheses import Hypothesis
-    from budgetrun.papers.solvers import Solver
     from budgetrun.runner.options import Options
     from budgetrun.runner.plan import Job, Plan, Run
 
@@ -47,10 +47,6 @@ _PROJECTION_GUESS = 0.1
 _MOST_PROJECTED = 6000
 # With a budget, there are about this many times the Perceptron's mistakes.
 _MORE_ERRORS = 1.3
-# The accuracy for which solvers declare their passes.
-_ACCURACY = 1e-4
-# Non-zero values that a solver reads per second.
-_VALUES_PER_SECOND = 2e8
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
 # How many times a call of one loop an update takes.
@@ -135,31 +131,25 @@ def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options:
 def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     """Return the peak memory of a job of these runs, its stream included, in bytes.
 
-    Solvers keep the whole Gram matrix of a kernel other than ``linear``. Budgets that are fractions of support
-    sizes not known yet are guessed.
+    Budgets that are fractions of support sizes not known yet are guessed.
     """
     runs = [played for run in runs for played in run.played]
-    if any(run.spec.solver for run in runs):
-        # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
-        bytes_per_value = 8 if info.nnz_per_row is None else 12
-        # Solvers read floats.
-        examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
-        vectors = 8 * 8 * (info.n_examples + info.n_features)
-        working = examples + vectors + (0 if _is_linear(runs[0].spec) else 8 * info.n_examples**2)
-        return _base(info) + max(working, info.content_bytes)
+    if name := runs[0].spec.kind:
+        return _base(info) + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     pool = min(T, sum(_stored(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
     kind = _kind(info)
-    in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * _values(info)}[kind]
+    in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * info.values_per_example}[kind]
     rows = 1.5 * pool * (in_pool + 32)
     # Without compiled loops, some more arrays of kernel values at a time.
     arrays = 2 if compiling.on() and kind != "sparse" else 5
     block = pool * BLOCK_SIZE * (1.5 * size + 8 * arrays)
     # A learner whose budget is never full shares what it holds to the end.
     hypotheses = sum(
-        asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
+        asks.form.memory(0 if asks.shares and _share_of_mistakes(run) >= 1 else held, BLOCK_SIZE)
+        for run, held, asks in learners
     )
     working = (T + info.n_test) * _example_bytes(info) + rows + block + hypotheses
     return _base(info) + _COMPILED * compiling.on() + max(working, info.content_bytes)
@@ -168,16 +158,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
 def _base(info: StreamInfo) -> float:
     """Return the memory of a worker with data, apart from runs and what they copy."""
     is_table = any(reader.startswith("table ") for reader in info.readers)
-    return _BASE + _TABLE * is_table + _data_bytes(info)
-
-
-def _is_linear(spec: RunSpec) -> bool:
-    return spec.kernel is not None and spec.kernel.name == "linear"
-
-
-def _data_bytes(info: StreamInfo) -> float:
-    """Return the memory of all the data as read, of which a stream may take a part."""
-    return max(info.data_bytes, (info.n_examples + info.n_test) * _example_bytes(info))
+    # All the data as read, of which a stream may take a part.
+    data = max(info.data_bytes, (info.n_examples + info.n_test) * _example_bytes(info))
+    return _BASE + _TABLE * is_table + data
 
 
 def _kind(info: StreamInfo) -> str:
@@ -189,21 +172,18 @@ def _kind(info: StreamInfo) -> str:
 def _example_bytes(info: StreamInfo) -> float:
     """Return the memory of an example of a stream."""
     index = 0 if info.nnz_per_row is None else 4
-    return _values(info) * (BYTES.get(info.kind, 8) + index) + 16
+    return info.values_per_example * (BYTES.get(info.kind, 8) + index) + 16
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
-    """Return about how long a job of these runs takes on one core of this machine, in seconds.
-
-    For solvers this follows from the size of the data and what they declare, and is right to an order of magnitude.
-    """
+    """Return about how long a job of these runs takes on one core of this machine, in seconds."""
     runs = [played for run in runs for played in run.played]
-    if any(run.spec.solver for run in runs):
-        return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_PER_SECOND
+    if name := runs[0].spec.kind:
+        return sum(kinds.find(name).seconds(run.spec, info) for run in runs)
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
     pool = 0.6 * min(T, sum(_stored(run, T, info.n_classes) for run in runs))
-    kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, _values(info), dtype)
+    kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, info.values_per_example, dtype)
     scores = updates = calls = 0.0
     for run in runs:
         held, asks, mistakes = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes), _mistakes(run, T)
@@ -225,7 +205,7 @@ def compile_seconds(runs: Iterable[Run]) -> float:
 
     It does not depend on the machine: constants, measured once.
     """
-    learners = {algorithm_of(run.spec) for run in runs if not run.spec.solver} if compiling.begins() else set()
+    learners = {algorithm_of(run.spec) for run in runs if not run.spec.kind} if compiling.begins() else set()
     n = sum(cast("type[Learner]", one).compiled and cast("type[Learner]", one).form.compiled for one in learners)
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
@@ -268,43 +248,19 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
     return _KNOWN[key]
 
 
-def _passes(run: Run, info: StreamInfo) -> float:
-    """Return about how often a solver reads all its data."""
-    given = run.spec.parameters
-    solver = cast("type[Solver]", algorithm_of(run.spec))
-    passes = solver.passes
-    if solver.passes_grow_with_accuracy:
-        passes *= _ACCURACY / given["accuracy"]
-    if given.get("iterations"):
-        # Each reads k examples.
-        passes = min(passes, given["iterations"] * given["k"] / info.n_examples)
-    return passes
-
-
-def _values(info: StreamInfo) -> float:
-    """Return the stored values of an example."""
-    return info.n_features if info.nnz_per_row is None else info.nnz_per_row
-
-
 def _mistakes(run: Run, n_rounds: int) -> float:
     """Return about how many mistakes the Perceptron makes; known if the budget is a fraction of their number."""
-    spec = run.spec
-    if spec.budget is not None and spec.budget_fraction is not None and _follows_mistakes(run):
-        return spec.budget / spec.budget_fraction
-    return _ERROR_GUESS * n_rounds
+    share = _share_of_mistakes(run)
+    return run.spec.budget / share if run.spec.budget is not None and share else _ERROR_GUESS * n_rounds
 
 
-def _never_full(run: Run) -> bool:
-    """Return whether the budget is at least the number of a Perceptron's mistakes."""
-    return _follows_mistakes(run) and run.spec.budget_fraction is not None and run.spec.budget_fraction >= 1
-
-
-def _follows_mistakes(run: Run) -> bool:
-    """Return whether the budget is a fraction of a support set that grows with every mistake and no other round."""
+def _share_of_mistakes(run: Run) -> float:
+    """Return the budget divided by the number of a Perceptron's mistakes; 0 if it does not follow from them."""
     if run.source is None:
-        return False
+        return 0.0
     source = _demands(run.source.spec, 2)
-    return source.only_adds and not source.has_budget and not source.acts_on_margins
+    grows_with_mistakes = source.only_adds and not source.has_budget and not source.acts_on_margins
+    return (run.spec.budget_fraction or 0.0) if grows_with_mistakes else 0.0
 
 
 def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:

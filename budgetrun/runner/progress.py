@@ -1,4 +1,4 @@
-"""Progress of a sweep: a bar on a terminal, elsewhere a line at most every 20 seconds."""
+"""How far a sweep or a stream is: a bar on a terminal, elsewhere a line at most every 20 seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import sys
 import time
 
-from budgetrun.base.errors import printable
+from budgetrun.base.errors import say
+
+_SECONDS = 20.0
 
 
 def duration(seconds: float) -> str:
@@ -17,88 +19,124 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-class Progress:
-    """Counts finished runs, and estimates the time left from how long they took, compared with their estimates."""
+class Display:
+    """A bar that counts something, or lines instead of it.
 
-    def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
+    Parameters
+    ----------
+    total : int or None
+        What it counts to; None if that is not known.
+    done : int
+        What was done before.
+    **look
+        Arguments of ``tqdm``.
+    """
+
+    def __init__(self, total: int | None, done: int = 0, **look: object) -> None:
         from tqdm import tqdm
 
-        self._n_runs, self._workers = n_runs, workers
-        self._left = seconds
-        self._estimated = self._taken = self._longest = 0.0
-        self._finished = 0
-        # Of the running jobs: what has been done of them, in estimated seconds.
-        self._partly = 0.0
-        self._began = self._printed = time.monotonic()
-        shown = sys.stderr.isatty() and self._n_runs > 0
+        self.total, self.first, self.done = total, done, done
+        self.began = self._printed = time.monotonic()
+        shown = sys.stderr.isatty() and total != 0
         # Some terminals report their size as 0 x 0, for which tqdm shows nothing.
         columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
-        self._bar = tqdm(
-            total=self._n_runs,
-            bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
-            disable=not shown,
-            file=sys.stderr,
-            ncols=columns,
-            nrows=20,
-            postfix=self._time_left(),
-        )
+        fixed = {"file": sys.stderr, "ncols": columns, "nrows": 20, "disable": not shown}
+        self._bar = tqdm(total=total, initial=done, postfix=self.beside(), **fixed, **look)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self.began
+
+    def is_due(self) -> bool:
+        """Return whether it is time for a line; never if there is a bar."""
+        return self._bar.disable and time.monotonic() - self._printed > _SECONDS
+
+    def beside(self) -> str:
+        """Return the words beside the bar."""
+        return ""
+
+    def count(self, n: int) -> None:
+        """Count ``n`` more."""
+        self.done += n
+        self._bar.set_postfix_str(self.beside(), refresh=not n)
+        self._bar.update(n)
+
+    def line(self, text: str, is_last: bool = False) -> None:
+        """Print a line if it is due, or if it is the last one and there is no bar."""
+        if self.is_due() or (is_last and self._bar.disable):
+            self._printed = time.monotonic()
+            say(text)
 
     def close(self) -> None:
         """Finish the bar."""
         self._bar.close()
+
+
+class RowsProgress(Display):
+    """Shows how many rounds of a stream have been played, how fast, and how long the rest takes."""
+
+    def __init__(self, n_rows: int | None, done: int = 0) -> None:
+        super().__init__(n_rows, done, unit=" rows", unit_scale=True)
+
+    def advance(self, rounds: int, errors: str) -> None:
+        """Show that so many rounds have been played in all; ``errors`` says what the errors are so far."""
+        self.count(rounds - self.done)
+        speed = (self.done - self.first) / max(1e-9, self.elapsed)
+        text = f"{self.done:,} rows, {speed:,.0f} rows/s"
+        if self.total:
+            left = duration((self.total - self.done) / max(1e-9, speed))
+            text = f"{self.done:,} of {self.total:,} rows, {speed:,.0f} rows/s, about {left} left"
+        self.line(f"{text}; {errors}")
+
+
+class Progress(Display):
+    """Counts finished runs, and estimates the time left from how long they took, compared with their estimates."""
+
+    def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
+        self._left, self._workers = seconds, workers
+        self._estimated = self._taken = self._longest = 0.0
+        # Estimated seconds of the running jobs that have passed.
+        self._partly = 0.0
+        super().__init__(n_runs, bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]")
 
     def expect(self, seconds: float) -> None:
         """Replace the estimated time of the runs that are left."""
         self._left = seconds
 
     def partly(self, estimated: float, running: int) -> None:
-        """Say how much of ``running`` running jobs has been done, in estimated seconds."""
+        """Show how much of ``running`` running jobs has been done, in estimated seconds."""
         self._partly = estimated
-        now = time.monotonic()
-        left = self._time_left()
-        self._bar.set_postfix_str(left)
-        if self._bar.disable and now - self._printed > 20:
-            self._printed = now
-            text = f"{self._finished:,}/{self._n_runs:,} runs, {duration(now - self._began)}"
-            jobs = "1 job" if running == 1 else f"{running} jobs"
-            print(f"{text}, {left} ({jobs} running)", file=sys.stderr, flush=True)
+        self.count(0)
+        self.line(f"{self._text()}, {self.beside()} ({'1 job' if running == 1 else f'{running} jobs'} running)")
 
     def advance(self, n_runs: int, estimated: float, taken: float, dataset: str) -> None:
         """Count ``n_runs`` more as finished; they were estimated to take ``estimated`` seconds and took ``taken``."""
-        self._finished += n_runs
         self._partly = 0.0
         self._left -= estimated
         self._estimated += estimated
         self._taken += taken
         self._longest = max(self._longest, taken)
-        left = self._time_left()
-        self._bar.set_postfix_str(left, refresh=False)
-        self._bar.update(n_runs)
-        now = time.monotonic()
-        last = self._finished == self._n_runs
-        if self._bar.disable and (last or now - self._printed > 20):
-            self._printed = now
-            elapsed = duration(now - self._began)
-            text = f"{self._finished:,}/{self._n_runs:,} runs, {elapsed}"
-            print(text if last else f"{text}, {left} ({dataset})", file=sys.stderr, flush=True)
+        self.count(n_runs)
+        last = self.done == self.total
+        self.line(self._text() if last else f"{self._text()}, {self.beside()} ({dataset})", is_last=last)
 
-    def _time_left(self) -> str:
-        if self._finished == self._n_runs:
+    def _text(self) -> str:
+        return f"{self.done:,}/{self.total:,} runs, {duration(self.elapsed)}"
+
+    def beside(self) -> str:
+        """Return about how long the rest takes."""
+        if self.done == self.total:
             return ""
         left = max(0.0, self._left - self._partly)
         expected = left / self._workers
-        elapsed = time.monotonic() - self._began
         if self._partly > 0:
-            spent, done = elapsed, self._estimated + self._partly
+            spent, done = self.elapsed, self._estimated + self._partly
         else:
             # The time between jobs counts as well, but not that of jobs which are still running.
-            spent, done = max(self._taken / self._workers, elapsed - self._longest), self._estimated
+            spent, done = max(self._taken / self._workers, self.elapsed - self._longest), self._estimated
         if done > 0:
             # The first few seconds say little about the rest.
             trust = spent / (spent + 5)
             expected += trust * (left * spent / done - expected)
         return f"about {duration(expected)} left"
-
-    def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        self._bar.write(printable(text), file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetrun.base.errors import CannotWriteError, InputError, counted, printable
+from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
 from budgetrun.data import limits
 from budgetrun.kernels import compiling
@@ -27,7 +26,6 @@ from budgetrun.runner.plan import (
     Plan,
     Run,
     finished,
-    halves,
     in_phases,
     make_plan,
     part_of,
@@ -63,11 +61,11 @@ def sweep(config: Config, options: Options) -> int:
         plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
     select(plan.runs, options.only)
     for why in plan.missing.values():
-        _say(why)
+        say(why)
     for label, why in plan.left_out.items():
-        _say(f"{label} is optional and left out: {why}")
+        say(f"{label} is optional and left out: {why}")
     if not plan.runs and not plan.missing:
-        _say(f"{config.name}: nothing can be run without its data")
+        say(f"{config.name}: nothing can be run without its data")
         return 0
     with opened(options, options.workers(config)) as workers:
         return _Sweep(config, plan, options, workers).run()
@@ -101,33 +99,33 @@ class _Sweep:
         self.manifest = provenance.manifest(config, plan, self.options, None if self.options.force else store)
         store.open(self.manifest, self.options.force)
         if store.rebuilt:
-            _say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
+            say(f"{store.rebuilt}; its runs are taken from {store.parts} instead")
         outdated = plan.outdated(store.rows())
         if outdated:
             are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
             what = f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data"
-            _say(f"{what}; {they} run again")
+            say(f"{what}; {they} run again")
             store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
         how = one_by_one if config.timed and self.options.jobs is None else ""
-        if not all(run.spec.solver for run in remaining) and compiling.begins():
+        if not all(run.spec.kind for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
-        _say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
+        say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)
         again = self.options.command(config)
         if interrupted:
-            _say(f"interrupted; every finished run is kept in {store.folder}; to run the remaining ones: {again}")
+            say(f"interrupted; every finished run is kept in {store.folder}; to run the remaining ones: {again}")
             return 130
         rows = store.rows()
         failed = [run for run in plan.runs if rows.get(run.run_id, {}).get("status") == "failed"]
         for run in failed[:_FAILURES_SHOWN]:
-            _say(f"failed: {run}: {rows[run.run_id]['error']}")
+            say(f"failed: {run}: {rows[run.run_id]['error']}")
         if failed:
             n_more = len(failed) - _FAILURES_SHOWN
             more = f" ({n_more:,} more than these)" if n_more > 0 else ""
-            _say(
+            say(
                 f"{counted(len(failed), 'run')} failed{more}; to repeat {'it' if len(failed) == 1 else 'them'}: {again}"
             )
         return 1 if failed or plan.missing else 0
@@ -189,12 +187,12 @@ class _Sweep:
                 elif not alone:
                     died.append(job)
                 elif len(job.runs) > 1:
-                    died += halves(job)
+                    died += [part_of(job, half) for half in (job.runs[::2], job.runs[1::2])]
                 else:
                     self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
             suspects += died
             if died and not alone:
-                progress.say("a worker process died (killed, or out of memory); the jobs that were running are retried")
+                say("a worker process died (killed, or out of memory); the jobs that were running are retried")
 
     def _attempt(self, jobs: list[Job], progress: Progress) -> list[Job]:
         """Run jobs until all are finished or a worker dies; return those that are not finished."""
@@ -283,7 +281,3 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
             f"{folder}: results cannot be written any more ({reason}); {kept}; "
             f"make sure that it can be written, then repeat the command"
         ) from None
-
-
-def _say(text: str) -> None:
-    print(printable(text), file=sys.stderr, flush=True)

@@ -14,17 +14,16 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 
+from budgetrun.config import kinds
 from budgetrun.runner import job as job_module
 from budgetrun.runner.job import Outcome, Settings, run_and_store
 from budgetrun.runner.plan import Job
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
-    if job.runs[0].spec.solver:
-        from budgetrun.runner.batch import measure
-    elif job.runs[0].candidates:
-        from budgetrun.runner.selecting import measure
+    """Run a job, store its rows and curves in the results folder, and return the rows."""
+    if name := job.runs[0].spec.kind:
+        measure = kinds.find(name).measure
     else:
         from budgetrun.runner.online import measure
     return run_and_store(job, settings, measure)
@@ -46,7 +45,12 @@ def main(connection: Connection, parent: int) -> None:
     # The sweep has closed the connection, or was killed.
     with suppress(EOFError, OSError):
         while True:
-            connection.send([function(*args, **kwargs) for function, args, kwargs in connection.recv()])
+            calls = connection.recv()
+            try:
+                results: object = [function(*args, **kwargs) for function, args, kwargs in calls]
+            except Exception as error:
+                results = error
+            connection.send(results)
 
 
 def _tell(connection: Connection, share: float) -> None:

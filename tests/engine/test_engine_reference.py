@@ -10,10 +10,10 @@ from budgetrun import kernels
 from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import Nystroem, Optimistic
+from budgetrun.engine.hypotheses.embedded import Embedded
 from budgetrun.engine.hypotheses.points import Points
 from budgetrun.learners import find
 from budgetrun.learners.base import Learner
-from budgetrun.learners.kons import Embedded
 
 CASES = {case_id: rest for case_id, *rest in all_cases()}
 # Their parameters, by name and variant.

@@ -1,14 +1,19 @@
 """File formats: one module each, found by its name, that turns the contents of files into examples and labels.
 
-A module defines ``REVISION``, ``SUFFIXES`` and ``read`` as described in `Format`. It may also define ``sniff(head)``:
-whether a user's own file whose suffix no format claims looks like this format, by the first 64 KB of its content.
+A module defines:
+
+- ``REVISION``, raised whenever it reads something different from the same file; part of the run ids of its data;
+- ``SUFFIXES``, such as ``(".csv",)``, of the users' own files that are read in this format;
+- ``read(files, layout)``, which returns the `Examples` of some `Content`, one file after the other, and raises an
+  InputError that names the file and the place of the first fault;
+- optionally ``sniff(head)``, which tells whether a user's own file whose suffix no format claims looks like this
+  format, by the first 64 KB of its content.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,48 +72,14 @@ class Examples(NamedTuple):
     first_index: int = 1
 
 
-class Format(Protocol):
-    """What every module of this package defines.
-
-    Attributes
-    ----------
-    REVISION : int, >= 1
-        Raised whenever the module reads something different from the same file; part of the run ids of its data.
-    SUFFIXES : tuple of str
-        The suffixes, such as ``.csv``, of the users' own files that are read in this format.
-    """
-
-    REVISION: int
-    SUFFIXES: tuple[str, ...]
-
-    def read(self, files: Sequence[Content], layout: Layout) -> Examples:
-        """Return the examples of some files, one file after the other.
-
-        Raises
-        ------
-        InputError
-            A file is not in this format; names the file and the place of the first fault.
-        """
-        ...
-
-
-def all_formats() -> dict[str, Format]:
-    """Return all formats by name."""
-    return {module.__name__.rpartition(".")[2]: cast(Format, module) for module in modules(__name__)}
+def all_formats() -> dict[str, Any]:
+    """Return the modules of all formats by name."""
+    return {module.__name__.rpartition(".")[2]: module for module in modules(__name__)}
 
 
 def revision(name: str) -> str:
     """Return a format with its revision, such as ``libsvm 1``."""
     return f"{name} {all_formats()[name].REVISION}"
-
-
-def format_of(name: str, content: bytes) -> str:
-    """Return the format of a user's own file: the one that claims its suffix, or recognizes its content, or a table."""
-    formats = all_formats()
-    suffix = Path(name).suffix.lower()
-    claiming = [name for name, module in formats.items() if suffix in module.SUFFIXES]
-    sniffing = (name for name, module in formats.items() if hasattr(module, "sniff") and module.sniff(content[:65536]))
-    return claiming[0] if claiming else next(sniffing, "csv")
 
 
 def check_width(n_features: int, where: str) -> None:

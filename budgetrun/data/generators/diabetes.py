@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from budgetrun.data.generators.options import completed
-
-_ROWS = 442
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options: there are none."""
-    return completed(options, defaults, where)
+OPTIONS: dict[str, tuple[type, float]] = {}
 
 
 def counts() -> dict[float, int]:
     """Return the number of examples, under a label that stands for all of them."""
-    return {0.0: _ROWS}
+    return {0.0: 442}
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the data as measured.
-
-    Parameters
-    ----------
-    rng : Generator
-        Unused: nothing is random.
-
-    Returns
-    -------
-    X : ndarray, shape (442, 10), float64
-    y : ndarray, shape (442,), float64
-    """
+    """Return the data as measured, shapes (442, 10) and (442,), float64; nothing is random."""
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, scaled=False)

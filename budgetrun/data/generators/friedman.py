@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from budgetrun.data.generators.options import check_number, completed
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed: n_examples (int, >= 2) and noise (number, >= 0)."""
-    chosen = completed(options, defaults, where)
-    check_number("n_examples", chosen["n_examples"], 2, where, int)
-    check_number("noise", chosen["noise"], 0, where)
-    return chosen
-
-
-def counts(n_examples: int, **_: Any) -> dict[float, int]:
-    """Return the number of examples, under a label that stands for all of them."""
-    return {0.0: n_examples}
+OPTIONS = {"n_examples": (int, 2), "noise": (float, 0)}
 
 
 def draw(rng: np.random.Generator, n_examples: int, noise: float) -> tuple[np.ndarray, np.ndarray]:

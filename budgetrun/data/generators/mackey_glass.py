@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from budgetrun.data.generators.options import check_number, completed
-
-# Steps of the solver per unit of time, and the time that is left out at the beginning.
+OPTIONS = {"n_examples": (int, 1), "tau": (int, 1), "embedding": (int, 1), "period": (int, 1), "noise": (float, 0)}
+# Steps of integration per unit of time, and the time that is left out at the beginning.
 _STEPS = 10
 _TRANSIENT = 500
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed: n_examples, tau, embedding, period (int, >= 1) and noise (number, >= 0)."""
-    chosen = completed(options, defaults, where)
-    for name in ("n_examples", "tau", "embedding", "period"):
-        check_number(name, chosen[name], 1, where, int)
-    check_number("noise", chosen["noise"], 0, where)
-    return chosen
-
-
-def counts(n_examples: int, **_: Any) -> dict[float, int]:
-    """Return the number of examples, under a label that stands for all of them."""
-    return {0.0: n_examples}
 
 
 def draw(

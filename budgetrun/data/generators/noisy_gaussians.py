@@ -6,20 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError
-from budgetrun.data.generators.options import check_number, completed
-
-SPREADS = ("variance", "standard_deviation")
+OPTIONS = {"n_per_class": (int, 1), "spread": ("variance", "standard_deviation")}
 _AXES = np.array([0.2, 2.0])
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed by their defaults: n_per_class (int, >= 1) and spread (one of `SPREADS`)."""
-    chosen = completed(options, defaults, where)
-    check_number("n_per_class", chosen["n_per_class"], 1, where, int)
-    if chosen["spread"] not in SPREADS:
-        raise InputError(f"{where}: options.spread: must be one of {' '.join(SPREADS)}, got {chosen['spread']!r}")
-    return chosen
 
 
 def counts(n_per_class: int, **_: Any) -> dict[int, int]:

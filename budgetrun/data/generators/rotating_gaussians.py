@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError
-from budgetrun.data.generators.options import check_number, completed
+OPTIONS = {"n_examples": (int, 2), "turns": (float, 0), "deviation": (float, 1e-6)}
 
 
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed: n_examples (int, even, >= 2), turns (number, >= 0) and deviation (number, > 0)."""
-    chosen = completed(options, defaults, where)
-    check_number("n_examples", chosen["n_examples"], 2, where, int)
-    check_number("turns", chosen["turns"], 0, where)
-    check_number("deviation", chosen["deviation"], 1e-6, where)
-    if chosen["n_examples"] % 2:
-        raise InputError(f"{where}: options.n_examples: must be even, half for each label, got {chosen['n_examples']}")
-    return chosen
+def refused(n_examples: int, **_: Any) -> str | None:
+    """Refuse an odd number of examples."""
+    return f"options.n_examples: must be even, half for each label, got {n_examples}" if n_examples % 2 else None
 
 
 def counts(n_examples: int, **_: Any) -> dict[int, int]:

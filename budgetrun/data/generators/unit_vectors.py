@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from budgetrun.data.generators.options import check_number, completed
-
+OPTIONS = {"n_examples": (int, 2)}
 N_VECTORS = 21
-
-
-def check(options: dict[str, Any], defaults: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the options completed: n_examples (int, >= 2)."""
-    chosen = completed(options, defaults, where)
-    check_number("n_examples", chosen["n_examples"], 2, where, int)
-    return chosen
 
 
 def counts(n_examples: int) -> dict[int, int]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
 from budgetrun.data.tasks import listed
-from budgetrun.data.text import number_fault
+from budgetrun.data.text import is_text
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
 # What stands for a missing value in text.
@@ -87,16 +87,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Sample:
-    """The first values of a column.
-
-    Attributes
-    ----------
-    name : str
-    values : sequence of str, float, bool or None
-        None is a missing value.
-    kind : 'number', 'boolean', 'date' or 'nested', or None for text
-        What the type of the column says.
-    """
+    """The first values of a column, None where they are missing; ``kind`` is what its type says, None for text."""
 
     name: str
     values: Sequence[Any]
@@ -137,7 +128,7 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
         return "boolean", "true and false", ()
     if sample.kind == "number":
         return _number(distinct, "numbers", so_far)
-    numbers = {value for value in distinct if not (number_fault(value) or "").endswith("is not a number")}
+    numbers = {value for value in distinct if not is_text(value)}
     n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables import source
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Source, head_lines, last_line_end, line_blocks
-from budgetrun.data.text import number_fault, shown
+from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Reader, head_lines, last_line_end, line_blocks
+from budgetrun.data.text import is_text, shown
 
 SEPARATORS = ";\t,|"
 # Of a head, the lines by which the separator is found.
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
     end: int
 
 
-class Delimited(Source):
+class Delimited(Reader):
     """Text whose columns are separated by semicolons, tabs, commas, bars or blanks.
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
@@ -248,4 +248,4 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
 
 def _is_text(field: str) -> bool:
     """Whether a field is neither empty nor missing nor a number."""
-    return field not in MISSING and (number_fault(field) or "").endswith("is not a number")
+    return field not in MISSING and is_text(field)

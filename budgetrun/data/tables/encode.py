@@ -12,7 +12,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column
 from budgetrun.data.tables.source import Batch, Fault
 from budgetrun.data.tasks import listed
-from budgetrun.data.text import clipped, number_fault, shown
+from budgetrun.data.text import clipped, is_text, number_fault, shown
 from budgetrun.kernels.rows import Matrix
 
 if TYPE_CHECKING:
@@ -58,14 +58,7 @@ class Piece(NamedTuple):
 class Encoder:
     """Turns batches into examples.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        Of the table.
-    vectors : int or None
-        The number of features, if rows are vectors already.
-    sparse : bool
-        Whether these are sparse.
+    Rows that are ``vectors`` already have so many features; other features follow from the columns of the table.
 
     Attributes
     ----------
@@ -275,7 +268,7 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
             continue
         value = known.get(text)
         if value is None:
-            if (number_fault(text) or "").endswith("is not a number"):
+            if is_text(text):
                 faults.append(row)
                 value = 0.0
             else:

@@ -193,7 +193,7 @@ class Expansion(Summed):
 
     @property
     def tracked(self) -> tuple[bool, int]:
-        """What the expansion tracks."""
+        """The quantities that the expansion tracks."""
         return self._normed, self._track
 
     def continue_from(self, other: Expansion) -> None:

@@ -34,7 +34,7 @@ class Nystroem(OfFeatures, Expansion):
 
     @property
     def approximated(self) -> bool:
-        """Whether f is w . z(x)."""
+        """f is w . z(x)."""
         return self._map is not None
 
     @property
@@ -75,3 +75,30 @@ class Nystroem(OfFeatures, Expansion):
     def _find_features(self) -> None:
         """Compute the features of the current block."""
         self._features = BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)
+
+
+def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float, rank: int) -> np.ndarray:
+    """Return the first ``rank`` eigenvectors, as columns, whatever basis LAPACK chose in each eigenspace.
+
+    They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
+    each is positive; if several are largest, the first of them.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), descending
+        Neighbors that differ by at most ``rounding`` times the first one count as equal.
+    vectors : ndarray, shape (n, n)
+        Orthonormal eigenvectors, as columns.
+    rounding : float
+    rank : int
+    """
+    chosen = np.empty((len(vectors), rank))
+    ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        space = vectors[:, first:end].copy()
+        for j in range(first, min(end, rank)):
+            squares = np.square(space).sum(axis=1)
+            i = (squares >= squares.max() - rounding).argmax()
+            chosen[:, j] = space @ space[i] / np.sqrt(squares[i])
+            space -= np.multiply.outer(chosen[:, j], chosen[:, j] @ space)
+    return chosen

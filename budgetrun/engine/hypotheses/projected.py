@@ -13,7 +13,7 @@ from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossib
 
 
 class Spanned(Hypothesis):
-    """What forms in the span of the support set have in common."""
+    """Base of forms in the span of the support set."""
 
     averages = True
     compiled = False

@@ -1,4 +1,4 @@
-"""What forms with scores that are summed in a stated order have in common: the support set, and tiles of rounds."""
+"""Forms with scores that are summed in a stated order: their support set, and tiles of rounds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,236 @@
+"""Tables of cells with words, and one printer per format: text, Markdown, CSV, LaTeX and HTML."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import io
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
+
+from budgetrun.base import files
+
+
+class Raw(str):
+    """Text that is already in the format it is printed in, so that nothing in it is escaped."""
+
+    def __html__(self) -> str:
+        return self
+
+
+class Cell(NamedTuple):
+    """A cell whose page shows more than its text.
+
+    ``value`` sorts it, ``below`` are smaller lines, ``hint`` is its tooltip, and ``mark`` its class in the style sheet.
+    """
+
+    text: str
+    value: Any = None
+    below: tuple[str, ...] = ()
+    hint: str = ""
+    mark: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _cell(given: str | Cell) -> Cell:
+    return given if isinstance(given, Cell) else Cell(given)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a heading per column, and rows of texts or cells.
+
+    ``words`` are the numbers of the columns that hold words, which are aligned to the left; the others hold numbers.
+    """
+
+    columns: Sequence[str | Cell]
+    rows: Sequence[Sequence[str | Cell]]
+    title: str = ""
+    words: Collection[int] = (0,)
+
+    def lines(self) -> Iterator[list[str]]:
+        """Yield the headings, then each row, as texts."""
+        yield [" ".join([cell.text, *(f"({line})" for line in cell.below)]) for cell in map(_cell, self.columns)]
+        for row in self.rows:
+            yield [_cell(cell).text for cell in row]
+
+
+# Text.
+
+
+def text(grid: Grid, width: float = math.inf, narrowest: int = 0) -> str:
+    """Return lines with aligned columns; those that do not fit into ``width`` follow below, after the first again.
+
+    A heading may have several lines. Columns of numbers are at least ``narrowest`` wide.
+    """
+    head, *rows = grid.lines()
+    height = max(name.count("\n") for name in head) + 1
+    heads = [([""] * height + name.split("\n"))[-height:] for name in head]
+    lines = [*map(list, zip(*heads, strict=True)), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [own if i in grid.words else max(own, narrowest) for i, own in enumerate(widths)]
+    chunks: list[list[int]] = [[0]]
+    for i in range(1, len(widths)):
+        if len(chunks[-1]) > 1 and sum(widths[j] + 2 for j in chunks[-1]) + widths[i] > width:
+            chunks.append([0])
+        chunks[-1].append(i)
+    found = []
+    for k, chunk in enumerate(chunks):
+        found += ["", f"{grid.title} (continued)" if k else grid.title] if grid.title else [""] * (k > 0)
+        for line in lines:
+            shown = (line[i].ljust(widths[i]) if i in grid.words else line[i].rjust(widths[i]) for i in chunk)
+            found.append("  ".join(shown).rstrip())
+    return "\n".join(found)
+
+
+# Markdown.
+
+
+def markdown(grid: Grid, level: str = "##") -> str:
+    """Return a table in Markdown, after its title at this level of heading."""
+    lines = [list(map(markdown_text, line)) for line in grid.lines()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = ["<" if i in grid.words else ">" for i in range(len(widths))]
+    head, *rows = (
+        "| " + " | ".join(f"{one:{side}{width}}" for one, side, width in zip(line, sides, widths, strict=True)) + " |"
+        for line in lines
+    )
+    rule = "|".join(
+        "-" * (width + 1) + ("-" if side == "<" else ":") for side, width in zip(sides, widths, strict=True)
+    )
+    title = [f"{level} {markdown_text(grid.title)}", ""] if grid.title else []
+    return "\n".join([*title, head, f"|{rule}|", *rows])
+
+
+def markdown_text(shown: str) -> str:
+    """Return text that Markdown shows unchanged, within a table cell too."""
+    if isinstance(shown, Raw):
+        return shown
+    shown = " ".join(shown.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", shown)
+
+
+# CSV.
+
+
+def csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as CSV: eight digits after the point at most, nothing for None and NaN, no cell that is executed."""
+    found = io.StringIO()
+    csv_module.writer(found, lineterminator="\n").writerows([map(_csv_cell, row) for row in rows])
+    return found.getvalue()
+
+
+def exact(value: Any) -> Any:
+    """Return a value as CSV shows it."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.8f}".rstrip("0").rstrip(".")
+    return "" if value is None else value
+
+
+def _csv_cell(value: Any) -> Any:
+    shown = exact(", ".join(value) if isinstance(value, tuple) else value)
+    return files.cell(shown) if isinstance(shown, str) else shown
+
+
+# LaTeX, with \usepackage{booktabs,graphicx}.
+
+
+def latex(grids: Sequence[Grid], caption: str, label: str) -> str:
+    """Return tables with the same columns as one floating table."""
+    head, words = (next(grids[0].lines()), grids[0].words) if grids else ([""], (0,))
+    body: list[str] = []
+    for grid in grids:
+        title = _formula(grid.title, r"\emph{{{}}}")
+        body += [r"\midrule", *([rf"\multicolumn{{{len(head)}}}{{l}}{{{title}}} \\"] if grid.title else [])]
+        rows = list(grid.lines())[1:]
+        body += [" & ".join([_formula(row[0]), *map(latex_text, row[1:])]) + r" \\" for row in rows]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_text(caption)}}}",
+            rf"\label{{tab:{label}}}",
+            # Scaled down to the text's width, never up.
+            r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{''.join('l' if i in words else 'r' for i in range(len(head)))}}}",
+            r"\toprule",
+            " & ".join(map(latex_text, head)) + r" \\",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}}",
+            r"\end{table}",
+        ]
+    )
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "—": "---",
+    "†": r"\textsuperscript{\dag}",
+} | {character: f"\\{character}" for character in "{}$&#_%"}
+
+
+def latex_text(shown: str) -> str:
+    """Return text that LaTeX sets unchanged, with a minus sign before a number."""
+    escaped = "".join(_LATEX.get(character, character) for character in " ".join(shown.split()))
+    return re.sub(r"(?<=[ (])-(?=\d)", "$-$", escaped)
+
+
+def _formula(shown: str, other: str = "{}") -> str:
+    """Return text that may start with a budget such as ``B = p/2``, which is a formula; ``other`` frames other text."""
+    budget = re.match(r"B = [\d.e+]*(?: ?p)?(?:/\d+)?(?=$|,| \()", shown)
+    return f"${budget[0]}${latex_text(shown[budget.end() :])}" if budget else other.format(latex_text(shown))
+
+
+# HTML.
+
+
+def html(grid: Grid, label: str = "", style: str = "sorted") -> Markup:
+    """Return a table for a page, in a frame that scrolls; ``label`` says what it is, ``style`` names its classes."""
+    head = Markup("").join(_html_cell(cell, i, grid, is_head=True) for i, cell in enumerate(grid.columns))
+    rows = (Markup("").join(_html_cell(cell, i, grid) for i, cell in enumerate(row)) for row in grid.rows)
+    body = Markup("\n").join(Markup("<tr>{}</tr>").format(row) for row in rows)
+    many = " many" if len(grid.columns) > 7 else ""
+    return Markup(
+        '<div class="scroll" role="region" tabindex="0" aria-label="{}">\n<table class="{}">\n{}<thead><tr>{}</tr>'
+        "</thead>\n<tbody>\n{}\n</tbody>\n</table>\n</div>\n"
+    ).format(
+        ", ".join(filter(None, (label, grid.title))),
+        style + many,
+        Markup("<caption>{}</caption>\n").format(grid.title) if grid.title else "",
+        head,
+        body,
+    )
+
+
+def _html_cell(cell: str | Cell, i: int, grid: Grid, is_head: bool = False) -> Markup:
+    one = _cell(cell)
+    name = "th" if is_head or i == 0 else "td"
+    marks = [one.mark] if one.mark else []
+    # A long text may break its line.
+    marks += ["text wide" if len(one.text) > 30 and not is_head else "text"] if i and i in grid.words else []
+    given = {
+        "scope": ("col" if is_head else "row") if name == "th" else "",
+        "class": " ".join(marks),
+        "title": one.hint,
+        "data-value": "" if one.value is None else one.value,
+    }
+    attributes = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in given.items() if value != "")
+    shown = escape(one.text)
+    if is_head:
+        shown = shown.replace("(", Markup("<wbr>(")).replace("[", Markup("<wbr>["))
+    below = Markup("").join(Markup("<small>{}</small>").format(line) for line in one.below)
+    return Markup("<{0}{1}>{2}{3}</{0}>").format(Raw(name), attributes, shown, below)

@@ -1,0 +1,49 @@
+"""Pages of learners that build on others: a docstring says what differs, and its class's bases have the rest."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from functools import cache
+
+_SECTIONS = ("Parameters", "Attributes", "Notes", "References", "Examples")
+
+
+def complete(cls: type) -> None:
+    """Complete the docstring of a learner that builds on others.
+
+    A parameter that it leaves out is described by the nearest base that describes it, and sections other than
+    ``Examples`` are inherited as a whole. The base classes of all learners describe no rule.
+    """
+    bases = [_sections(base) for base in cls.__mro__[1:] if _has_rule(base)]
+    if not cls.__doc__ or not bases:
+        return
+    own = _sections(cls)
+    pages = [own, *bases]
+    described = {name: text for page in reversed(pages) for name, text in _entries(page.get("Parameters", ""))}
+    names = inspect.getfullargspec(cls.__init__).kwonlyargs  # type: ignore[misc]  # of this very class
+    parameters = "\n".join(described[name] for name in names if name in described)
+    full = {title: text for page in (*reversed(bases), own) for title, text in page.items()}
+    full |= {"Parameters": parameters, "Examples": own.get("Examples", "")}
+    parts = [own[""], *(f"{title}\n{'-' * len(title)}\n{full[title]}" for title in _SECTIONS if full.get(title))]
+    cls.__doc__ = textwrap.indent("\n\n".join(parts), "    ").strip() + "\n    "
+
+
+def _has_rule(base: type) -> bool:
+    """Return whether the page of a base is that of a rule."""
+    return base.__module__.startswith("budgetrun.learners.") and base.__module__ != "budgetrun.learners.base"
+
+
+@cache
+def _sections(cls: type) -> dict[str, str]:
+    """Return the sections of a class's own docstring by title; its summary has none."""
+    text = vars(cls).get("__doc__")
+    parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(text or ""), flags=re.MULTILINE)
+    titles, texts = ["", *parts[1::2]], [parts[0], *parts[2::2]]
+    return {title: part.strip() for title, part in zip(titles, texts, strict=True)} if text else {}
+
+
+def _entries(section: str) -> list[tuple[str, str]]:
+    """Return the entries of a section of parameters, by name."""
+    return [(entry.partition(" : ")[0], entry) for entry in re.split(r"\n(?! )", section) if entry]

@@ -1,0 +1,320 @@
+"""Files that version 0.2.0 wrote still work: results folders, saved models, pickles and interrupted streams.
+
+`0.2.0/make.py` wrote them, and `0.2.0/expected.json` holds the outcomes of version 0.2.0.
+"""
+
+import csv
+import importlib
+import json
+import os
+import pickle
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import budgetrun
+from budgetrun import cli
+
+DATA = Path(__file__).parent / "0.2.0"
+EXPECTED = json.loads(path.read_text()) if (path := DATA / "expected.json").is_file() else {}
+# Columns that differ each time a run is repeated.
+VARYING = ("seconds", "peak_memory_mb")
+# Number of rows that a model predicts; it then learns these and more.
+N_PREDICTED = 4
+
+
+def expected(kind):
+    return EXPECTED.get(kind, {})
+
+
+def closely(numbers):
+    """Return what scores are compared with: their last bits may depend on the machine."""
+    return pytest.approx(np.array(numbers), rel=1e-9, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return the folder with the models, pickles and streams."""
+    folder = tmp_path_factory.mktemp("saved")
+    with tarfile.open(DATA / "saved.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path, saved, monkeypatch):
+    """Work in a copy of the files, because commands write to them."""
+    for folder in (DATA, saved):
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    for stream in expected("streams").values():
+        os.utime(tmp_path / stream["source"], ns=(stream["mtime_ns"],) * 2)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def command(here, capsys):
+    """Return a function that runs the command in this process; it returns the exit code, stdout and stderr."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments], prog_name="budgetrun")
+        out, err = capsys.readouterr()
+        return ended.value.code, out, err
+
+    return run
+
+
+# -- contents of the files, also for make.py ---------------------------------------------------------------------------
+
+
+def rows_of(path):
+    """Return the runs of a table by run id; all values are text."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return {row["run_id"]: row for row in csv.DictReader(file)}
+
+
+def untimed(rows):
+    """Return the cells that do not vary between repetitions of a run, without empty ones."""
+    return {
+        key: {name: text for name, text in row.items() if text and name not in VARYING} for key, row in rows.items()
+    }
+
+
+def examples_of(told, rows):
+    """Return the examples and labels with which training continues."""
+    X = np.array(rows["examples"][told["examples"]], dtype=float)
+    return in_form(X, told["width"]), np.array(rows["labels"][told["labels"]])
+
+
+def in_form(X, width):
+    """Return examples as sparse rows with ``width`` columns, or unchanged if it is None."""
+    if width is None:
+        return X
+    rows = sp.csr_array(X)
+    rows.resize(len(X), width)
+    return rows
+
+
+def told_of(model, X):
+    """Return the state and the predictions of an estimator, as numbers."""
+    found = {"class": type(model).__name__, "parameters": repr(model), "rounds": model.n_rounds_}
+    for name in ("mistakes_", "support_size_", "candidate_mistakes_"):
+        if hasattr(model, name):
+            found[name] = np.asarray(getattr(model, name)).tolist()
+    if hasattr(model, "weights_"):
+        found["n_weights"] = np.shape(model.weights_)[-1]
+        found["weights"] = np.ravel(model.weights_)[:5].tolist()
+    X = X[:N_PREDICTED]
+    found["predictions"] = model.predict(X).tolist()
+    if hasattr(model, "decision_function"):
+        found["scores"] = model.decision_function(X).tolist()
+    if hasattr(model, "predict_proba"):
+        found["probabilities"] = model.predict_proba(X).tolist()
+    return found
+
+
+def told_of_river(model, X):
+    """Return the predictions of a river model."""
+    dicts = [dict(zip("abc", x, strict=True)) for x in X[:N_PREDICTED].tolist()]
+    found = {"class": type(model).__name__, "predictions": [model.predict_one(x) for x in dicts]}
+    if getattr(model, "probabilities", False):
+        found["probabilities"] = [list(model.predict_proba_one(x).values()) for x in dicts]
+    return found
+
+
+def learn(model, X, y):
+    """Train an estimator or a river model on more examples."""
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(X, y)
+        return
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(zip("abc", x, strict=True)), label)
+
+
+def tell(model, told, rows):
+    """Return what a model predicts before and after it learns more examples."""
+    X, y = examples_of(told, rows)
+    say = told_of if hasattr(model, "partial_fit") else told_of_river
+    before = say(model, X)
+    learn(model, X, y)
+    return {"before": before, "after": say(model, X)}
+
+
+def check(model, told):
+    found = json.loads(json.dumps(tell(model, told, EXPECTED["rows"])))
+    for when in ("before", "after"):
+        now, then = found[when], told[when]
+        assert list(now) == list(then)
+        for name, value in then.items():
+            if name in ("class", "parameters"):
+                # Acronyms were not in capitals.
+                assert now[name].lower() == value.lower()
+            elif name in ("weights", "scores", "probabilities") or told["labels"] == "numbers":
+                assert np.array(now[name]) == closely(value), (when, name)
+            else:
+                assert now[name] == value, (when, name)
+
+
+# -- models and pickles ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, told in expected("models").items() if not told["river"]])
+def test_a_saved_model_continues(name, saved):
+    check(budgetrun.load(saved / "models" / name), EXPECTED["models"][name])
+
+
+@pytest.mark.parametrize("name", expected("models"))
+def test_a_pickle_continues(name, saved):
+    told = EXPECTED["models"][name]
+    if told["river"]:
+        pytest.importorskip("river")
+    check(pickle.loads((saved / "pickles" / name).read_bytes()), told)
+
+
+@pytest.mark.parametrize("name", expected("kernels"))
+def test_a_pickled_kernel_is_the_same(name, saved):
+    kernel, told = pickle.loads((saved / "pickles" / f"kernel_{name}").read_bytes()), EXPECTED["kernels"][name]
+    X = np.array(told["X"])
+    assert str(kernel) == told["text"]
+    assert kernel.between(X, X) == closely(told["values"])
+
+
+@pytest.mark.filterwarnings("ignore:use .*; the old name")
+def test_every_name_in_pickles_exists():
+    names = [line.split() for line in (DATA / "pickle_globals.txt").read_text().splitlines()]
+    assert len(names) > 200
+    missing = []
+    for module, name in names:
+        try:
+            found = importlib.import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError):
+            missing.append(f"{module} {name}")
+    assert missing == []
+
+
+def test_every_class_in_saved_files_is_found(saved, tmp_path):
+    from budgetrun.state import load_state
+
+    titles = (DATA / "state_names.txt").read_text().split()
+    assert len(titles) > 180
+    with zipfile.ZipFile(saved / "models" / "expansion") as archive:
+        content = json.loads(archive.read("state.json"))
+    # A file that names the classes and holds nothing else.
+    content |= {"nodes": [["list", [["class", title] for title in titles]]], "root": ["@", 0], "meta": None}
+    content["revisions"] = {"engine": content["revisions"]["engine"]}
+    with zipfile.ZipFile(tmp_path / "classes", "w") as archive:
+        archive.writestr("state.json", json.dumps(content))
+    classes, _ = load_state(tmp_path / "classes")
+    # Acronyms were not in capitals, and two classes have other names now.
+    names = [title.rpartition(":")[2].replace("Cache", "CKS2003").lower() for title in titles]
+    assert [cls.__name__.lower() for cls in classes] == names
+
+
+def test_a_model_with_an_encoding_predicts_a_table(command):
+    code, out, err = command("predict", "models/encoded", "binary.csv", "--label", "label")
+    assert code == 0, err
+    check_predictions(out, EXPECTED["encoded"])
+
+
+def check_predictions(out, then):
+    """Compare the first rows that `budgetrun predict` prints; scores may differ in their last bits."""
+    now, then = (list(csv.DictReader(text.splitlines())) for text in (out, then))
+    assert len(now) >= len(then) == N_PREDICTED
+    for row, old in zip(now, then, strict=False):
+        scores = [name for name in old if name.startswith("score")] or ["prediction"]
+        assert [float(row.pop(name)) for name in scores] == closely([float(old.pop(name)) for name in scores])
+        assert row == old
+
+
+# -- results folders ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", expected("sweeps"))
+def test_a_sweep_resumes_and_repeats_no_run(name, command):
+    told, folder = EXPECTED["sweeps"][name], Path("results") / name
+    finished = told["finished"]
+    code, out, err = command("status", folder)
+    assert (code, err) == (0, "")
+    assert f"{len(finished)} of {len(told['rows'])} runs finished" in out
+    assert "earlier code" not in out
+    code, _, err = command("sweep", f"{name}.yaml", "--jobs", "1")
+    assert code == 0, err
+    rows = rows_of(folder / "runs.csv")
+    assert untimed(rows) == told["rows"]
+    # Their measurements are unchanged, so these runs were not repeated.
+    assert {key: [rows[key][column] for column in VARYING] for key in finished} == finished
+
+
+@pytest.mark.parametrize("name", expected("tables"))
+def test_a_report_has_the_same_cells(name, command):
+    folder = Path("results") / name
+    code, _, err = command("report", folder)
+    assert code == 0, err
+    assert (folder / "report.html").stat().st_size > 1000
+    old = sorted((DATA / "results" / name / "tables").iterdir())
+    assert len(old) > 4
+    for path in old:
+        now, then = (place.read_text().splitlines() for place in (folder / "tables" / path.name, path))
+        if path.suffix == ".md":
+            now, then = ([line for line in lines if line.startswith("|")] for lines in (now, then))
+        assert now == then, path.name
+
+
+@pytest.mark.parametrize("name", expected("tables"))
+def test_results_load(name):
+    results = budgetrun.load_results(DATA / "results" / name)
+    assert len(results.runs) == len(EXPECTED["sweeps"][name]["rows"])
+    assert not len(results.failed)
+    assert results.tables == list(EXPECTED["tables"][name])
+    for table, cells in EXPECTED["tables"][name].items():
+        assert cells_of(results, table) == cells
+
+
+def cells_of(results, table):
+    """Return a table of `budgetrun.load_results` as lists, with the header first."""
+    frame = results.table(table)
+    return [list(frame.columns), *json.loads(frame.to_json(orient="values", double_precision=12))]
+
+
+def test_the_report_of_a_killed_sweep_names_missing_runs(command):
+    code, _, err = command("report", "results/killed")
+    assert code == 1
+    assert "budgetrun status results/killed" in err
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", expected("streams"))
+def test_an_interrupted_stream_continues(name, command):
+    told, folder = EXPECTED["streams"][name], Path("streams") / name
+    assert not (folder / "runs.csv").exists()
+    code, _, err = command("run", *told["arguments"])
+    assert code == 0, err
+    assert f"continued after {told['interrupted']} rounds" in err
+    now, then = untimed(rows_of(folder / "runs.csv")), told["rows"]
+    assert now.keys() == then.keys()
+    for key, row in then.items():
+        for column, text in row.items():
+            if column in ("online_error", "mistakes", "support_size", "n_examples") or not is_fraction(text):
+                assert now[key][column] == text, (row["label"], column)
+            else:
+                assert float(now[key][column]) == closely(float(text)), (row["label"], column)
+    code, out, err = command("predict", folder / "stream.state", told["source"], "--label", "label")
+    assert code == 0, err
+    check_predictions(out, told["predict"])
+
+
+def is_fraction(text):
+    try:
+        return not float(text).is_integer()
+    except ValueError:
+        return False
