@@ -61,8 +61,8 @@ class Learner(Compilable, ABC):
         Whether the rule draws random numbers; then it has a parameter ``seed``.
     compiled : bool
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
-        functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
-        interpreted, unless it sets this itself.
+        functions, methods and what the compiler knows of numpy, and it assigns numbers only. A class outside this
+        package is interpreted, unless it sets this itself.
     calls : int, >= 0
         About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
     holds : float or None, 0 to 1
