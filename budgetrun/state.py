@@ -23,7 +23,7 @@ import numpy as np
 import budgetrun
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import write
-from budgetrun.base.moved import module_now
+from budgetrun.base.moved import class_now
 from budgetrun.engine import REVISION
 
 # The packages and modules whose classes a file may name.
@@ -342,9 +342,9 @@ def _title(cls: type) -> str:
 
 def _find(title: str) -> type[Any]:
     """Return the class with this title, if a file may name it."""
-    module, _, name = title.partition(":")
     refused = ValueError(f"it names {title!r}, which is not a class of this version of budgetrun")
-    module = module_now(module)
+    module, name = class_now(title)
+    title = f"{module}:{name}"
     inside = module.removeprefix("budgetrun.").split(".")
     ours = module.startswith("budgetrun.") and _PATH.fullmatch(module) and _PATH.fullmatch(name)
     if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & set(_PACKAGES)):

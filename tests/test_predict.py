@@ -142,12 +142,12 @@ def test_the_best_learner_of_a_stream_predicts(words):
     assert stderr.endswith(f", which made the fewest mistakes on its stream ({played['mistakes'].min()})\n")
     # Its scores are those of the learner that goes on, by the scale so far; it learns nothing meanwhile.
     state, _ = load_state(path)
-    i = int(np.argmin([member.count.mistakes for member in state.player.members]))
+    i = int(np.argmin([member.count.mistakes for member in state.session.members]))
     assert f"by {state.names[i]}, " in stderr
     table = open_table("stream.csv", encoding=state.encoding)
     scaled = np.concatenate([chunk.X for chunk in table.chunks()])
     state.scaler.scale(scaled, learn=False)
-    scores = state.player.members[i].hypothesis.score(scaled).T
+    scores = state.session.members[i].hypothesis.score(scaled).T
     columns = ["score"] if scores.ndim == 1 else [f"score_{name}" for name in state.classes]
     np.testing.assert_array_equal([[float(row[c]) for c in columns] for row in found], scores.reshape(N, -1))
     assert predict(path, "stream.csv", "--label", "y") == (stdout, stderr)
@@ -190,10 +190,10 @@ def test_the_best_regression_learner_of_a_stream_predicts():
     assert ", which had the smallest root mean squared error on its stream (" in stderr
     assert f"({best:.4g})" in stderr
     state, _ = load_state("results/stream/stream.state")
-    i = int(state.player.errors.squared.argmin())
+    i = int(state.session.totals().argmin())
     assert f"by {state.names[i]}, " in stderr
     table = open_table("stream.csv", encoding=state.encoding)
     scaled = np.concatenate([chunk.X for chunk in table.chunks()])
     state.scaler.scale(scaled, learn=False)
-    expected = state.player.members[i].hypothesis.score(scaled)
+    expected = state.session.members[i].hypothesis.score(scaled)
     np.testing.assert_array_equal([float(row["prediction"]) for row in rows(stdout)], expected)

@@ -19,12 +19,16 @@ MOVED = {
     "runner.metrics": "play.metrics",
     "runner.targets": "play.targets",
     "live.curve": "play.curve",
+    "live.play": "play.counts",
     "live": "runner.live",
     "selection": "play.selection",
     "compiling": "kernels.compiling",
     "errors": "base.errors",
     "params": "base.params",
 }
+
+# Classes that are now elsewhere than the rest of their module.
+CLASSES = {"live.play:Player": "play.session:Session"}
 
 
 def module_now(module: str) -> str:
@@ -34,6 +38,13 @@ def module_now(module: str) -> str:
         if inside == old or inside.startswith(f"{old}."):
             return f"budgetrun.{now}{inside.removeprefix(old)}"
     return module
+
+
+def class_now(title: str) -> tuple[str, str]:
+    """Return the module and the name of what was the class ``module:name`` in 0.2.0."""
+    moved = CLASSES.get(title.removeprefix("budgetrun."))
+    module, _, name = (f"budgetrun.{moved}" if moved else title).partition(":")
+    return module_now(module), name
 
 
 class _Moved(ModuleType):

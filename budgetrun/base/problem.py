@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from budgetrun.base.params import Task
@@ -83,6 +84,10 @@ class Problem(ABC):
     def scores_each(self, n: int) -> tuple[int, ...]:
         """Return the shape of the scores of an example: empty, or the number of classes."""
         return () if self.n_classes(n) is None else (n,)
+
+    def curves(self, metrics: Sequence[str]) -> list[str]:
+        """Return what is recorded along the stream besides mistakes and support sizes, given the asked metrics."""
+        return [name for name in METRICS_IN_CURVES if name in metrics]
 
     @abstractmethod
     def labels(self, codes: np.ndarray) -> np.ndarray:
@@ -201,6 +206,9 @@ class _Regression(Problem):
     error_title = "RMSE"
     error_form = ".4g"
     total = SQUARED_ERROR
+
+    def curves(self, metrics: Sequence[str]) -> list[str]:
+        return [SQUARED_ERROR]
 
     def labels(self, codes: np.ndarray) -> np.ndarray:
         return codes

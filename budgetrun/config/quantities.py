@@ -111,6 +111,9 @@ WINDOWED_RMSE = Quantity(
     "windowed_rmse", f"{_RMSE} in each part of the stream", f"{_RMSE} of each part", _four_figures, column="rmse"
 )
 
+# Of each part of the stream, by the quantity that is the error of the whole.
+WINDOWED = {quantity.column: quantity for quantity in (WINDOWED_ERROR, WINDOWED_RMSE)}
+
 # What a table or figure of a config may show.
 QUANTITIES = {
     quantity.name: quantity
@@ -132,7 +135,7 @@ QUANTITIES = {
 }
 
 # What figures may show in addition.
-IN_FIGURES = QUANTITIES | {WINDOWED_ERROR.name: WINDOWED_ERROR, WINDOWED_RMSE.name: WINDOWED_RMSE}
+IN_FIGURES = QUANTITIES | {quantity.name: quantity for quantity in WINDOWED.values()}
 
 # The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
+from budgetrun.base.problem import VOTES_TIE
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
 from budgetrun.estimators.arguments import check_choices, group_options
@@ -182,7 +183,7 @@ class SelectingClassifier(BudgetClassifier):
             return weights.T
         lead = weights[1] - weights[0]
         # The second class is predicted in a tie.
-        return np.where(np.abs(lead) <= selection.TIE, selection.TIE, lead)
+        return np.where(np.abs(lead) <= VOTES_TIE, VOTES_TIE, lead)
 
     def _forget(self) -> None:
         super()._forget()

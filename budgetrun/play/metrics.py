@@ -1,4 +1,4 @@
-"""What is measured of a run's scores besides its mistakes: each prediction is made before its label is learned."""
+"""Metrics of classes, besides mistakes: each prediction is made before its label is learned."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.problem import FADING, METRICS_IN_CURVES, WINDOW
+from budgetrun.base.problem import BINARY, FADING, METRICS_IN_CURVES, MULTICLASS, SCORES_TIE, WINDOW, Problem
 from budgetrun.play.calibration import Calibration
 
 # Log losses are at most -log of this, as those of scikit-learn.
 _LEAST = float(np.finfo(np.float64).eps)
-# Scores of classes tie if they differ by at most this share of the largest score so far.
-_ROUNDING = 1e-12
 
 
 class Tally:
@@ -24,7 +22,7 @@ class Tally:
     Parameters
     ----------
     names : sequence of str
-        Names of `budgetrun.config.quantities.METRICS`, in any order.
+        Names of `Problem.metrics`, in any order.
     n_classes : int, >= 2, or None
         None for labels -1 and +1.
     tie : {"mistake", "positive"}
@@ -54,7 +52,7 @@ class Tally:
         self._brier, self._log_loss = 0.0, 0.0
 
     def add(self, scores: np.ndarray, labels: np.ndarray) -> None:
-        """Go on with some rounds.
+        """Add a block of rounds.
 
         Parameters
         ----------
@@ -64,9 +62,12 @@ class Tally:
             -1 and +1, or classes from 0.
         """
         scores = scores.astype(np.float64)
-        codes = labels.astype(np.intp) if self._n_classes else (labels > 0).astype(np.intp)
-        predicted = self._predicted(scores, codes)
-        wrong = predicted != codes
+        problem = self._problem
+        largest = np.maximum.accumulate(np.append(self._largest, np.abs(scores).reshape(-1, len(labels)).max(axis=0)))
+        self._largest = float(largest[-1])
+        wrong = problem.mistakes(scores, labels, self._tie, SCORES_TIE * largest[1:])
+        codes = problem.codes(labels)
+        predicted = np.where(wrong, problem.rivals(scores, labels), codes)
         self._rounds += len(codes)
         np.add.at(self._confusion, (codes, predicted), 1)
         if "sliding_error" in self._names:
@@ -86,18 +87,9 @@ class Tally:
                 squares = sum((p_c - (c == code)) ** 2 for c, p_c in enumerate(p))
                 self._brier += squares if self._n_classes else squares / 2
 
-    def _predicted(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the predicted classes, which differ from the true ones where the engine counts a mistake."""
-        if self._n_classes:
-            at = np.arange(len(codes))
-            others = scores.copy()
-            others[codes, at] = -np.inf
-            best: np.ndarray = others.argmax(axis=0)
-            largest = np.maximum.accumulate(np.append(self._largest, np.abs(scores).max(axis=0)))[1:]
-            self._largest, least = float(largest[-1]), _ROUNDING * largest
-            return np.where(others[best, at] >= scores[codes, at] - least, best, codes)
-        tied = 1 - codes if self._tie == "mistake" else 1
-        return np.where(scores == 0, tied, (scores > 0).astype(np.intp))
+    @property
+    def _problem(self) -> Problem:
+        return MULTICLASS if self._n_classes else BINARY
 
     def _with_window(self, window: np.ndarray) -> tuple[float, int]:
         from sklearn.metrics import roc_auc_score
@@ -108,15 +100,15 @@ class Tally:
         return self._auc + len(codes) * float(roc_auc_score(codes, scores)), self._auc_rounds + len(codes)
 
     def now(self) -> dict[str, float]:
-        """Return those metrics, of `METRICS_IN_CURVES`, that were asked for; there has been a round."""
+        """Return those metrics, of `METRICS_IN_CURVES`, that were asked for; 0 before the first round."""
         # The sum of FADING ** i over the rounds.
-        total = (1 - FADING**self._rounds) / (1 - FADING)
+        total = (1 - FADING**self._rounds) / (1 - FADING) if self._rounds else 1.0
         values = {"sliding_error": float(self._last.mean()) if len(self._last) else 0.0}
         values["fading_error"] = self._faded / total
         return {name: values[name] for name in METRICS_IN_CURVES if name in self._names}
 
     def columns(self) -> dict[str, Any]:
-        """Return what the run's row says of the metrics; None where one is not defined, as with a single class."""
+        """Return the columns of the metrics; None where one is not defined, as with a single class."""
         values: dict[str, Any] = {**self.now(), **self._of_confusion()}
         if "auc" in self._names:
             total, rounds = self._with_window(self._window) if self._window.size else (self._auc, self._auc_rounds)
@@ -136,3 +128,34 @@ class Tally:
         kappa = float(cohen_kappa_score(true, predicted, **given)) if len({*true, *predicted}) > 1 else None
         f1 = float(f1_score(true, predicted, average=average, zero_division=0, **given))
         return {"f1": f1, "kappa": kappa, "confusion": json.dumps(self._confusion.tolist())}
+
+
+class Tallies:
+    """The metrics of several learners of classes, if there are any metrics; see `Tally`."""
+
+    def __init__(self, tallies: list[Tally]) -> None:
+        self._tallies = tallies
+
+    @classmethod
+    def begun(cls, n: int, names: Sequence[str], n_classes: int | None, tie: str) -> Tallies:
+        """Return those of ``n`` learners before the first round."""
+        return cls([Tally(names, n_classes, tie) for _ in range(n)] if names else [])
+
+    def add(self, scores: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> None:
+        """Add a block of rounds: each learner's scores and labels; scores of nan are those of one that has failed."""
+        for tally, own, true in zip(self._tallies, scores, labels, strict=bool(self._tallies)):
+            if not np.isnan(own).any():
+                tally.add(own, true)
+
+    def now(self) -> dict[str, list[float]]:
+        """Return the points of the curves, a number per learner."""
+        found = [tally.now() for tally in self._tallies]
+        return {name: [values[name] for values in found] for name in (found[0] if found else ())}
+
+    def prefix(self, i: int) -> dict[str, float]:
+        """Return the columns of learner ``i`` for a prefix that ends now: none, as only mistakes are counted."""
+        return {}
+
+    def columns(self, i: int) -> dict[str, Any]:
+        """Return the columns of learner ``i`` after the rounds so far."""
+        return self._tallies[i].columns() if self._tallies else {}

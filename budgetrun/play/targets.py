@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+
+from budgetrun.base.problem import SQUARED_ERROR
 
 
 class Errors:
@@ -26,9 +29,10 @@ class Errors:
         self._absolute = np.zeros(n)
         self._n_rounds, self._mean, self._spread = 0, 0.0, 0.0
 
-    def add(self, scores: np.ndarray, y: np.ndarray) -> None:
-        """Add rounds with these predictions, shape (n, b), and labels, shape (b,)."""
-        errors = scores.astype(np.float64, copy=False) - y
+    def add(self, scores: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> None:
+        """Add rounds: each learner's predictions and labels, shape (b,); the labels are the same for all."""
+        y = labels[0]
+        errors = np.stack(scores).astype(np.float64, copy=False) - y
         self.squared = _continued(self.squared, np.square(errors))
         self._absolute = _continued(self._absolute, np.abs(errors))
         for label in y.tolist():
@@ -40,6 +44,14 @@ class Errors:
     def rmse(self, i: int) -> float:
         """Return the root mean squared error of learner ``i`` so far."""
         return math.sqrt(self.squared[i] / self._n_rounds)
+
+    def now(self) -> dict[str, list[float]]:
+        """Return the points of the curves, a number per learner."""
+        return {SQUARED_ERROR: self.squared.tolist()}
+
+    def prefix(self, i: int) -> dict[str, float]:
+        """Return the columns of learner ``i`` for a prefix that ends now."""
+        return {"prefix_rmse": self.rmse(i)}
 
     def columns(self, i: int) -> dict[str, float | None]:
         """Return the columns of learner ``i`` after the rounds so far.

@@ -23,8 +23,8 @@ from budgetrun.kernels.kinds import TILE, held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
+from budgetrun.play.curve import BLOCK_SIZE
 from budgetrun.runner.identity import algorithm_of, build
-from budgetrun.runner.online import BLOCK_SIZE
 from budgetrun.runner.plan import make_jobs
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
         # Solvers read floats.
         examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
         vectors = 8 * 8 * (info.n_examples + info.n_features)
-        working = examples + vectors + (0 if _is_linear(runs[0].spec) else 8 * info.n_examples**2)
+        kernel = runs[0].spec.kernel
+        is_linear = kernel is not None and kernel.name == "linear"
+        working = examples + vectors + (0 if is_linear else 8 * info.n_examples**2)
         return _base(info) + max(working, info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
@@ -158,7 +160,8 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     block = pool * BLOCK_SIZE * (1.5 * size + 8 * arrays)
     # A learner whose budget is never full shares what it holds to the end.
     hypotheses = sum(
-        asks.form.memory(0 if asks.shares and _never_full(run) else held, BLOCK_SIZE) for run, held, asks in learners
+        asks.form.memory(0 if asks.shares and _share_of_mistakes(run) >= 1 else held, BLOCK_SIZE)
+        for run, held, asks in learners
     )
     working = (T + info.n_test) * _example_bytes(info) + rows + block + hypotheses
     return _base(info) + _COMPILED * compiling.on() + max(working, info.content_bytes)
@@ -167,16 +170,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
 def _base(info: StreamInfo) -> float:
     """Return the memory of a worker with data, apart from runs and what they copy."""
     is_table = any(reader.startswith("table ") for reader in info.readers)
-    return _BASE + _TABLE * is_table + _data_bytes(info)
-
-
-def _is_linear(spec: RunSpec) -> bool:
-    return spec.kernel is not None and spec.kernel.name == "linear"
-
-
-def _data_bytes(info: StreamInfo) -> float:
-    """Return the memory of all the data as read, of which a stream may take a part."""
-    return max(info.data_bytes, (info.n_examples + info.n_test) * _example_bytes(info))
+    # All the data as read, of which a stream may take a part.
+    data = max(info.data_bytes, (info.n_examples + info.n_test) * _example_bytes(info))
+    return _BASE + _TABLE * is_table + data
 
 
 def _kind(info: StreamInfo) -> str:
@@ -269,11 +265,8 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
 
 def _passes(run: Run, info: StreamInfo) -> float:
     """Return about how often a solver reads all its data."""
-    given = run.spec.parameters
-    solver = cast("type[Solver]", algorithm_of(run.spec))
-    passes = solver.passes
-    if solver.passes_grow_with_accuracy:
-        passes *= _ACCURACY / given["accuracy"]
+    given, solver = run.spec.parameters, cast("type[Solver]", algorithm_of(run.spec))
+    passes = solver.passes * (_ACCURACY / given["accuracy"] if solver.passes_grow_with_accuracy else 1.0)
     if given.get("iterations"):
         # Each reads k examples.
         passes = min(passes, given["iterations"] * given["k"] / info.n_examples)
@@ -287,23 +280,17 @@ def _values(info: StreamInfo) -> float:
 
 def _mistakes(run: Run, n_rounds: int) -> float:
     """Return about how many mistakes the Perceptron makes; known if the budget is a fraction of their number."""
-    spec = run.spec
-    if spec.budget is not None and spec.budget_fraction is not None and _follows_mistakes(run):
-        return spec.budget / spec.budget_fraction
-    return _ERROR_GUESS * n_rounds
+    share = _share_of_mistakes(run)
+    return run.spec.budget / share if run.spec.budget is not None and share else _ERROR_GUESS * n_rounds
 
 
-def _never_full(run: Run) -> bool:
-    """Return whether the budget is at least the number of a Perceptron's mistakes."""
-    return _follows_mistakes(run) and run.spec.budget_fraction is not None and run.spec.budget_fraction >= 1
-
-
-def _follows_mistakes(run: Run) -> bool:
-    """Return whether the budget is a fraction of a support set that grows with every mistake and no other round."""
+def _share_of_mistakes(run: Run) -> float:
+    """Return the budget divided by the number of a Perceptron's mistakes; 0 if it does not follow from them."""
     if run.source is None:
-        return False
+        return 0.0
     source = _demands(run.source.spec, 2)
-    return source.only_adds and not source.has_budget and not source.acts_on_margins
+    grows_with_mistakes = source.only_adds and not source.has_budget and not source.acts_on_margins
+    return (run.spec.budget_fraction or 0.0) if grows_with_mistakes else 0.0
 
 
 def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:

@@ -154,8 +154,7 @@ def make_plan(
         for repetition in range(dataset.repetitions or 1):
             for task in tasks:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
-    if problems:
-        raise InputError("\n".join(dict.fromkeys(problems)))
+    _refuse(problems)
     return plan
 
 
@@ -166,8 +165,21 @@ def _info(
     download: bool,
     recorded: Mapping[str, StreamInfo] | None,
 ) -> StreamInfo:
-    info = _found(dataset, data_dir, download, recorded)
+    # Importing what reads data is slow, and several commands do without.
+    from budgetrun.data import stream_info
+
     known = (recorded or {}).get(dataset.label)
+    if recorded is not None and known is None and dataset.optional:
+        raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
+    own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
+    try:
+        is_gone = known is not None and not all(map(is_file, own_files))
+        info = known if is_gone else stream_info(dataset, data_dir, download, verify=recorded is None)
+    except DataMissingError:
+        info = known
+        if known is None:
+            raise
+    assert info is not None
     if not config.kernel_on(dataset.label).is_auto or info.median_gamma is not None:
         return info
     if known is not None and known.median_gamma is not None and known.sha256 == info.sha256:
@@ -175,28 +187,6 @@ def _info(
     from budgetrun.data.median import of_stream
 
     return replace(info, median_gamma=of_stream(dataset, config.seed, data_dir, info.sha256))
-
-
-def _found(
-    dataset: DatasetSpec, data_dir: Path | None, download: bool, recorded: Mapping[str, StreamInfo] | None
-) -> StreamInfo:
-    # Importing what reads data is slow, and several commands do without.
-    from budgetrun.data import stream_info
-
-    if recorded is None:
-        return stream_info(dataset, data_dir, download)
-    known = recorded.get(dataset.label)
-    if known is None and dataset.optional:
-        raise DataMissingError(f"dataset '{dataset.label}': optional, and not part of these results")
-    own_files = [path for path in (dataset.path, dataset.test_path) if path is not None]
-    if known is not None and not all(map(is_file, own_files)):
-        return known
-    try:
-        return stream_info(dataset, data_dir, download, verify=False)
-    except DataMissingError:
-        if known is None:
-            raise
-        return known
 
 
 def specs_of(config: Config, info: StreamInfo) -> list[RunSpec]:
@@ -209,9 +199,13 @@ def specs_of(config: Config, info: StreamInfo) -> list[RunSpec]:
     """
     problems: list[str] = []
     specs = _specs(config, config.datasets[0].label, info, problems)
+    _refuse(problems)
+    return specs
+
+
+def _refuse(problems: list[str]) -> None:
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
-    return specs
 
 
 def _specs(config: Config, dataset: str, info: StreamInfo, problems: list[str]) -> list[RunSpec]:
@@ -283,12 +277,6 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
             together = more
         jobs.append(_job(specs[label], repetition, together))
     return jobs
-
-
-def halves(job: Job) -> list[Job]:
-    """Return the job of the first half of a job's runs, and that of the second half."""
-    middle = len(job.runs) // 2
-    return [part_of(job, job.runs[:middle]), part_of(job, job.runs[middle:])]
 
 
 def part_of(job: Job, runs: Iterable[Run]) -> Job:

@@ -26,7 +26,6 @@ from budgetrun.runner.plan import (
     Plan,
     Run,
     finished,
-    halves,
     in_phases,
     make_plan,
     part_of,
@@ -188,7 +187,7 @@ class _Sweep:
                 elif not alone:
                     died.append(job)
                 elif len(job.runs) > 1:
-                    died += halves(job)
+                    died += [part_of(job, half) for half in (job.runs[::2], job.runs[1::2])]
                 else:
                     self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
             suspects += died

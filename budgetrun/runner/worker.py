@@ -23,8 +23,6 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
     if job.runs[0].spec.solver:
         from budgetrun.runner.batch import measure
-    elif job.runs[0].candidates:
-        from budgetrun.runner.selecting import measure
     else:
         from budgetrun.runner.online import measure
     return run_and_store(job, settings, measure)

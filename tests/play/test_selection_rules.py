@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from reference import selection as slow
 
-from budgetrun.play.selection import TIE, registry
+from budgetrun.base.problem import VOTES_TIE as TIE
+from budgetrun.play.selection import registry
 
 RULES = {
     "hedge": ({}, slow.hedge),

@@ -13,7 +13,8 @@ from cases import STREAMS, all_cases, firsts, paired, tied_stream
 from budgetrun import config as config_module
 from budgetrun import kernels
 from budgetrun.base.errors import InputError
-from budgetrun.config.quantities import FADING, METRICS, WINDOW
+from budgetrun.base.problem import FADING, WINDOW
+from budgetrun.config.quantities import METRICS
 from budgetrun.engine import Group
 from budgetrun.learners import find
 from budgetrun.play.calibration import Calibration

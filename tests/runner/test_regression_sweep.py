@@ -207,10 +207,10 @@ numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 def test_errors_are_those_of_scikit_learn(pairs, cut):
     scores, y = np.array(pairs).T
     errors, at_once = Errors(2), Errors(2)
-    at_once.add(np.stack([scores, 0 * y]), y)
+    at_once.add([scores, 0 * y], [y, y])
     for part in (slice(0, cut), slice(cut, None)):
         if len(y[part]):
-            errors.add(np.stack([scores[part], 0 * y[part]]), y[part])
+            errors.add([scores[part], 0 * y[part]], [y[part]] * 2)
     for i, predicted in enumerate((scores, 0 * y)):
         found = errors.columns(i)
         assert found == at_once.columns(i)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 
 from budgetrun.base.registry import classes
-from budgetrun.play.selection.base import TIE, Guarantee, Rule
+from budgetrun.play.selection.base import Guarantee, Rule
 from budgetrun.play.selection.playing import Selection
 
-__all__ = ["TIE", "Guarantee", "Rule", "Selection", "registry"]
+__all__ = ["Guarantee", "Rule", "Selection", "registry"]
 
 
 @cache

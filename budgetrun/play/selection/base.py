@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-# Votes whose weights differ by less are a tie; rounding is far below.
-TIE = 1e-9
+from budgetrun.base.problem import VOTES_TIE
 
 
 @dataclass(frozen=True)
@@ -151,5 +150,5 @@ def tally(weights: np.ndarray, votes: np.ndarray, n_classes: int) -> np.ndarray:
 def winners(total: np.ndarray) -> np.ndarray:
     """Return the class of the largest weight in each column of `tally`; -1 where the two largest are a tie."""
     top = np.partition(total, -2, axis=0)[-2:]
-    found: np.ndarray = np.where(top[1] - top[0] <= TIE, -1, total.argmax(axis=0))
+    found: np.ndarray = np.where(top[1] - top[0] <= VOTES_TIE, -1, total.argmax(axis=0))
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from budgetrun.base.problem import CANCELLED
+from budgetrun.base.problem import BINARY, CANCELLED, MULTICLASS, Problem, problem_of
 from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.engine.hypotheses import Expansion
@@ -58,13 +59,13 @@ class Selection:
         dtype: str = "float64",
     ) -> None:
         self.rule, self.tie, self.n_classes = rule, tie, n_classes
-        self.multiclass = candidates[0][1].task == "multiclass"
+        self.multiclass = not problem_of(candidates[0][1].task).of_signs
         rule.start(len(candidates))
         kernels = {str(kernel): kernel for kernel, _ in candidates}
         self._places = [[i for i, (kernel, _) in enumerate(candidates) if str(kernel) == name] for name in kernels]
         if rule.samples:
             self._places = [[i] for i in range(len(candidates))]
-        options: dict[str, Any] = {"n_classes": n_classes if self.multiclass else None, "tie": tie, "dtype": dtype}
+        options: dict[str, Any] = {"n_classes": self.problem.n_classes(n_classes), "tie": tie, "dtype": dtype}
         self._groups = [
             Group(candidates[places[0]][0], [candidates[i][1] for i in places], **options) for places in self._places
         ]
@@ -72,6 +73,11 @@ class Selection:
         self.seconds = 0.0
         # Of the candidates that were dropped.
         self._before = dict.fromkeys(("updates", "margin_updates"), 0)
+
+    @property
+    def problem(self) -> Problem:
+        """What the candidates learn."""
+        return MULTICLASS if self.multiclass else BINARY
 
     @property
     def rounds(self) -> int:
@@ -121,6 +127,20 @@ class Selection:
         self.seconds += time.perf_counter() - began
         return predicted
 
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of runs.csv for the rule after some rounds."""
+        return {
+            "mistakes": self.mistakes,
+            "online_error": self.mistakes / self.rounds,
+            "updates": self.total("updates"),
+            "margin_updates": self.total("margin_updates"),
+            "support_size": self.support_size,
+            "max_support_size": max(self.max_support, self.support_size),
+            "seconds": round(self.seconds, 6),
+            "facts": json.dumps(self.rule.facts()),
+            "zero_scores": self.ties,
+        }
+
     def features_in_use(self) -> np.ndarray:
         """Return which features the predictions of live candidates depend on, shape (d,) of bool."""
         used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
@@ -139,18 +159,15 @@ class Selection:
             return np.concatenate([self._feed(X[t : t + 1], labels[t : t + 1]) for t in range(b)])
         learns = self.rule.drawn() if self.rule.samples else self.rule.live
         votes, losses = np.full((n, b), -1, dtype=np.intp), np.zeros((n, b), dtype=np.int64)
-        true = labels if self.multiclass else (labels + 1) // 2
         for group, places in zip(self._groups, self._places, strict=True):
             mine = [at for at, i in enumerate(places) if self.rule.live[i]]
             if mine:
                 own = [places[at] for at in mine]
                 scores = group.feed(X, labels[None])[mine] if learns[own[0]] else _prediction(group, X)[None]
-                votes[own] = self._votes(scores)
-                losses[own] = votes[own] != true
-                if self.multiclass:
-                    losses[own] = _errs(scores, true)
+                votes[own] = self.problem.votes(scores, self.tie)
+                losses[own] = self.problem.mistakes(scores, labels, self.tie)
         predicted = self._decided(self.rule.play(votes, losses, self.n_classes))
-        self.mistakes += int(np.count_nonzero(predicted != true))
+        self.mistakes += int(np.count_nonzero(predicted != self.problem.codes(labels)))
         if self.rounds % APART == 0:
             self.max_support = max(self.max_support, self.support_size)
             self._drop(self.rule.drop())
@@ -170,16 +187,9 @@ class Selection:
         """Return the weight of the candidates that vote for each class of other examples, shape (n_classes, n)."""
         votes = np.full((len(self.rule.live), X.shape[0]), -1, dtype=np.intp)
         for i, member in zip(np.flatnonzero(self.rule.live), self.members, strict=True):
-            votes[i] = self._votes(score(member, X)[None])[0]
+            votes[i] = self.problem.votes(score(member, X), self.tie)
         weights = np.repeat(self.rule.next_weights()[:, None], X.shape[0], axis=1)
         return tally(weights, votes, self.n_classes)
-
-    def _votes(self, scores: np.ndarray) -> np.ndarray:
-        """Return the classes that candidates predict, shape (N, b), of scores (N, b) or (N, n_classes, b)."""
-        if not self.multiclass:
-            return np.where(scores > 0, 1, np.where(scores < 0, 0, 1 if self.tie == "positive" else -1))
-        leads = scores.max(axis=1, keepdims=True) == scores
-        return np.where(leads.sum(axis=1) > 1, -1, leads.argmax(axis=1))
 
     def _decided(self, classes: np.ndarray) -> np.ndarray:
         """Return predictions with ties as the config says they are, and count them."""
@@ -196,12 +206,3 @@ def _prediction(group: Group, X: Rows) -> np.ndarray:
     terms = f.coef * group.pool.values(f.slots, X)[:, 0]
     total = terms.cumsum()[-1]
     return np.array([0.0 if abs(total) <= CANCELLED * np.abs(terms).sum() else total])
-
-
-def _errs(scores: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """Return whether the true class does not lead all others, shape (N, b), of scores (N, n_classes, b)."""
-    at = np.arange(len(true))
-    own = scores[:, true, at]
-    others = scores.copy()
-    others[:, true, at] = -np.inf
-    return np.asarray(own <= others.max(axis=1))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.config.schema import AUTO
 from budgetrun.data.median import ROUNDS, median_gamma
 from budgetrun.runner.live.request import Choices, Request, defaults
@@ -64,7 +65,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
 def _task(request: Request, table: Table) -> str:
     # This counts the rows, too.
     n = len(table.classes)
-    if request.task == "regression":
+    if not problem_of(request.task).of_classes:
         for option, values in (("--metrics", request.metrics), ("--classes", request.classes)):
             if values:
                 given = ",".join(values)
@@ -80,7 +81,7 @@ def _task(request: Request, table: Table) -> str:
         )
     if request.task == "binary" and n != 2:
         raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")
-    return request.task if request.task != "auto" else "binary" if n == 2 else "multiclass"
+    return problem_with(n).name if request.task == "auto" else request.task
 
 
 def _scale(first: Matrix) -> tuple[str, str]:

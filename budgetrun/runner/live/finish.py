@@ -13,10 +13,8 @@ from budgetrun.data.cards import combined_sha256
 from budgetrun.results.store.write import Store
 from budgetrun.runner import provenance
 from budgetrun.runner.job import Outcome, row_of
-from budgetrun.runner.online import counts_of
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import make_jobs, make_plan
-from budgetrun.runner.selecting import columns_of
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
@@ -38,7 +36,7 @@ def write_results(
     request: Request, config: Config, table: Table, state: Progressed, sha256s: Sequence[str], warnings: Sequence[str]
 ) -> None:
     """Write the rows, curves and manifest of a stream that was played, as far as it was."""
-    counts = state.player.counts
+    session, counts = state.session, state.session.counts
     label = config.datasets[0].label
     sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()
     info = StreamInfo(
@@ -50,7 +48,7 @@ def write_results(
         files={table.where: sha256},
         notes=[*dict.fromkeys([*state.said, *table.notes()]), *(f"Warning: {sentence}" for sentence in warnings)],
         classes=state.classes,
-        n_classes=len(state.classes) if config.task == "multiclass" else 2,
+        n_classes=session.problem.n_classes(len(state.classes)) or 2,
         readers=[table.reader],
         median_gamma=state.median_gamma,
     )
@@ -60,24 +58,14 @@ def write_results(
     manifest = provenance.manifest(config, plan, options, None)
     store.open(manifest)
     store.prune(lambda row: False)
-    T, zeros = counts.rounds, counts.zeros.tolist()
-    player, members = state.player, state.player.members
-    curves, selected = player.curve.arrays(), player.selected.arrays()
-    metrics = [tally.columns() for tally in player.tallies] or [{} for _ in members]
-    if player.errors is not None:
-        metrics = [player.errors.columns(i) for i in range(len(members))]
-    values = [counts_of(member, T, zeros[i]) | metrics[i] for i, member in enumerate(members)]
-    values += map(columns_of, player.selections)
+    # Selections come after the learners, here and there.
     at = {run.run_id: i for i, run in enumerate(plan.runs)}
     for job in make_jobs(config, plan.runs, lambda *_: True):
         ids = [run.run_id for run in job.runs]
-        lines = [at[run_id] for run_id in ids]
-        rows = [row_of(run, job, n_examples=T, **values[i]) for run, i in zip(job.runs, lines, strict=True)]
-        # Selections come after the learners.
-        of, first = (selected, len(members)) if job.runs[0].candidates else (curves, 0)
-        places = [i - first for i in lines]
-        own = {name: array if name == "rounds" else array[places] for name, array in of.items()}
-        store.save_curves(job.job_id, {"run_id": np.array(ids), **own})
+        rows = [row_of(run, job, n_examples=counts.rounds, **session.columns(at[run.run_id])) for run in job.runs]
+        curves = [session.curves(at[run_id]) for run_id in ids]
+        stacked = {name: np.stack([one[name] for one in curves]) for name in curves[0]}
+        store.save_curves(job.job_id, {"run_id": np.array(ids), "rounds": session.curve.rounds, **stacked})
         store.save(job.job_id, rows)
         share = state.seconds * len(ids) / len(at)
         provenance.add_job(manifest, job, Outcome(job.job_id, rows, share, share, stored=True))

@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.data.running import Running
 from budgetrun.engine import score
-from budgetrun.runner.live.play import Player
+from budgetrun.play.session import Session
 from budgetrun.runner.live.scaling import Scaler
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Progressed:
     classes: list[Any]
     encoding: Any
     scaler: Scaler
-    player: Player
+    session: Session
     # What messages call the learners.
     names: list[str]
     # Of the parts of a pipe that earlier calls have read.
@@ -39,6 +39,12 @@ class Progressed:
     stamp: list[int] = field(default_factory=list)
     seconds: float = 0.0
     ended: bool = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "player" in state:
+            # Of version 0.2.0.
+            state["session"] = state.pop("player")
+        self.__dict__.update(state)
 
     def best(self) -> Best:
         """Return the learner with the fewest mistakes or the smallest squared errors so far; of several, the first."""
@@ -57,16 +63,11 @@ class Best:
     """
 
     def __init__(self, state: Progressed) -> None:
-        members, errors = state.player.members, state.player.errors
-        if errors is None:
-            i = min(range(len(members)), key=lambda i: members[i].count.mistakes)
-            why = f"made the fewest mistakes on its stream ({members[i].count.mistakes:,})"
-        else:
-            i = int(errors.squared.argmin())
-            why = f"had the smallest root mean squared error on its stream ({errors.rmse(i):.4g})"
+        session, totals = state.session, state.session.totals()
+        i = int(totals.argmin())
         self.classes_ = np.array(state.classes)
-        self.told = f"by {state.names[i]}, which {why}"
-        self._member, self._scaler = members[i], state.scaler
+        self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
+        self._member, self._scaler = session.members[i], state.scaler
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,19 +23,20 @@ from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
+from budgetrun.play.selection import Selection
+from budgetrun.play.session import Session
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import identity, interrupts
 from budgetrun.runner.live import finish
 from budgetrun.runner.live.choose import FIRST, choices
 from budgetrun.runner.live.kept import Progressed
-from budgetrun.runner.live.play import Player
 from budgetrun.runner.live.request import Request, config_text
 from budgetrun.runner.live.scaling import scaler
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.live.warn import warnings
+from budgetrun.runner.online import rule_of
 from budgetrun.runner.plan import specs_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.runner.selecting import rule_of
 from budgetrun.state import load_state, save_state
 
 if TYPE_CHECKING:
@@ -73,7 +76,7 @@ def run(request: Request) -> int:
         request.source,
         label=request.label,
         missing=request.missing,
-        classes=() if request.task == "regression" else _classes(request.classes) or None,
+        classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
         encoding=None if before is None else before.encoding,
     )
     rows = _Rows(table, request)
@@ -81,9 +84,9 @@ def run(request: Request) -> int:
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
         say(sentence)
-    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.player.counts.rounds
+    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
     if before is not None:
-        say(f"continued after {state.player.counts.rounds:,} rounds")
+        say(f"continued after {state.session.rounds:,} rounds")
     return _Run(request, config, table, rows, state, skip).play()
 
 
@@ -116,7 +119,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
         )
     if not request.from_pipe and state.stamp != _stamp(request):
         raise InputError(
-            f"{request.source}: the file has changed since {state.player.counts.rounds:,} of its rows were played; "
+            f"{request.source}: the file has changed since {state.session.rounds:,} of its rows were played; "
             "start again with --force"
         )
     return state
@@ -145,9 +148,11 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
     config = read_config(text, request.folder / CONFIG)
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
-    rules = [rule_of(spec.rule, spec.parameters) for spec in config.select]
-    task = problem_of(chosen.task).name
-    player = Player(learners, len(table.classes), task, config.tie, config.dtype, config.metrics, rules)
+    options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
+    selections = [
+        Selection(rule_of(spec.rule, spec.parameters), copy.deepcopy(learners), **options) for spec in config.select
+    ]
+    session = Session(learners, selections, task=config.task, metrics=config.metrics, looks=True, **options)
     stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
     return Progressed(
         asked,
@@ -156,7 +161,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
         list(table.classes),
         table.encoding,
         scaler(chosen.scale, n_features),
-        player,
+        session,
         [finish.name_of(spec, specs) for spec in specs],
         median_gamma=chosen.median_gamma,
         stamp=stamp,
@@ -234,17 +239,17 @@ class _Run:
 
     def play(self) -> int:
         """Play what is left of the stream; return the exit code."""
-        request, player = self.request, self.state.player
+        request, session = self.request, self.state.session
         make_folder(request.folder)
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
-        if not player.counts.rounds:
+        if not session.rounds:
             if compiling.begins():
                 say("each learner is compiled once for this version, which takes some seconds")
             X, codes = (part[:64] for part in self.rows.peek())
-            player.compile(X / (abs(X).max() or 1.0), codes)
-        self.progress = RowsProgress(self.table.n_rows, player.counts.rounds)
+            session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
+        self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
                 self._play_rows()
@@ -259,16 +264,16 @@ class _Run:
                 if self._whole:
                     self._save()
         if code == 130 and not request.from_pipe:
-            say(f"interrupted after {player.counts.rounds:,} rounds; {self._errors()}; the same command continues")
+            say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
-        if player.counts.rounds:
+        if session.rounds:
             self._finish()
         return code
 
     def _finish(self) -> None:
-        state, player = self.state, self.state.player
+        state = self.state
         with interrupts.ignored():
-            player.record_end()
+            state.session.record()
             self._warn(at_end=True)
             parts = [*state.sha256s, self.table.sha256 or ""]
             state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
@@ -276,17 +281,16 @@ class _Run:
             finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
 
     def _play_rows(self) -> None:
-        player, counts = self.state.player, self.state.player.counts
-        for X, codes in self._chunks():
-            start = 0
-            while start < len(codes):
-                end = start + player.piece(len(codes) - start)
-                with interrupts.deferred():
-                    self._whole = False
-                    player.play(self.state.scaler.scaled(X[start:end]), codes[start:end])
-                    self._whole = True
-                start = end
-                self._tick(counts.rounds)
+        state, labels = self.state, self.state.session.problem.labels
+        chunks = ((X, labels(codes)[None]) for X, codes in self._chunks())
+        state.session.run(chunks, scaled=state.scaler.scaled, whole=self._piece, after=self._tick)
+
+    @contextmanager
+    def _piece(self) -> Iterator[None]:
+        with interrupts.deferred():
+            self._whole = False
+            yield
+            self._whole = True
 
     def _chunks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
         """Yield examples and classes from the first round that is to be played."""
@@ -314,7 +318,7 @@ class _Run:
         self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
-        found = warnings(self.state.player, self.state.names, self.table.features, at_end)
+        found = warnings(self.state.session, self.state.names, self.table.features, at_end)
         for key, sentence in found.items():
             if key not in self.warned:
                 say(f"warning: {sentence}")
@@ -322,10 +326,13 @@ class _Run:
 
     def _errors(self) -> str:
         """Return the smallest error so far, and that of the same learner lately."""
-        player = self.state.player
-        name, errors, lately = player.errors_so_far()
-        best, form = int(np.argmin(errors)), ".4g" if self.config.task == "regression" else ".2%"
-        text = f"{name} {errors[best]:{form}} ({self.state.names[best]})"
-        for spec, selection in zip(self.config.select, player.selections, strict=True):
-            text += f", {selection.mistakes / max(1, player.counts.rounds):.2%} ({spec.label})"
-        return text if lately is None else f"{text}, {lately[1][best]:{form}} in the last {lately[0]:,} rounds"
+        session, problem = self.state.session, self.state.session.problem
+        totals, form, rounds = session.totals(), problem.error_form, max(1, session.rounds)
+        best, lately = int(totals.argmin()), session.curve.last_window(problem.total)
+        text = f"{problem.error_title} {problem.error_after(totals[best], rounds):{form}} ({self.state.names[best]})"
+        for spec, selection in zip(self.config.select, session.selections, strict=True):
+            text += f", {selection.mistakes / rounds:.2%} ({spec.label})"
+        if lately is None:
+            return text
+        n, grown = lately
+        return f"{text}, {problem.error_after(grown[best], n):{form}} in the last {n:,} rounds"

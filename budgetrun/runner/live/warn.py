@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from budgetrun.runner.live.play import Counts, Player
+    from budgetrun.play.counts import Counts
+    from budgetrun.play.session import Session
 
 # Rounds before anything is said, and the shares of the rounds from which on it is.
 _EARLIEST = 1000
@@ -16,12 +17,12 @@ _MOST_ZEROS, _LONG_STRETCH = 0.5, 0.1
 _MOST_NAMED = 5
 
 
-def warnings(player: Player, names: Sequence[str], features: Sequence[str], at_end: bool = False) -> dict[str, str]:
+def warnings(session: Session, names: Sequence[str], features: Sequence[str], at_end: bool = False) -> dict[str, str]:
     """Return a sentence for each reason to distrust the numbers so far, under a key that stays the same.
 
     Parameters
     ----------
-    player : Player
+    session : Session
     names : sequence of str
         Of the learners.
     features : sequence of str
@@ -29,14 +30,14 @@ def warnings(player: Player, names: Sequence[str], features: Sequence[str], at_e
     at_end : bool
         Whether the stream has ended: then the budgets that were never full are named.
     """
-    counts = player.counts
+    counts = session.counts
     if counts.rounds < _EARLIEST and not at_end:
         return {}
     return {
         **_zeros(counts, names),
         **_constant(counts, features),
         **(_one_class(counts) if len(counts.labels) else {}),
-        **(_unused_budgets(player, names) if at_end else {}),
+        **(_unused_budgets(session, names) if at_end else {}),
     }
 
 
@@ -72,10 +73,10 @@ def _one_class(counts: Counts) -> dict[str, str]:
     }
 
 
-def _unused_budgets(player: Player, names: Sequence[str]) -> dict[str, str]:
+def _unused_budgets(session: Session, names: Sequence[str]) -> dict[str, str]:
     unused = [
         name
-        for name, member in zip(names, player.members, strict=True)
+        for name, member in zip(names, session.members, strict=True)
         if member.learner.budget is not None and member.count.max_support < member.learner.budget
     ]
     if not unused:

@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
+from budgetrun.play.counts import Counts, Stretch
 from budgetrun.play.curve import Curve
-from budgetrun.runner.live.play import Counts, Stretch
 from budgetrun.runner.live.request import Choices, Request, budgets_of, config_text
 from budgetrun.runner.live.shuffle import shuffled
 
@@ -17,9 +17,8 @@ def test_curves_stay_short_and_reach_to_the_end():
         after = curve.next(done)
         assert after > done
         done = after
-        curve.add(done, [done // 3], [7])
-    found = curve.arrays()
-    rounds = found["rounds"]
+        curve.add(done, [done // 3], [7], {})
+    rounds, found = curve.rounds, curve.of(0)
     assert (np.diff(rounds) > 0).all()
     assert len(rounds) < 200
     # At least 50 windows of equal length, and eight points per decade before them.
@@ -27,15 +26,15 @@ def test_curves_stay_short_and_reach_to_the_end():
     assert rounds[-1] / step >= 50
     assert np.isin(np.arange(step, rounds[-1], step), rounds).all()
     assert np.isin([1, 10, 100, 1000], rounds).all()
-    assert (found["mistakes"][0] == rounds // 3).all()
-    assert found["support_size"].shape == (1, len(rounds))
+    assert (found["mistakes"] == rounds // 3).all()
+    assert found["support_size"].shape == (len(rounds),)
 
 
 def test_the_last_window_is_a_tenth_or_more():
     curve = Curve(2)
     assert curve.last_window() is None
     for done in (100, 200, 1000):
-        curve.add(done, [done // 2, done // 4], [0, 0])
+        curve.add(done, [done // 2, done // 4], [0, 0], {})
     length, mistakes = curve.last_window()
     assert (length, mistakes.tolist()) == (800, [400, 200])
 

@@ -119,7 +119,7 @@ def test_a_killed_run_continues_from_its_last_state(monkeypatch):
 
     def save(self):
         # Nothing is saved at the end.
-        if 0 < self.state.player.counts.rounds < 400:
+        if 0 < self.state.session.rounds < 400:
             saved(self)
 
     with monkeypatch.context() as patch:
@@ -369,7 +369,7 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
         run_module.run(request(name="parts", **given))
     monkeypatch.setattr(Group, "feed", real)
     state, _ = load_state("results/parts/stream.state")
-    assert 0 < state.player.counts.rounds < 700
-    assert {group.rounds for group in state.player._groups} == {state.player.counts.rounds}
+    assert 0 < state.session.rounds < 700
+    assert {group.rounds for group in state.session._groups} == {state.session.rounds}
     run_module.run(request(name="parts", **given))
     assert counts("results/parts") == counts("results/whole")
