@@ -38,6 +38,10 @@ class Cell(NamedTuple):
         return self.text
 
 
+def _cell(given: str | Cell) -> Cell:
+    return given if isinstance(given, Cell) else Cell(given)
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table: a heading per column, and rows of texts or cells.
@@ -52,8 +56,9 @@ class Grid:
 
     def lines(self) -> Iterator[list[str]]:
         """Yield the headings, then each row, as texts."""
-        for row in (self.columns, *self.rows):
-            yield [cell.text if isinstance(cell, Cell) else cell for cell in row]
+        yield [" ".join([cell.text, *(f"({line})" for line in cell.below)]) for cell in map(_cell, self.columns)]
+        for row in self.rows:
+            yield [_cell(cell).text for cell in row]
 
 
 # Text.
@@ -212,11 +217,11 @@ def html(grid: Grid, label: str = "", style: str = "sorted") -> Markup:
 
 
 def _html_cell(cell: str | Cell, i: int, grid: Grid, is_head: bool = False) -> Markup:
-    one = cell if isinstance(cell, Cell) else Cell(cell)
+    one = _cell(cell)
     name = "th" if is_head or i == 0 else "td"
     marks = [one.mark] if one.mark else []
     # A long text may break its line.
-    marks += ["text wide" if len(one.text) > 30 and not is_head and i else "text"] if i in grid.words else []
+    marks += ["text wide" if len(one.text) > 30 and not is_head else "text"] if i and i in grid.words else []
     given = {
         "scope": ("col" if is_head else "row") if name == "th" else "",
         "class": " ".join(marks),

@@ -4,13 +4,12 @@ Features are divided by sqrt(D), and only copies that have begun count.
 """
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE
 from reference.raker import FACTORS, feature_maps, logistic, squared
 
@@ -75,8 +74,7 @@ def adaraker(
         factors_of_copies = [(rate * scale(n_act)) ** r for r in ratio(er)]
         act_w[:] = [a * b + 1e-10 for a, b in zip(act_w, factors_of_copies, strict=True)]
         act_w[:] = [a / sum(act_w) for a in act_w]
-        record(trace, score, is_mistake(y_t, score, tie) if tie else False, {})
-        trace.updates.append(True)
+        record(trace, score, is_mistake(y_t, score, tie) if tie else False, {}, True)
         n_act = begin_round(t + 1)
     trace.final = lambda x: predict([[dot(w[j][i], maps[i](x)) for i in range(K)] for j in range(n_act)])[1]
     return trace
@@ -94,8 +92,5 @@ GIVEN = [
     {"features": 4, "step": 4.0, "factors": [4.0, 1.0, 0.1]},
     {"features": 3, "step": 0.7, "regulariser": 0.02, "beta": 0.8, "rate": 0.5, "seed": 2, "frequencies": "program"},
 ]
-CASES = [(None, given, partial(of_classes, **given)) for given in GIVEN]
-REGRESSION_CASES = [
-    (None, given | {"step": given["step"] / 4}, partial(of_numbers, **given | {"step": given["step"] / 4}))
-    for given in GIVEN
-]
+CASES = cases(of_classes, *GIVEN)
+REGRESSION_CASES = cases(of_numbers, *(given | {"step": given["step"] / 4} for given in GIVEN))

@@ -1,11 +1,10 @@
 """Liao, Li, Liao, Hu & Dang (2024), Algorithm 2: Ahpatron."""
 
 import math
-from functools import partial
 
 import numpy as np
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import ProjectionTrace, gram
 
 
@@ -49,18 +48,15 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
             size = length(alpha)
             shrink = min(1.0, U / size) if size > 0 else 1.0
             alpha = {i: a * shrink for i, a in alpha.items()}
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
-CASES = [
-    (None, given, partial(ahpatron, **given))
-    for given in (
-        {"budget": 2, "epsilon": 0.5},
-        {"budget": 20, "epsilon": 0.5},
-        {"budget": 40, "epsilon": 0.8, "norm": "shrunk"},
-        {"budget": 20, "epsilon": 0.6, "halving": "program"},
-        {"budget": 1000, "epsilon": 0.6},
-    )
-]
+CASES = cases(
+    ahpatron,
+    {"budget": 2, "epsilon": 0.5},
+    {"budget": 20, "epsilon": 0.5},
+    {"budget": 40, "epsilon": 0.8, "norm": "shrunk"},
+    {"budget": 20, "epsilon": 0.6, "halving": "program"},
+    {"budget": 1000, "epsilon": 0.6},
+)

@@ -1,9 +1,8 @@
 """Gentile (2001): ALMA_2, on normalised examples x' = x / ||x||, where ||x||^2 = k(x, x)."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import ProjectionTrace, gram, norm
 
 
@@ -32,12 +31,8 @@ def alma(X, y, k, alpha=0.9, B=None, C=2**0.5, tie="mistake"):
             for i in weights:  # f / max(1, ||f||)
                 weights[i] /= shrink
             count += 1
-        record(trace, score, mistake, unprimed())
-        trace.updates.append(update)
+        record(trace, score, mistake, unprimed(), update)
     return trace
 
 
-CASES = [
-    (None, given, partial(alma, **given))
-    for given in ({}, {"alpha": 1.0}, {"alpha": 0.5}, {"alpha": 0.3, "B": 1.0, "C": 0.5})
-]
+CASES = cases(alma, {}, {"alpha": 1.0}, {"alpha": 0.5}, {"alpha": 0.3, "B": 1.0, "C": 0.5})

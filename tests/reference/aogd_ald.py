@@ -1,9 +1,8 @@
 """Li & Liao (2023): AOGD-ALD, as in the authors' program."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import is_mistake, record
+from reference.kernel_expansion import cases, is_mistake, record
 from reference.ogs import approximated, moved
 from reference.projection import Basis, ProjectionTrace, gram, projected_value
 from reference.targets import stream
@@ -32,10 +31,7 @@ def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, switch=None, tie="mistake
     return trace
 
 
-CASES = [
-    (None, given, partial(aogd_ald, **given))
-    for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5}, {"alpha": 0.1, "switch": 9})
-]
+CASES = cases(aogd_ald, {"alpha": 0.3}, {"alpha": 0.05, "U": 4.0, "c": 0.5}, {"alpha": 0.1, "switch": 9})
 
 # Labels may be any numbers.
 REGRESSION_CASES = CASES

@@ -1,11 +1,10 @@
 """Li et al. (2024): AOMD-OGS with the hinge and the squared loss, as in the authors' programs."""
 
 import math
-from functools import partial
 
 from reference.aogd_ald import aogd_ald
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.kernel_expansion import cases, is_mistake, record, stream, value
 from reference.ogs import approximated, moved
 from reference.projection import LEAST, TOLERANCE, Basis, gram, negligible
 
@@ -47,12 +46,9 @@ def square(X, y, k, alpha, U=4.0, c=0.5, offset=None, switch=None, tie="mistake"
     return aogd_ald(X, y, k, alpha, U, c, 0.04 * (U + 1) ** 2 if offset is None else offset, switch, tie)
 
 
-CASES = [
-    ("hinge", given, partial(hinge, **given))
-    for given in ({"alpha": 0.3}, {"alpha": 0.05, "U": 2.0, "M": 4}, {"alpha": 0.6, "c": 0.1, "M": 300})
-]
+CASES = cases(
+    hinge, {"alpha": 0.3}, {"alpha": 0.05, "U": 2.0, "M": 4}, {"alpha": 0.6, "c": 0.1, "M": 300}, variant="hinge"
+)
 # Labels may be any numbers.
-REGRESSION_CASES = [
-    ("square", given, partial(square, **given)) for given in ({"alpha": 0.3}, {"alpha": 0.1, "U": 0.5, "switch": 12})
-]
+REGRESSION_CASES = cases(square, {"alpha": 0.3}, {"alpha": 0.1, "U": 0.5, "switch": 12}, variant="square")
 CASES += REGRESSION_CASES

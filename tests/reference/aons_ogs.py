@@ -1,12 +1,11 @@
 """Li et al. (2024): AONS-OGS (Li & Liao, 2023: NONS-ALD), as in the authors' program, in the frame K^-1/2."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import is_mistake, record, value
+from reference.kernel_expansion import cases, is_mistake, record, value
 from reference.ogs import approximated
 from reference.projection import LEAST, Basis, gram, negligible
 from reference.targets import stream
@@ -49,14 +48,12 @@ def aons_ogs(X, y, k, alpha, C=1.0, mu=1.0, order="paper", tie="mistake"):
     return trace
 
 
-CASES = [
-    (None, given, partial(aons_ogs, **given))
-    for given in (
-        {"alpha": 0.3},
-        {"alpha": 0.05, "C": 0.4, "mu": 0.2},
-        {"alpha": 0.1, "order": "program"},
-        {"alpha": 0.3, "C": 0.5, "mu": 0.3, "order": "program"},
-    )
-]
+CASES = cases(
+    aons_ogs,
+    {"alpha": 0.3},
+    {"alpha": 0.05, "C": 0.4, "mu": 0.2},
+    {"alpha": 0.1, "order": "program"},
+    {"alpha": 0.3, "C": 0.5, "mu": 0.3, "order": "program"},
+)
 # Labels may be any numbers.
 REGRESSION_CASES = CASES

@@ -3,12 +3,10 @@
 The traces have f times lambda t, after t rounds, as the engine has it.
 """
 
-from functools import partial
-
 import numpy as np
 
 from reference.dualsgd import derivative
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 
@@ -30,8 +28,7 @@ def avm(X, y, k, delta, regulariser, max_size=None, loss="hinge", cells=False, t
         elif max_size is None or len(alpha) < max_size:
             alpha[i] = w  # a new core, also with w = 0; else the update is dropped
         scaled = {j: a * regulariser * t for j, a in alpha.items()}
-        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), scaled)
-        trace.updates.append(True)
+        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), scaled, True)
     return trace
 
 
@@ -51,5 +48,5 @@ GIVEN = [
     {"delta": 0.5, "regulariser": 0.02, "max_size": 10},
     {"delta": 1.5, "regulariser": 0.1, "loss": "logistic", "max_size": 25},
 ]
-CASES = [("hypersphere", given, partial(avm, **given)) for given in GIVEN]
-CASES += [("hypercell", given, partial(avm, cells=True, **given)) for given in GIVEN]
+CASES = cases(avm, *GIVEN, variant="hypersphere")
+CASES += cases(avm, *GIVEN, variant="hypercell", cells=True)

@@ -1,9 +1,8 @@
 """Liao, Li, Liao, Hu & Dang (2024), Algorithm 1: AVP."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import ProjectionTrace, gram, norm
 
 
@@ -23,12 +22,8 @@ def avp(X, y, k, epsilon, U=None, tie="mistake"):
             shrink = min(1.0, U / size) if U is not None and size > 0 else 1.0  # Proj(g) = min{1, U / ||g||} g
             for i in alpha:
                 alpha[i] *= shrink
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
-CASES = [
-    (None, given, partial(avp, **given))
-    for given in ({"epsilon": 0.6}, {"epsilon": 0.51, "U": 3.0}, {"epsilon": 0.9, "U": 0.7})
-]
+CASES = cases(avp, {"epsilon": 0.6}, {"epsilon": 0.51, "U": 3.0}, {"epsilon": 0.9, "U": 0.7})

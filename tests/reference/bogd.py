@@ -1,10 +1,8 @@
 """Zhao, Wang, Wu, Jin & Hoi (2012): BOGD++, and the program of the comparison of 2024."""
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 NAME = "bogd++"
@@ -52,18 +50,15 @@ def bogd(X, y, k, budget, step, regulariser=0.0, clip=1.0, seed=0, reading="algo
                 alpha = {t if i == r else i: step * y_t if i == r else a for i, a in alpha.items()}
             else:
                 alpha[t] = step * y_t
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
-CASES = [
-    (None, given, partial(bogd, **given))
-    for given in (
-        {"budget": 1, "step": 0.6},
-        {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
-        {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0},
-        {"budget": 15, "step": 0.4, "regulariser": 0.05, "reading": "program"},
-        {"budget": 1000, "step": 2.0, "regulariser": 0.1},
-    )
-]
+CASES = cases(
+    bogd,
+    {"budget": 1, "step": 0.6},
+    {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
+    {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0},
+    {"budget": 15, "step": 0.4, "regulariser": 0.05, "reading": "program"},
+    {"budget": 1000, "step": 2.0, "regulariser": 0.1},
+)

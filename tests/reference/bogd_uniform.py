@@ -1,10 +1,8 @@
 """Zhao, Wang, Wu, Jin & Hoi (2012): BOGD with uniform sampling, as in the program of one of the authors."""
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 NAME = "bogd"
@@ -30,18 +28,15 @@ def bogd(X, y, k, budget, step, regulariser=0.0, clip=1.0, seed=0, tie="mistake"
             # all are multiplied by min(1, eta gamma / max |alpha|)
             phi = min(1.0, step * clip / max(map(abs, alpha.values())))
             alpha = {i: a * phi for i, a in alpha.items()}
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
-CASES = [
-    (None, given, partial(bogd, **given))
-    for given in (
-        {"budget": 1, "step": 0.6},
-        {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
-        {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0},
-        {"budget": 15, "step": 0.3, "clip": 0.5},
-        {"budget": 1000, "step": 2.0, "regulariser": 0.1},
-    )
-]
+CASES = cases(
+    bogd,
+    {"budget": 1, "step": 0.6},
+    {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
+    {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0},
+    {"budget": 15, "step": 0.3, "clip": 0.5},
+    {"budget": 1000, "step": 2.0, "regulariser": 0.1},
+)

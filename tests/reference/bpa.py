@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from reference import multiclass
-from reference.kernel_expansion import Known, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import Known, cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace, gram
 
 
@@ -58,8 +58,7 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
             Q, after = next((Q, after) for Q, after in found if best + 0.5 * TOLERANCE * unit >= Q)
             if not (keep and C * loss - slack(loss, K[t, t], C) <= Q):
                 w = after
-        record(trace, score, is_mistake(y_t, score, tie), w)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), w, update)
     return trace
 
 
@@ -98,8 +97,7 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
                 after = w
         if update:
             w = after
-        record(trace, score, is_mistake(y_t, score, tie), w)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), w, update)
     return trace
 
 
@@ -155,10 +153,11 @@ CASES = [
         {"budget": 12, "C": 0.3, "keep": True},
     )
 ]
-CASES += [
-    ("projecting", given, partial(projecting, **given))
-    for given in ({"budget": 1}, {"budget": 12, "keep": True}, {"budget": 20, "C": 0.3, "ridge": 0.01})
-]
-MULTICLASS_CASES = [
-    ("simple", given, partial(several, **given)) for given in ({"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1})
-]
+CASES += cases(
+    projecting,
+    {"budget": 1},
+    {"budget": 12, "keep": True},
+    {"budget": 20, "C": 0.3, "ridge": 0.01},
+    variant="projecting",
+)
+MULTICLASS_CASES = cases(several, {"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1}, variant="simple")

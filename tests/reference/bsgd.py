@@ -3,11 +3,9 @@
 The traces have f times lambda t, after t rounds, as the engine has it.
 """
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace, gram
 
 
@@ -39,8 +37,7 @@ def bsgd(X, y, k, budget, regulariser, projects, ridge=0.001, first="paper", tie
                 for j, share in zip(rest, np.linalg.solve(K_rest, K[rest, p]), strict=True):
                     alpha[j] += a_p * share
         scaled = {j: a * regulariser * t for j, a in alpha.items()}
-        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), scaled)
-        trace.updates.append(update)
+        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), scaled, update)
     return trace
 
 
@@ -48,15 +45,21 @@ def is_gaussian(k):
     return k(np.zeros(1), np.zeros(1)) == k(np.ones(1), np.ones(1)) == 1
 
 
-CASES = [
-    ("removal", {"budget": B, "regulariser": r}, partial(bsgd, budget=B, regulariser=r, projects=False))
-    for B, r in ((1, 0.1), (12, 0.01), (40, 0.1), (1000, 0.02))
-]
-CASES += [
-    ("removal", given, partial(bsgd, projects=False, **given))
-    for given in ({"budget": B, "regulariser": r, "first": "program"} for B, r in ((1, 0.1), (12, 0.01), (12, 0.7)))
-]
-CASES += [
-    ("projection", {"budget": B, "regulariser": r} | g, partial(bsgd, budget=B, regulariser=r, projects=True, **g))
-    for B, r, g in ((1, 0.1, {}), (12, 0.05, {}), (30, 0.02, {"ridge": 0.01}))
-]
+CASES = cases(
+    bsgd,
+    *({"budget": B, "regulariser": r} for B, r in ((1, 0.1), (12, 0.01), (40, 0.1), (1000, 0.02))),
+    variant="removal",
+    projects=False,
+)
+CASES += cases(
+    bsgd,
+    *({"budget": B, "regulariser": r, "first": "program"} for B, r in ((1, 0.1), (12, 0.01), (12, 0.7))),
+    variant="removal",
+    projects=False,
+)
+CASES += cases(
+    bsgd,
+    *({"budget": B, "regulariser": r} | g for B, r, g in ((1, 0.1, {}), (12, 0.05, {}), (30, 0.02, {"ridge": 0.01}))),
+    variant="projection",
+    projects=True,
+)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from reference.bsgd import is_gaussian
-from reference.kernel_expansion import Trace, is_mistake
+from reference.kernel_expansion import Trace, cases, is_mistake
 from reference.multiclass import best_rival
 
 NAME = "bsgd"
@@ -182,12 +182,13 @@ def scores_of(points, x, k, n_classes):
     return [math.fsum(row) for row in terms], max(math.fsum(map(abs, row)) for row in terms)
 
 
-def record(trace, scores, mistake, points, scale):
+def record(trace, scores, mistake, points, scale, update):
     trace.scores.append(scores)
     trace.mistakes.append(mistake)
     trace.active.append([p.t for p in points])
     weights = [[a * scale for a in p.weights] for p in points]
     trace.alpha.append([row[0] if len(row) == 1 else row for row in weights])
+    trace.updates.append(update)
 
 
 def binary(X, y, k, budget, regulariser, partners="all", first="paper", lookup=None, tie="mistake"):
@@ -210,8 +211,7 @@ def binary(X, y, k, budget, regulariser, partners="all", first="paper", lookup=N
                 if len(points) > budget:
                     merge(points, rate, math.inf, partners, lookup)
         scale = regulariser * t
-        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), points, scale)
-        trace.updates.append(update)
+        record(trace, score * regulariser * (t - 1), is_mistake(y_t, score, tie), points, scale, update)
     return trace
 
 
@@ -245,20 +245,18 @@ def several(X, codes, k, n_classes, budget, regulariser, merges, first="paper"):
                 sizes = [sum(a * a for a in p.weights) for p in points]
                 del points[next(i for i, s in enumerate(sizes) if s <= min(sizes) * (1 + 1e-9))]
         scale = regulariser * t
-        record(trace, [s * regulariser * (t - 1) for s in scores], lead <= 0, points, scale)
-        trace.updates.append(update)
+        record(trace, [s * regulariser * (t - 1) for s in scores], lead <= 0, points, scale, update)
     return trace
 
 
-CASES = [
-    ("merging", given, partial(binary, **given))
-    for given in (
-        {"budget": 2, "regulariser": 0.1},
-        {"budget": 12, "regulariser": 0.02},
-        {"budget": 20, "regulariser": 0.05, "partners": "same_sign"},
-        {"budget": 12, "regulariser": 0.02, "first": "program"},
-    )
-]
+CASES = cases(
+    binary,
+    {"budget": 2, "regulariser": 0.1},
+    {"budget": 12, "regulariser": 0.02},
+    {"budget": 20, "regulariser": 0.05, "partners": "same_sign"},
+    {"budget": 12, "regulariser": 0.02, "first": "program"},
+    variant="merging",
+)
 CASES += [
     (f"lookup_{table}", given, partial(binary, **given, partners="same_sign", lookup=table))
     for table in ("h", "wd")

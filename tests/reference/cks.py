@@ -1,8 +1,6 @@
 """The CKS algorithm as Dekel, Shalev-Shwartz & Singer (2008), section 8, describe it."""
 
-from functools import partial
-
-from reference.kernel_expansion import Trace, first_smallest, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, first_smallest, is_mistake, record, stream, value
 
 
 def cks(X, y, k, budget, candidates="old", tie="mistake"):
@@ -27,7 +25,4 @@ def cks(X, y, k, budget, candidates="old", tie="mistake"):
     return trace
 
 
-CASES = [
-    (None, {"budget": B, "candidates": c}, partial(cks, budget=B, candidates=c))
-    for B, c in ((1, "old"), (9, "old"), (25, "old"), (9, "all"))
-]
+CASES = cases(cks, *({"budget": B, "candidates": c} for B, c in ((1, "old"), (9, "old"), (25, "old"), (9, "all"))))

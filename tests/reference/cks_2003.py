@@ -1,9 +1,7 @@
 """Crammer, Kandola & Singer (2004): the aggressive Perceptron with a fixed and with a variable cache size."""
 
-from functools import partial
-
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import first_smallest, is_mistake, record, stream, value
+from reference.kernel_expansion import cases, first_smallest, is_mistake, record, stream, value
 from reference.projection import TOLERANCE
 
 
@@ -23,8 +21,7 @@ def fixed(X, y, k, budget, beta=0.0, tie="mistake"):
                 margins = margins_without(C, X, y, k)
                 del C[list(C)[first_smallest([-m for m in margins.values()])]]
             C[t] = y_t  # insert t, with alpha_t = 1
-        record(trace, score, is_mistake(y_t, score, tie), C)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), C, update)
     return trace
 
 
@@ -41,12 +38,9 @@ def variable(X, y, k, beta, tie="mistake"):
                 if all(m < beta - TOLERANCE for m in margins.values()):
                     break
                 del C[list(C)[first_smallest([-m for m in margins.values()])]]
-        record(trace, score, is_mistake(y_t, score, tie), C)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), C, update)
     return trace
 
 
-CASES = [
-    ("fixed", {"budget": B, "beta": b}, partial(fixed, budget=B, beta=b)) for B, b in ((1, 0.0), (9, 0.0), (25, 0.4))
-]
-CASES += [("variable", {"beta": b}, partial(variable, beta=b)) for b in (0.3, 1.0)]
+CASES = cases(fixed, *({"budget": B, "beta": b} for B, b in ((1, 0.0), (9, 0.0), (25, 0.4))), variant="fixed")
+CASES += cases(variable, *({"beta": b} for b in (0.3, 1.0)), variant="variable")

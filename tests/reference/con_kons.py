@@ -1,7 +1,6 @@
 """CON-KONS: PROS-N-KONS without restarts."""
 
-from functools import partial
-
+from reference.kernel_expansion import cases
 from reference.pros_n_kons import GIVEN, kons
 
-CASES = [(None, given, partial(kons, restarts=False, **given)) for given in GIVEN]
+CASES = cases(kons, *GIVEN, restarts=False)

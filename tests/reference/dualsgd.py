@@ -71,8 +71,7 @@ def dualsgd(
                 r = r + alpha.pop(j) * Z[j]
         # append x_t with a = -alpha / (lambda t), every round
         alpha[i] = -derived / (regulariser * t)
-        record(trace, scaled, is_mistake(y_t, scaled, tie), {j: a * regulariser * t for j, a in alpha.items()})
-        trace.updates.append(True)
+        record(trace, scaled, is_mistake(y_t, scaled, tie), {j: a * regulariser * t for j, a in alpha.items()}, True)
     T = regulariser * len(trace.scores)
     trace.final = lambda x: T * (value(alpha, X, x, k) + dot(z(x), r))
     return trace

@@ -1,9 +1,8 @@
 """Van Vaerenbergh, Santamaria, Liu & Principe (2010): FB-KRLS, with every system solved anew."""
 
-from functools import partial
-
 import numpy as np
 
+from reference.kernel_expansion import cases
 from reference.projection import TOLERANCE, gram
 from reference.targets import note, predict, start, stream
 
@@ -31,12 +30,10 @@ def solved(K, D, y, regulariser):
     return inverse @ np.array([y[i] for i in D], dtype=float), inverse
 
 
-REGRESSION_CASES = [
-    (None, given, partial(fb_krls, **given))
-    for given in (
-        {"budget": 15},
-        {"budget": 1, "regulariser": 0.5},
-        {"budget": 40, "regulariser": 0.1},
-        {"budget": 500},
-    )
-]
+REGRESSION_CASES = cases(
+    fb_krls,
+    {"budget": 15},
+    {"budget": 1, "regulariser": 0.5},
+    {"budget": 40, "regulariser": 0.1},
+    {"budget": 500},
+)

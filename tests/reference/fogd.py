@@ -1,12 +1,11 @@
 """Lu, Hoi, Wang, Zhao & Liu (2016), Algorithm 1: FOGD."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE
 
 
@@ -28,17 +27,14 @@ def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake")
         update = 1 - y_t * score > TOLERANCE
         if update:  # on y w.z < 1: w += eta y z
             w = w + step * y_t * z_t
-        record(trace, score, is_mistake(y_t, score, tie), {})
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), {}, update)
     trace.final = lambda x: dot(w, z(x))
     return trace
 
 
-CASES = [
-    (None, given, partial(fogd, **given))
-    for given in (
-        {"features": 20, "step": 0.5},
-        {"features": 60, "step": 0.05, "seed": 4},
-        {"features": 30, "step": 0.9, "seed": 1, "counting": "features"},
-    )
-]
+CASES = cases(
+    fogd,
+    {"features": 20, "step": 0.5},
+    {"features": 60, "step": 0.05, "seed": 4},
+    {"features": 30, "step": 0.9, "seed": 1, "counting": "features"},
+)

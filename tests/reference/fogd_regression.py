@@ -1,11 +1,11 @@
 """FOGD for regression: Lu, Hoi, Wang, Zhao & Liu (2016), with the step of Li et al. (2024)."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import cases
 from reference.targets import note, stream
 
 NAME = "fogd"
@@ -26,11 +26,9 @@ def fogd(X, y, k, features, step, seed=0, counting="frequencies"):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(fogd, **given))
-    for given in (
-        {"features": 20, "step": 0.2},
-        {"features": 60, "step": 0.05, "seed": 4},
-        {"features": 30, "step": 0.4, "seed": 1, "counting": "features"},
-    )
-]
+REGRESSION_CASES = cases(
+    fogd,
+    {"features": 20, "step": 0.2},
+    {"features": 60, "step": 0.05, "seed": 4},
+    {"features": 30, "step": 0.4, "seed": 1, "counting": "features"},
+)

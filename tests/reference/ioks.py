@@ -1,14 +1,11 @@
 """IOKS; see `reference.oks`."""
 
-from functools import partial
-
+from reference.kernel_expansion import cases
 from reference.oks import ioks
 
-CASES = [
-    (None, given, partial(ioks, **given))
-    for given in (
-        {"horizon": 220},
-        {"horizon": 40, "factors": [8.0, 1.0, 0.1], "U": 1.5, "seed": 3},
-        {"horizon": 2, "factors": [1.0], "U": 4.0},
-    )
-]
+CASES = cases(
+    ioks,
+    {"horizon": 220},
+    {"horizon": 40, "factors": [8.0, 1.0, 0.1], "U": 1.5, "seed": 3},
+    {"horizon": 2, "factors": [1.0], "U": 4.0},
+)

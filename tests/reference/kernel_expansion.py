@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -100,13 +101,21 @@ def first_smallest(values):
     return next(i for i, v in enumerate(values) if v <= least + 1e-9)
 
 
-def record(trace, score, mistake, alpha):
+def record(trace, score, mistake, alpha, update=None):
+    """Note a round; without ``update``, the learner acts on mistakes only."""
     trace.scores.append(score)
     trace.mistakes.append(mistake)
     trace.active.append(list(alpha))
     trace.alpha.append(list(alpha.values()))
+    if update is not None:
+        trace.updates.append(update)
 
 
 def stream(X, y):
     X = np.asarray(X, dtype=float)
     return ((t, X[t], int(y[t])) for t in range(len(y)))
+
+
+def cases(function, *all_given, variant=None, **fixed):
+    """(variant, parameters, reference with them) for each set of parameters; ``fixed`` are those of the reference."""
+    return [(variant, given, partial(function, **fixed, **given)) for given in all_given]

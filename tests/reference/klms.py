@@ -1,7 +1,6 @@
 """Liu, Pokharel & Principe (2008): KLMS, stopped when the budget is full."""
 
-from functools import partial
-
+from reference.kernel_expansion import cases
 from reference.targets import note, predict, start, stream
 
 
@@ -17,7 +16,4 @@ def klms(X, y, k, step, budget=None):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(klms, **given))
-    for given in ({"step": 0.5}, {"budget": 20, "step": 0.3}, {"budget": 1, "step": 1.0})
-]
+REGRESSION_CASES = cases(klms, {"step": 0.5}, {"budget": 20, "step": 0.3}, {"budget": 1, "step": 1.0})

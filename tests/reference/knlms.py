@@ -1,8 +1,8 @@
 """Richard, Bermudez & Honeine (2009): KNLMS with the coherence criterion."""
 
 import math
-from functools import partial
 
+from reference.kernel_expansion import cases
 from reference.projection import TOLERANCE
 from reference.targets import note, predict, start, stream
 
@@ -25,12 +25,10 @@ def knlms(X, y, k, step=0.5, coherence=0.95, regulariser=0.01, budget=None):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(knlms, **given))
-    for given in (
-        {},
-        {"budget": 12, "step": 0.2, "coherence": 0.6},
-        {"coherence": 0.3, "regulariser": 0.5},
-        {"budget": 1, "coherence": 1.0, "regulariser": 0.001},
-    )
-]
+REGRESSION_CASES = cases(
+    knlms,
+    {},
+    {"budget": 12, "step": 0.2, "coherence": 0.6},
+    {"coherence": 0.3, "regulariser": 0.5},
+    {"budget": 1, "coherence": 1.0, "regulariser": 0.001},
+)

@@ -1,9 +1,8 @@
 """Engel, Mannor & Meir (2004), Table I: KRLS, whose dictionary stops growing when the budget is full."""
 
-from functools import partial
-
 import numpy as np
 
+from reference.kernel_expansion import cases
 from reference.projection import TOLERANCE
 from reference.targets import note, predict, start, stream
 
@@ -41,7 +40,4 @@ def krls(X, y, k, nu=1e-4, budget=None):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(krls, **given))
-    for given in ({"nu": 0.05}, {"nu": 0.2, "budget": 8}, {"nu": 0.01, "budget": 40})
-]
+REGRESSION_CASES = cases(krls, {"nu": 0.05}, {"nu": 0.2, "budget": 8}, {"nu": 0.01, "budget": 40})

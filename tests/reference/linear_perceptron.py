@@ -17,8 +17,7 @@ def linear_perceptron(X, y, k, tie="mistake"):
         mistake = is_mistake(y_t, score, tie)
         if mistake:  # on y w.x <= 0: w += y x
             w = w + y_t * x_t
-        record(trace, score, mistake, {})
-        trace.updates.append(mistake)
+        record(trace, score, mistake, {}, mistake)
     trace.final = lambda x: dot(w, x)
     return trace
 

@@ -1,9 +1,9 @@
 """Li et al. (2024): MAVP-OGS, as in the authors' program."""
 
 import math
-from functools import partial
 
 from reference import kernel_expansion, multiclass
+from reference.kernel_expansion import cases
 from reference.ogs import approximated, moved
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, gram, projected_value
 
@@ -70,5 +70,5 @@ def of_two_classes(X, y, k, alpha, epsilon=0.9, U=10.0, c=0.1, tie="mistake"):
 
 
 GIVEN = ({"alpha": 0.3}, {"alpha": 0.05, "epsilon": 0.3, "U": 0.7, "c": 0.4}, {"alpha": 0.6, "epsilon": 0.5})
-CASES = [(None, given, partial(of_two_classes, **given)) for given in GIVEN]
-MULTICLASS_CASES = [(None, given, partial(mavp_ogs, **given)) for given in GIVEN]
+CASES = cases(of_two_classes, *GIVEN)
+MULTICLASS_CASES = cases(mavp_ogs, *GIVEN)

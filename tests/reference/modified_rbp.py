@@ -1,11 +1,10 @@
 """Sutskever (2009), Algorithm 1: the modified Randomized Budget Perceptron."""
 
 import math
-from functools import partial
 
 import numpy as np
 
-from reference.kernel_expansion import Trace, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import Trace, cases, is_mistake, record, rounded_value, stream
 from reference.projection import gram, norm
 
 
@@ -37,14 +36,12 @@ def modified_rbp(X, y, k, budget, step=1 / 16, radius=None, seed=0, tie="mistake
     return trace
 
 
-CASES = [
-    (None, given, partial(modified_rbp, **given))
-    for given in (
-        {"budget": 1, "seed": 0},
-        {"budget": 7, "seed": 3},
-        {"budget": 30, "seed": 1},
-        {"budget": 30, "radius": 0.15, "seed": 2},
-        {"budget": 20, "step": 1.0, "radius": 2.0, "seed": 4},
-        {"budget": 1000, "seed": 5},
-    )
-]
+CASES = cases(
+    modified_rbp,
+    {"budget": 1, "seed": 0},
+    {"budget": 7, "seed": 3},
+    {"budget": 30, "seed": 1},
+    {"budget": 30, "radius": 0.15, "seed": 2},
+    {"budget": 20, "step": 1.0, "radius": 2.0, "seed": 4},
+    {"budget": 1000, "seed": 5},
+)

@@ -38,8 +38,11 @@ def negligible_lead(alpha, X, x, k, n_classes):
     return max(map(negligible, terms))
 
 
-def record(trace, scores, mistake, alpha):
+def record(trace, scores, mistake, alpha, update=None):
+    """Note a round; without ``update``, the learner acts on mistakes only."""
     trace.scores.append(scores)
     trace.mistakes.append(mistake)
     trace.active.append(list(alpha))
     trace.alpha.append([list(row) for row in alpha.values()])
+    if update is not None:
+        trace.updates.append(update)

@@ -1,8 +1,6 @@
 """Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006): PA-I for several classes, max-score."""
 
-from functools import partial
-
-from reference.kernel_expansion import Known
+from reference.kernel_expansion import Known, cases
 from reference.multiclass import best_rival, record, stream, values
 from reference.projection import TOLERANCE, ProjectionTrace
 
@@ -29,11 +27,8 @@ def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
             alpha[t] = [0.0] * n_classes
             alpha[t][y_t] += tau
             alpha[t][rival] -= tau
-        record(trace, scores, lead <= 0, alpha)
-        trace.updates.append(changed)
+        record(trace, scores, lead <= 0, alpha, changed)
     return trace
 
 
-MULTICLASS_CASES = [
-    (None, given, partial(multiclass_passive_aggressive, **given)) for given in ({}, {"C": 0.05}, {"C": 100.0})
-]
+MULTICLASS_CASES = cases(multiclass_passive_aggressive, {}, {"C": 0.05}, {"C": 100.0})

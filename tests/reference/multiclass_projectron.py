@@ -1,7 +1,6 @@
 """Orabona, Keshet & Caputo (2009), section 5, several classes with a prototype each: the Projectron."""
 
-from functools import partial
-
+from reference.kernel_expansion import cases
 from reference.multiclass import best_rival, negligible_lead, record, stream, values
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed
 
@@ -52,11 +51,8 @@ def multiclass_projectron(X, codes, k, n_classes, eta, threshold="distance"):
     return trace
 
 
-def cases(*settings):
-    return [(None, given, partial(multiclass_projectron, **given)) for given in settings]
-
-
 MULTICLASS_CASES = cases(
+    multiclass_projectron,
     {"eta": 0.05},
     {"eta": 0.1},
     {"eta": 0.6},
@@ -64,4 +60,5 @@ MULTICLASS_CASES = cases(
     {"eta": 0.1, "threshold": "squared_distance"},
     {"eta": 0.5, "threshold": "squared_distance"},
 )
-EXACT_CASES = cases({"eta": 0.0})  # as with two classes: where examples are exactly dependent, or clearly not
+# As with two classes: where examples are exactly dependent, or clearly not.
+EXACT_CASES = cases(multiclass_projectron, {"eta": 0.0})

@@ -1,7 +1,6 @@
 """Orabona, Keshet & Caputo (2009), section 5, several classes with a prototype each: the Projectron++."""
 
-from functools import partial
-
+from reference.kernel_expansion import cases
 from reference.multiclass import best_rival, negligible_lead, record, stream, values
 from reference.multiclass_projectron import add_projection, project_onto, step_on_mistake
 from reference.projection import Basis, ProjectionTrace, cost_of_projecting, margin_step
@@ -38,13 +37,11 @@ def multiclass_projectron_pp(X, codes, k, n_classes, eta, threshold="distance"):
     return trace
 
 
-MULTICLASS_CASES = [
-    (None, given, partial(multiclass_projectron_pp, **given))
-    for given in (
-        {"eta": 0.1},
-        {"eta": 0.6},
-        {"eta": 1.5},
-        {"eta": 0.1, "threshold": "squared_distance"},
-        {"eta": 0.5, "threshold": "squared_distance"},
-    )
-]
+MULTICLASS_CASES = cases(
+    multiclass_projectron_pp,
+    {"eta": 0.1},
+    {"eta": 0.6},
+    {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"},
+    {"eta": 0.5, "threshold": "squared_distance"},
+)

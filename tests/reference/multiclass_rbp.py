@@ -1,10 +1,8 @@
 """Orabona, Keshet & Caputo (2009), section 7: the Multiclass Random Budget Perceptron ("MRBP")."""
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import Trace
+from reference.kernel_expansion import Trace, cases
 from reference.multiclass import best_rival, record, stream, values
 
 NAME = "rbp"
@@ -28,6 +26,4 @@ def multiclass_rbp(X, codes, k, n_classes, budget, seed):
     return trace
 
 
-MULTICLASS_CASES = [
-    (None, {"budget": B, "seed": s}, partial(multiclass_rbp, budget=B, seed=s)) for B, s in ((1, 0), (7, 3), (30, 1))
-]
+MULTICLASS_CASES = cases(multiclass_rbp, *({"budget": B, "seed": s} for B, s in ((1, 0), (7, 3), (30, 1))))

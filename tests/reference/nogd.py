@@ -1,12 +1,11 @@
 """Lu, Hoi, Wang, Zhao & Liu (2016), Algorithm 2: NOGD."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, gram
 
 
@@ -40,8 +39,7 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
             w = w + step * y_t * z_t
         if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
             alpha = dict(zip(alpha, (V_r @ (w / np.sqrt(L_r))).tolist(), strict=True))
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
@@ -61,11 +59,9 @@ def settled_vectors(L, V):
     return np.array(columns).T
 
 
-CASES = [
-    (None, given, partial(nogd, **given))
-    for given in (
-        {"budget": 20, "step": 0.3},
-        {"budget": 40, "step": 0.7, "rank": 5},
-        {"budget": 1000, "step": 0.5},
-    )
-]
+CASES = cases(
+    nogd,
+    {"budget": 20, "step": 0.3},
+    {"budget": 40, "step": 0.7, "rank": 5},
+    {"budget": 1000, "step": 0.5},
+)

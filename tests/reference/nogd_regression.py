@@ -1,11 +1,11 @@
 """NOGD for regression: Lu, Hoi, Wang, Zhao & Liu (2016), with the step of Li et al. (2024)."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import cases
 from reference.projection import TOLERANCE, gram
 from reference.targets import note, predict, stream
 
@@ -37,7 +37,6 @@ def nogd(X, y, k, budget, step, rank=None):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(nogd, **given))
-    for given in ({"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2})
-]
+REGRESSION_CASES = cases(
+    nogd, {"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2}
+)

@@ -1,8 +1,6 @@
 """Kivinen, Smola & Williamson (2004): NORMA with the soft margin loss, truncated."""
 
-from functools import partial
-
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 
@@ -20,17 +18,14 @@ def norma(X, y, k, step, budget=None, regulariser=0.0, rho=1.0, tie="mistake"):
             # truncation: the oldest term is dropped
             if budget is not None and len(alpha) > budget:
                 del alpha[next(iter(alpha))]
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
     return trace
 
 
-CASES = [
-    (None, given, partial(norma, **given))
-    for given in (
-        {"budget": 1, "step": 0.6},
-        {"budget": 15, "step": 0.4, "regulariser": 0.05},
-        {"budget": 30, "step": 0.3, "rho": 0.2},
-        {"step": 2.0, "regulariser": 0.1},
-    )
-]
+CASES = cases(
+    norma,
+    {"budget": 1, "step": 0.6},
+    {"budget": 15, "step": 0.4, "regulariser": 0.05},
+    {"budget": 30, "step": 0.3, "rho": 0.2},
+    {"step": 2.0, "regulariser": 0.1},
+)

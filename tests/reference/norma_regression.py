@@ -1,8 +1,8 @@
 """Kivinen, Smola & Williamson (2004): NORMA for regression, truncated."""
 
 import math
-from functools import partial
 
+from reference.kernel_expansion import cases
 from reference.projection import TOLERANCE
 from reference.targets import note, predict, start, stream
 
@@ -29,13 +29,11 @@ def norma(X, y, k, step=0.5, regulariser=0.01, budget=None, loss="squared", epsi
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(norma, **given))
-    for given in (
-        {},
-        {"budget": 1, "step": 0.6},
-        {"budget": 15, "loss": "insensitive", "epsilon": 0.5, "regulariser": 0.05},
-        {"budget": 25, "loss": "insensitive", "step": 0.2, "nu": 0.3},
-        {"budget": 30, "loss": "dead_zone", "epsilon": 0.2, "regulariser": 0.0},
-    )
-]
+REGRESSION_CASES = cases(
+    norma,
+    {},
+    {"budget": 1, "step": 0.6},
+    {"budget": 15, "loss": "insensitive", "epsilon": 0.5, "regulariser": 0.05},
+    {"budget": 25, "loss": "insensitive", "step": 0.2, "nu": 0.3},
+    {"budget": 30, "loss": "dead_zone", "epsilon": 0.2, "regulariser": 0.0},
+)

@@ -1,9 +1,8 @@
 """Li et al. (2024): AVP-OGS, as in the authors' program."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, gram, norm, projected_value
 
 NAME = "avp_ogs"
@@ -53,7 +52,4 @@ def moved(f, weight, v, U, K):
     return {i: a * min(1.0, U / max(norm(f, K), U / 2)) for i, a in f.items()}
 
 
-CASES = [
-    (None, given, partial(avp_ogs, **given))
-    for given in ({"alpha": 0.3}, {"alpha": 0.05, "epsilon": 0.9, "U": 1.5}, {"alpha": 0.6, "c": 0.1})
-]
+CASES = cases(avp_ogs, {"alpha": 0.3}, {"alpha": 0.05, "epsilon": 0.9, "U": 1.5}, {"alpha": 0.6, "c": 0.1})

@@ -1,12 +1,11 @@
 """OKS with the constants of a later program, for the logistic loss, and IOKS: Li & Liao (2022)."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import gaussian, is_mistake, record, rounded_value, stream, value
+from reference.kernel_expansion import cases, gaussian, is_mistake, record, rounded_value, stream, value
 from reference.raker import FACTORS
 
 
@@ -26,8 +25,7 @@ def widths(k, factors):
 
 def note(trace, y_t, score, tie, f, order):
     every = {t: f[i][t] for t, i in order.items()}
-    record(trace, score, is_mistake(y_t, score, tie), every)
-    trace.updates.append(True)
+    record(trace, score, is_mistake(y_t, score, tie), every, True)
 
 
 def oks(X, y, k, horizon, factors=FACTORS, step=None, seed=0, tie="mistake"):
@@ -103,11 +101,9 @@ def binary_search(q, eta, tilde_ell):
     return [v ** (-8 / 7) for v in tem]
 
 
-CASES = [
-    (None, given, partial(oks, **given))
-    for given in (
-        {"horizon": 220},
-        {"horizon": 50, "factors": [8.0, 1.0, 0.1], "step": 0.3, "seed": 3},
-        {"horizon": 1, "factors": [1.0]},
-    )
-]
+CASES = cases(
+    oks,
+    {"horizon": 220},
+    {"horizon": 50, "factors": [8.0, 1.0, 0.1], "step": 0.3, "seed": 3},
+    {"horizon": 1, "factors": [1.0]},
+)

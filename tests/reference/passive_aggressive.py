@@ -1,8 +1,6 @@
 """Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006): PA-I."""
 
-from functools import partial
-
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 
@@ -19,9 +17,8 @@ def passive_aggressive(X, y, k, C=1.0, tie="mistake"):
             k_tt = k(x_t, x_t)
             tau = min(C, loss / k_tt) if k_tt > 0 else C
             alpha[t] = y_t * tau
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(changed)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, changed)
     return trace
 
 
-CASES = [(None, given, partial(passive_aggressive, **given)) for given in ({}, {"C": 0.05}, {"C": 100.0})]
+CASES = cases(passive_aggressive, {}, {"C": 0.05}, {"C": 100.0})

@@ -1,12 +1,11 @@
 """Li & Liao (2023): POMDR, as Liao, Li, Liao, Hu & Dang (2024) ran it."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.kernel_expansion import cases, is_mistake, record, stream, value
 from reference.projection import TOLERANCE, gram, norm
 
 
@@ -65,8 +64,7 @@ def pomdr(X, y, k, budget, first_budget, eta, U=25.0, halving="before", tie="mis
                 alpha = {i: a * U / size for i, a in alpha.items()}
             if halving == "after" and len(alpha) == budget:
                 halve()
-        record(trace, score, is_mistake(y_t, score, tie), alpha)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
 
     last = range(max(0, len(y) - 15), len(y))
     hint = {j: factor * U / math.sqrt(3 + A) * y[j] / len(last) for j in last}
@@ -74,14 +72,12 @@ def pomdr(X, y, k, budget, first_budget, eta, U=25.0, halving="before", tie="mis
     return trace
 
 
-CASES = [
-    (None, given, partial(pomdr, **given))
-    for given in (
-        {"budget": 20, "first_budget": 8, "eta": 0.3},
-        {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0},
-        {"budget": 40, "first_budget": 40, "eta": 0.5},
-        {"budget": 1000, "first_budget": 10, "eta": 0.5, "U": 5.0},
-        {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0, "halving": "after"},
-        {"budget": 20, "first_budget": 20, "eta": 0.3, "halving": "after"},
-    )
-]
+CASES = cases(
+    pomdr,
+    {"budget": 20, "first_budget": 8, "eta": 0.3},
+    {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0},
+    {"budget": 40, "first_budget": 40, "eta": 0.5},
+    {"budget": 1000, "first_budget": 10, "eta": 0.5, "U": 5.0},
+    {"budget": 2, "first_budget": 1, "eta": 0.3, "U": 3.0, "halving": "after"},
+    {"budget": 20, "first_budget": 20, "eta": 0.3, "halving": "after"},
+)

@@ -1,10 +1,9 @@
 """Orabona, Keshet & Caputo (2009), section 6 and Theorem 7: ALMA_2 with projections."""
 
 import math
-from functools import partial
 
 from reference.alma import length
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, gram, norm, projected_value
 
 
@@ -48,15 +47,13 @@ def projected_alma(
     return trace
 
 
-def cases(*settings):
-    return [(None, given, partial(projected_alma, **given)) for given in settings]
-
-
 CASES = cases(
+    projected_alma,
     {"eta": 0.02},
     {"eta": 0.1, "alpha": 1.0, "B": 1.0, "C": 1.0},
     {"eta": 0.2, "alpha": 0.9, "B": 1.0, "C": math.sqrt(1.01) - 0.1},
     {"eta": 0.01, "threshold": "squared_distance"},
     {"eta": 0.3, "delta": "example"},
 )
-EXACT_CASES = cases({"eta": 0.0})  # as with the Projectron: where examples are exactly dependent, or clearly not
+# As with the Projectron: where examples are exactly dependent, or clearly not.
+EXACT_CASES = cases(projected_alma, {"eta": 0.0})

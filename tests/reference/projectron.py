@@ -1,8 +1,6 @@
 """Orabona, Keshet & Caputo (2009), Fig. 2, with the projection of Fig. 4: the Projectron."""
 
-from functools import partial
-
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, projected_value
 
 
@@ -31,11 +29,8 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
     return trace
 
 
-def cases(*settings):
-    return [(None, given, partial(projectron, **given)) for given in settings]
-
-
 CASES = cases(
+    projectron,
     {"eta": 0.02},
     {"eta": 0.1},
     {"eta": 0.6},
@@ -45,4 +40,4 @@ CASES = cases(
 )
 # With eta = 0 the Gram matrix may be singular to working precision: only where examples are exactly dependent, or
 # clearly not, can two programs agree.
-EXACT_CASES = cases({"eta": 0.0}, {"eta": 0.0, "threshold": "squared_distance"})
+EXACT_CASES = cases(projectron, {"eta": 0.0}, {"eta": 0.0, "threshold": "squared_distance"})

@@ -1,8 +1,6 @@
 """What Liao, Li, Liao, Hu & Dang (2024) ran under the name of Projectron++."""
 
-from functools import partial
-
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, projected_value
 
 NAME = "projectron++_2024"
@@ -32,4 +30,4 @@ def projectron_2024(X, y, k, eta, tie="mistake"):
     return trace
 
 
-CASES = [(None, {"eta": eta}, partial(projectron_2024, eta=eta)) for eta in (0.1, 0.6, 0.9)]
+CASES = cases(projectron_2024, *({"eta": eta} for eta in (0.1, 0.6, 0.9)))

@@ -1,8 +1,6 @@
 """Orabona, Keshet & Caputo (2009), Fig. 5: the Projectron++."""
 
-from functools import partial
-
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import (
     TOLERANCE,
     Basis,
@@ -50,13 +48,11 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
     return trace
 
 
-CASES = [
-    (None, given, partial(projectron_pp, **given))
-    for given in (
-        {"eta": 0.1},
-        {"eta": 0.6},
-        {"eta": 1.5},
-        {"eta": 0.1, "threshold": "squared_distance"},
-        {"eta": 0.5, "threshold": "squared_distance"},
-    )
-]
+CASES = cases(
+    projectron_pp,
+    {"eta": 0.1},
+    {"eta": 0.6},
+    {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"},
+    {"eta": 0.5, "threshold": "squared_distance"},
+)

@@ -1,12 +1,11 @@
 """Calandriello, Lazaric & Valko (2017): PROS-N-KONS and CON-KONS, with the dictionary of KORS."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import LEAST, TOLERANCE, Basis, gram
 
 
@@ -72,12 +71,11 @@ def kons(
                 w = R @ w
                 A = R @ (A - more * np.eye(old.shape[1])) @ R.T + alpha * np.eye(n)
         weights = dict(zip(basis.members, (frame @ w).tolist(), strict=True))
-        record(trace, score, is_mistake(y_t, score, tie), {i: weights.get(i, 0.0) for i in members})
-        trace.updates.append(True)
+        record(trace, score, is_mistake(y_t, score, tie), {i: weights.get(i, 0.0) for i in members}, True)
     rows = [np.asarray(X, dtype=float)[i] for i in basis.members]
     trace.final = lambda x: max(-C, min(C, dot(w, frame.T @ np.array([k(row, x) for row in rows]))))
     return trace
 
 
 GIVEN = [{}, {"g": 2.0, "seed": 3, "reading": "program"}, {"g": 4.0, "C": 0.5, "alpha": 0.3, "beta": 0.6, "seed": 1}]
-CASES = [(None, given, partial(kons, restarts=True, **given)) for given in GIVEN]
+CASES = cases(kons, *GIVEN, restarts=True)

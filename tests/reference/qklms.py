@@ -1,10 +1,8 @@
 """Chen, Zhao, Zhu & Principe (2012): QKLMS, whose set of examples stops growing when the budget is full."""
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import first_smallest
+from reference.kernel_expansion import cases, first_smallest
 from reference.projection import TOLERANCE
 from reference.targets import note, predict, start, stream
 
@@ -27,7 +25,6 @@ def qklms(X, y, k, step=0.9, epsilon=0.1, budget=None):
     return trace
 
 
-REGRESSION_CASES = [
-    (None, given, partial(qklms, **given))
-    for given in ({}, {"epsilon": 1.0, "step": 0.4}, {"epsilon": 0.5, "budget": 10, "step": 0.3}, {"epsilon": 0})
-]
+REGRESSION_CASES = cases(
+    qklms, {}, {"epsilon": 1.0, "step": 0.4}, {"epsilon": 0.5, "budget": 10, "step": 0.3}, {"epsilon": 0}
+)

@@ -7,7 +7,7 @@ import numpy as np
 
 from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
-from reference.kernel_expansion import is_mistake, record, stream
+from reference.kernel_expansion import cases, is_mistake, record, stream
 
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
 
@@ -72,8 +72,7 @@ def raker(
             w[i] = (1 - 2 * step * regulariser) * w[i] - step * derivative * Z[i]
         p = [math.exp(-rate * (L_i - min(L))) for L_i in L]  # p ~ exp(-rate L)
         p = [p_i / sum(p) for p_i in p]
-        record(trace, score, is_mistake(y_t, score, tie) if tie else False, {})
-        trace.updates.append(True)
+        record(trace, score, is_mistake(y_t, score, tie) if tie else False, {}, True)
     trace.final = lambda x: math.fsum(p[i] * dot(w[i], maps[i](x)) for i in range(K))
     return trace
 
@@ -91,5 +90,5 @@ GIVEN = [
     {"features": 5, "step": 0.2, "regulariser": 0.01, "rate": 0.7, "seed": 2, "frequencies": "independent"},
     {"features": 4, "step": 0.3, "factors": [1.0], "frequencies": "program"},
 ]
-CASES = [(None, given, partial(of_classes, **given)) for given in GIVEN]
-REGRESSION_CASES = [(None, given, partial(of_numbers, **given)) for given in GIVEN]
+CASES = cases(of_classes, *GIVEN)
+REGRESSION_CASES = cases(of_numbers, *GIVEN)

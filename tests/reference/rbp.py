@@ -1,10 +1,8 @@
 """Cesa-Bianchi & Gentile (2006): the Randomized Budget Perceptron ("CG")."""
 
-from functools import partial
-
 import numpy as np
 
-from reference.kernel_expansion import Trace, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, is_mistake, record, stream, value
 
 
 def rbp(X, y, k, budget, seed, tie="mistake"):
@@ -22,4 +20,4 @@ def rbp(X, y, k, budget, seed, tie="mistake"):
     return trace
 
 
-CASES = [(None, {"budget": B, "seed": s}, partial(rbp, budget=B, seed=s)) for B, s in ((1, 0), (7, 3), (30, 1))]
+CASES = cases(rbp, *({"budget": B, "seed": s} for B, s in ((1, 0), (7, 3), (30, 1))))

@@ -1,8 +1,6 @@
 """Dekel, Shalev-Shwartz & Singer (2008), section 3: the Remove-Oldest Perceptron."""
 
-from functools import partial
-
-from reference.kernel_expansion import Trace, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, is_mistake, record, stream, value
 
 
 def remove_oldest(X, y, k, budget, tie="mistake"):
@@ -22,4 +20,4 @@ def remove_oldest(X, y, k, budget, tie="mistake"):
     return trace
 
 
-CASES = [(None, {"budget": B}, partial(remove_oldest, budget=B)) for B in (1, 7, 30)]
+CASES = cases(remove_oldest, *({"budget": B} for B in (1, 7, 30)))

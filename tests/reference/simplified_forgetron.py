@@ -1,9 +1,8 @@
 """Sutskever (2009), Algorithm 2: the simplified Forgetron."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import Trace, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import Trace, cases, is_mistake, record, rounded_value, stream
 from reference.modified_rbp import into_ball
 from reference.projection import gram
 
@@ -33,14 +32,13 @@ def simplified_forgetron(X, y, k, budget, step=1 / 32, radius=None, regulariser=
     return trace
 
 
-CASES = [
-    ("simplified", given, partial(simplified_forgetron, **given))
-    for given in (
-        {"budget": 6},
-        {"budget": 30},
-        {"budget": 500},
-        {"budget": 30, "radius": 0.05, "regulariser": 3.0},
-        {"budget": 20, "radius": 0.1, "regulariser": 0.0},
-        {"budget": 3, "step": 1.0, "radius": 2.0},
-    )
-]
+CASES = cases(
+    simplified_forgetron,
+    {"budget": 6},
+    {"budget": 30},
+    {"budget": 500},
+    {"budget": 30, "radius": 0.05, "regulariser": 3.0},
+    {"budget": 20, "radius": 0.1, "regulariser": 0.0},
+    {"budget": 3, "step": 1.0, "radius": 2.0},
+    variant="simplified",
+)

@@ -1,12 +1,11 @@
 """Zhang & Liao (2019): SkeGD; Wen et al. (2024): FORKS; with what is chosen on their pages."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
-from reference.kernel_expansion import is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.nogd import settled_vectors
 from reference.projection import TOLERANCE, gram
 
@@ -103,8 +102,7 @@ def skegd(
         if w is not None:
             a = dict(zip(S_m, (Q @ w).tolist(), strict=True))
             weights = {i: a.get(i, 0.0) for i in S}
-        record(trace, score, is_mistake(y_t, score, tie), weights)
-        trace.updates.append(loss)
+        record(trace, score, is_mistake(y_t, score, tie), weights, loss)
     return trace
 
 
@@ -113,4 +111,4 @@ GIVEN = [
     {"budget": 30, "columns": 12, "sampled": 6, "rank": 4, "step": 0.5, "cycle": 3, "seed": 4},
     {"budget": 1000},
 ]
-CASES = [(None, given, partial(skegd, **given)) for given in GIVEN]
+CASES = cases(skegd, *GIVEN)

@@ -1,8 +1,6 @@
 """The Stoptron, as Wang, Crammer & Vucetic (2012), section 2.4, describe it."""
 
-from functools import partial
-
-from reference.kernel_expansion import Trace, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, is_mistake, record, stream, value
 
 
 def stoptron(X, y, k, budget, tie="mistake"):
@@ -18,4 +16,4 @@ def stoptron(X, y, k, budget, tie="mistake"):
     return trace
 
 
-CASES = [(None, {"budget": B}, partial(stoptron, budget=B)) for B in (1, 12, 40)]
+CASES = cases(stoptron, *({"budget": B} for B in (1, 12, 40)))

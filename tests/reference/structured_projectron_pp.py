@@ -3,10 +3,9 @@
 The joint kernel is k(x, x') L(y, y') for a matrix L over the labels, and the margin gamma a cost(y, y').
 """
 
-from functools import partial
-
 import numpy as np
 
+from reference.kernel_expansion import cases
 from reference.multiclass import best_rival, negligible_lead, record, stream
 from reference.multiclass import values as prototypes
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step
@@ -72,7 +71,6 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
 
 
 # Other settings than in multiclass_projectron_pp.py, so that no two cases have the same name.
-MULTICLASS_CASES = [
-    (None, given, partial(structured_projectron_pp, **given))
-    for given in ({"eta": 0.3}, {"eta": 0.9}, {"eta": 0.2, "threshold": "squared_distance"})
-]
+MULTICLASS_CASES = cases(
+    structured_projectron_pp, {"eta": 0.3}, {"eta": 0.9}, {"eta": 0.2, "threshold": "squared_distance"}
+)

@@ -21,5 +21,4 @@ def predict(alpha, X, x_t, k):
 
 
 def note(trace, score, alpha, update):
-    record(trace, score, False, alpha)
-    trace.updates.append(update)
+    record(trace, score, False, alpha, update)

@@ -1,9 +1,7 @@
 """Weston, Bordes & Bottou (2005): the Tighter Budget Perceptron, with the cache or all examples for validation."""
 
-from functools import partial
-
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import is_mistake, record, stream, value
+from reference.kernel_expansion import cases, is_mistake, record, stream, value
 from reference.projection import TOLERANCE
 
 
@@ -34,4 +32,4 @@ GIVEN = [
     {"budget": 9, "beta": 0.0},
     {"budget": 25, "beta": 0.4},
 ]
-CASES = [(None, given, partial(tighter, **given)) for given in GIVEN]
+CASES = cases(tighter, *GIVEN)

@@ -12,6 +12,7 @@ from typing import Any
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
+from budgetrun.base.grid import Cell, Grid
 from budgetrun.base.params.expressions import Condition
 from budgetrun.config.schema import Label
 from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
@@ -47,6 +48,20 @@ class Judged:
     def titles(self) -> dict[str, str]:
         """The numbers' names and what the page calls them."""
         return {name: spec.title or self.name(spec.label or name) for name, spec in self.claim.numbers.items()}
+
+    @property
+    def grid(self) -> Grid:
+        """The cases with their numbers, and whether the condition holds."""
+        rows: list[list[str | Cell]] = [
+            [
+                self.words(case) or "all",
+                *(number.text for number in case.numbers.values()),
+                Cell("yes" if case.holds else "no", mark="" if case.holds else "no"),
+            ]
+            for case in self.cases
+        ]
+        names = [Cell(title, below=(name,)) for name, title in self.titles.items()]
+        return Grid(["case", *names, "holds"], rows, words=(0, len(names) + 1))
 
     @property
     def n_held(self) -> int:
@@ -176,7 +191,13 @@ class Verdicts:
         return re.split(r"\.(?: |$)", captions.get(name) or f"{folder}, {name.replace('_', ' ')}")[0]
 
     @property
-    def sources(self) -> list[list[str]]:
+    def by_paper(self) -> Grid:
+        """The number of claims with each verdict, by paper."""
+        rows = [[paper.title, *map(str, counts(own))] for paper, own, _ in self.papers]
+        return Grid(["paper", *VERDICTS], rows)
+
+    @property
+    def sources(self) -> Grid:
         """The results folders that decided claims: name, source, runs, end and commit."""
         rows = []
         for name in sorted({name for one in self.judged for name in _folders(one)}):
@@ -185,7 +206,7 @@ class Verdicts:
             commit = str((manifest.get("git") or {}).get("commit") or "")[:10]
             ended = str(manifest.get("end") or "")[:10]
             rows.append([name, str(manifest.get("source") or ""), f"{len(results.runs):,}", ended, commit])
-        return rows
+        return Grid(["results", "source", "runs", "ended", "commit"], rows, words=(0, 1))
 
     def write(self) -> list[Path]:
         """Write ``verdicts/verdicts.html`` and ``.md`` into the results folder; return their paths."""
@@ -193,9 +214,7 @@ class Verdicts:
         make_folder(folder)
         paths = [folder / f"{NAME}.html", folder / f"{NAME}.md"]
         for path in paths:
-            text = page.template(f"{path.name}.jinja").render(
-                title=_TITLE, verdicts=self, kinds=VERDICTS, count=count, counts=counts
-            )
+            text = page.template(f"{path.name}.jinja").render(title=_TITLE, verdicts=self, count=count)
             write_file(path, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
         return paths
 

@@ -260,6 +260,7 @@ def with_numbers(results: Results) -> Results:
         return re.sub(IN_BRACES, lambda found: known[found[1]].text if found[1] in known else "(not measured)", text)
 
     said = {
+        "finding": report.finding and filled(report.finding),
         "choices": tuple(map(filled, report.choices)),
         "findings": tuple(one.model_copy(update={"text": filled(one.text)}) for one in report.findings),
     }

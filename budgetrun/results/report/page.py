@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import base64
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Template
+from markupsafe import escape
 
 from budgetrun.base.files import write as write_file
-from budgetrun.results.report import formats
+from budgetrun.base.grid import Cell, Grid, Raw
+from budgetrun.results.plotting import slug
+from budgetrun.results.report import formats, words
 from budgetrun.results.report.figures import Drawn
 from budgetrun.results.report.layout import Listing, Table
 from budgetrun.results.report.notes import warnings
@@ -20,11 +23,20 @@ from budgetrun.results.report.words import NONE
 from budgetrun.results.store.manifest import NAME
 from budgetrun.results.store.read import Results, listed
 
+# The parts of a verdict, and what the index calls them.
+_CELLS = {
+    "within": "published cells within",
+    "explained": "outside, explained",
+    "open": "open",
+    "missing": "not measured",
+}
+
 
 def write(
     results: Results, tables: list[Table], selections: list[Listing], costs: list[Listing], figures: list[Drawn]
 ) -> Path:
     """Write the page and return its path."""
+    datasets = _datasets(results)
     findings, choices = other_findings(results, tables), results.report.choices
     # A paper's table leads its page; otherwise figures do.
     figures_first = not tables[0].title.startswith("Table")
@@ -36,16 +48,17 @@ def write(
     contents += [("choices", "Choices")] if choices else []
     contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
     text = template("page.html.jinja").render(
-        title=_title(results),
+        title=title_of(results),
         manifest=results.manifest,
         contents=contents,
         figures_first=figures_first,
-        own=_is_own(results),
+        finding=finding(results, tables),
         tables=tables,
         selections=selections,
         costs=costs,
         figures=figures,
-        datasets=_datasets(results),
+        datasets=datasets,
+        dataset_grid=_dataset_grid(datasets),
         facts=_facts(results),
         provenance=_provenance(results),
         choices=choices,
@@ -60,42 +73,79 @@ def write(
 
 
 def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) -> Path:
-    """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path."""
-    pages = [
-        {
-            "name": results.folder.name,
-            "title": _title(results),
-            "description": results.manifest.get("description"),
-            "own": _is_own(results),
-            "verdicts": [table for table in tables if table.verdict],
-            "n_runs": len(results.runs),
-            "end": results.manifest.get("end"),
-            "warnings": warnings(results),
-        }
-        for results, tables in reports
-    ]
+    """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path.
+
+    Pages are grouped as their configs say: by paper, the oldest first, then by question.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for results, tables in reports:
+        groups.setdefault(results.report.group or "Other results", []).append(
+            {
+                "name": results.folder.name,
+                "title": title_of(results),
+                "finding": finding(results, tables),
+                "verdicts": [table.verdict for table in tables if table.verdict],
+                "titles": [table.title for table in tables if table.verdict],
+                "figure": _first_figure(results),
+                "n_runs": len(results.runs),
+                "end": results.manifest.get("end"),
+                "warnings": warnings(results),
+            }
+        )
+    groups = {name: groups[name] for name in sorted(groups, key=_order_of_group)}
     # Those of other commands: they have no manifest.
     others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
     found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / NAME).exists())
     path = folder / "index.html"
-    write_file(path, template("index.html.jinja").render(title="Results", pages=pages, others=found))
+    totals = _totals(groups) if len(groups) > 1 else None
+    write_file(path, template("index.html.jinja").render(title="Results", groups=groups, totals=totals, others=found))
     return path
+
+
+def _order_of_group(name: str) -> tuple[int, str]:
+    """Return what sorts groups: papers by year, then the others."""
+    year = re.search(r"\((\d{4})\)", name)
+    return int(year[1]) if year else 9999, name
+
+
+def _totals(groups: dict[str, list[dict[str, Any]]]) -> Grid:
+    """Return how many pages and runs each group has, and how many published cells it reaches."""
+    counted = {}
+    for name, pages in groups.items():
+        verdicts = [verdict for page in pages for verdict in page["verdicts"]]
+        cells = (sum(getattr(verdict, key) for verdict in verdicts) for key in _CELLS)
+        counted[name] = [len(pages), sum(page["n_runs"] for page in pages), *cells]
+    rows: list[list[str | Cell]] = []
+    for i, (name, numbers) in enumerate(counted.items()):
+        rows.append([Cell(Raw(f'<a href="#group-{i}">{escape(name)}</a>')), *(f"{n:,}" for n in numbers)])
+    rows.append(["all", *(f"{sum(column):,}" for column in zip(*counted.values(), strict=True))])
+    return Grid(["", "pages", "runs", *_CELLS.values()], rows)
+
+
+def _first_figure(results: Results) -> str:
+    """Return the path of one figure of a results folder, from the folder above; empty if there is none."""
+    folder = results.folder / "figures"
+    paths = [folder / f"{slug(spec.name)}.png" for spec in results.report.figures] + sorted(folder.glob("*.png"))
+    return next((f"{results.folder.name}/figures/{path.name}" for path in paths if path.is_file()), "")
 
 
 def template(name: str) -> Template:
     """Return the template of a page, with the filters that all pages share."""
     environment = formats.environment()
-    environment.filters.update(when=_when, words=_words, data_uri=_data_uri)
+    environment.filters.update(when=_when, words=_words)
     return environment.get_template(name)
 
 
-def _title(results: Results) -> str:
-    return results.manifest.get("source") or results.name
+def title_of(results: Results) -> str:
+    """Return what the page of some results is called."""
+    return results.report.title or results.manifest.get("source") or results.name
 
 
-def _is_own(results: Results) -> bool:
-    """Whether all streams are the user's own, of which nothing was published."""
-    return all(dataset.path is not None for dataset in results.config.datasets)
+def finding(results: Results, tables: list[Table]) -> str:
+    """Return in a sentence or two what was found; empty if the verdicts on published numbers say it."""
+    if results.report.finding or any(table.verdict for table in tables):
+        return results.report.finding or ""
+    return next(filter(None, map(words.leaders, tables)), "")
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
@@ -121,12 +171,21 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
     return found
 
 
+def _dataset_grid(datasets: list[dict[str, Any]]) -> Grid:
+    header = ["dataset", "examples", "features", "tasks", "repetitions", "finished runs", "kernel", "examples held as"]
+    rows = [
+        [one["label"], *map(_words, one["counts"]), _words(one["kernels"]) or NONE, _words(one["kind"])]
+        for one in datasets
+    ]
+    return Grid(header, rows, words=(0, 6, 7))
+
+
 def _facts(results: Results) -> list[tuple[str, str]]:
     """Return the settings that hold for all runs."""
     config, tie = results.config, None
     compiled = results.manifest.get("compiled")
     problem = config.problem
-    if problem.ties and not results.of_solvers:
+    if problem.ties and not results.of_batch:
         tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
         counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
         tie = f"{config.tie}: {counts[config.tie]}"
@@ -136,7 +195,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
     return _known(
         ("Profile", results.manifest.get("profile")),
-        ("Solvers" if results.of_solvers else "Learners", listed(names)),
+        ("Solvers" if results.of_batch else "Learners", listed(names)),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
         ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
@@ -197,7 +256,3 @@ def _when(value: Any) -> str:
     except ValueError:
         return _words(value)
     return f"{moment:%Y-%m-%d %H:%M:%S}" + (f" {moment:%Z}" if moment.tzinfo else "")
-
-
-def _data_uri(path: Path) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from budgetrun.base import grid
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.config.quantities import (
@@ -46,9 +47,8 @@ def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]
         name = f"{table.name}_of_sweep" if isinstance(table, Listing) and table.name in names else table.name
         texts |= {folder / f"{name}.{suffix}": writer(table) for suffix, writer in formats.WRITERS.items()}
         if isinstance(table, Table) and table.candidates:
-            rows = words.candidate_rows(table, lambda number, _: number, str)
             # No table's name has a dot.
-            texts[folder / f"{name}.candidates.csv"] = formats.csv_text(rows)
+            texts[folder / f"{name}.candidates.csv"] = grid.csv(words.candidate_rows(table))
     for path, text in texts.items():
         write_file(path, text)
     return list(texts)
@@ -62,7 +62,7 @@ def quantity_of(spec: TableSpec) -> Quantity:
 
 
 def _default_specs(results: Results) -> list[TableSpec]:
-    if results.of_solvers:
+    if results.of_batch:
         return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
     error = QUANTITIES[results.config.problem.error]
     caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
@@ -179,7 +179,7 @@ def costs(results: Results) -> list[Listing]:
     swept = any(setting.items for label in labels for setting in results.settings(label))
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     title, remark = f"Seconds recorded with the runs, summed over {over}", ""
-    if results.of_solvers:
+    if results.of_batch:
         compiling = results.runs["compile_seconds"].sum()
         remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
     titles = results.report.titles

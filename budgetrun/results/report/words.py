@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
+from markupsafe import Markup
+
+from budgetrun.base import grid
 from budgetrun.base.errors import counted
+from budgetrun.base.grid import Grid
 from budgetrun.config.quantities import Quantity
-from budgetrun.results.report.layout import Cell, Listing, Outside, Table
+from budgetrun.results.report.layout import Block, Cell, Listing, Outside, Row, Table
 from budgetrun.results.report.published import Number
 
 NONE = "—"
@@ -17,42 +23,60 @@ EXPLANATIONS = "What was found"
 READINGS = "All readings side by side"
 
 
-class Lines(NamedTuple):
-    """A block of a table as text; the first ``n_text`` columns are words."""
+def listing_grid(listing: Listing) -> Grid:
+    """Return a listing in words."""
 
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    n_text: int = 1
-
-
-def listing_lines(listing: Listing) -> Lines:
-    """Return a listing as text."""
-
-    def shown(row: list[Any]) -> list[str]:
-        labels = (value if isinstance(value, tuple) else (value,) for value in row[: listing.n_text])
-        return [*("; ".join(map(listing.called, one)) for one in labels), *map(number, row[listing.n_text :])]
+    def shown(value: Any, is_text: bool) -> str:
+        return (
+            "; ".join(map(listing.called, value if isinstance(value, tuple) else (value,)))
+            if is_text
+            else number(value)
+        )
 
     header = [listing.called(name).replace("_seconds", " seconds") for name in listing.header]
-    return Lines("", header, list(map(shown, listing.rows)), listing.n_text)
+    rows = [[shown(value, i < listing.n_text) for i, value in enumerate(row)] for row in listing.rows]
+    return Grid(header, rows, words=range(listing.n_text))
 
 
-def blocks(table: Table) -> list[Lines]:
-    """Return the blocks of a table as text."""
-    return _blocks(table, lambda cell: cell_text(cell, table))
-
-
-def ratio_blocks(table: Table) -> list[Lines]:
-    """Return the same blocks with the ratios relative to the reference column."""
-    return _blocks(table, ratio_text)
-
-
-def _blocks(table: Table, show: Callable[[Cell], str]) -> list[Lines]:
+def grids(table: Table, show: Callable[[Cell], str] | None = None) -> list[Grid]:
+    """Return the blocks of a table in words; ``show`` writes a cell, by default as `cell_text`."""
     columns = [table.called(column) for column in table.columns]
+    show = show or partial(cell_text, table=table)
     return [
-        Lines(block.title, [block.corner, *columns], [[row.full_label, *map(show, row.cells)] for row in block.rows])
+        Grid([block.corner, *columns], [[row.full_label, *map(show, row.cells)] for row in block.rows], block.title)
         for block in table.blocks
     ]
+
+
+def page_grids(table: Table) -> list[Grid]:
+    """Return the blocks of a table as a page shows them: below a number, its setting and what is published."""
+    columns = [table.called(column) for column in table.columns]
+    return [
+        Grid([block.corner, *columns], [_page_row(row, block, table) for row in block.rows], block.title)
+        for block in table.blocks
+    ]
+
+
+def _page_row(row: Row, block: Block, table: Table) -> list[grid.Cell]:
+    budget = row.cells[0].place.budget.value if block.corner == "budget" else None
+    head = grid.Cell(row.label, budget, (row.mean_budget,) if row.mean_budget else ())
+    best = are_best(row.cells, table.quantity)
+    return [head, *(_page_cell(cell, is_best, table) for cell, is_best in zip(row.cells, best, strict=True))]
+
+
+def _page_cell(cell: Cell, is_best: bool, table: Table) -> grid.Cell:
+    quantity, below = table.quantity, [cell.chosen] if cell.chosen else []
+    if cell.published:
+        published = f"published {published_text(cell.published, quantity)}"
+        if cell.percent is not None:
+            near, far = not cell.is_outside(table.tolerance), cell.is_outside(table.tolerance.twice)
+            badge = Markup('{} <span class="difference {}">{}</span>')
+            apart = ", ".join(differences(cell, table)).replace("-", "−")
+            published = badge.format(published, "near" if near else "far" if far else "off", apart)
+        below.append(published)
+    mean = cell.measured and cell.measured.mean
+    mark = " ".join([*(["chosen"] if cell.chosen else []), *(["best"] if is_best else [])])
+    return grid.Cell(mean_text(cell, quantity), mean, tuple(below), hover(cell, quantity), mark)
 
 
 def published_text(number: Number | None, quantity: Quantity) -> str:
@@ -119,6 +143,19 @@ def are_best(cells: list[Cell], quantity: Quantity) -> list[bool]:
     return [cell.measured is not None and quantity.write(cell.measured.mean) == smallest for cell in cells]
 
 
+def leaders(table: Table) -> str:
+    """Return in a sentence which columns have the smallest number in how many rows; empty where that is no merit."""
+    found: Counter[str] = Counter()
+    rows = [row for block in table.main.blocks for row in block.rows]
+    for row in rows:
+        best = are_best(row.cells, table.quantity)
+        found.update(table.called(cell.place.label) for cell, is_best in zip(row.cells, best, strict=True) if is_best)
+    if not found:
+        return ""
+    parts = (f"{name}{f' in {n} of {len(rows)} rows' if len(rows) > 1 else ''}" for name, n in found.most_common(3))
+    return f"Smallest {table.quantity.noun}: {'; '.join(parts)}."
+
+
 def ratio_text(cell: Cell) -> str:
     """Return the ratio relative to the reference column, an em dash for none."""
     return NONE if cell.relative is None else f"{cell.relative:.3f}"
@@ -166,13 +203,8 @@ def number(value: Any) -> str:
     return f"{value:,.{digits}f}"
 
 
-def candidate_rows(
-    table: Table, show: Callable[[float, Quantity], Any], called: Callable[[str], str]
-) -> list[list[Any]]:
-    """Return the header and a row for each setting that a table chooses from.
-
-    ``show`` writes its numbers, ``called`` returns what labels are called.
-    """
+def candidate_rows(table: Table) -> list[list[Any]]:
+    """Return the header and a row for each setting that a table chooses from, as in the CSV file."""
     by_budget = any(not candidate.place.budget.is_everywhere for candidate in table.candidates)
     published = any(candidate.published is not None for candidate in table.candidates)
     header = ["dataset", "algorithm", *(["budget"] if by_budget else []), "setting", "chosen", "streams that chose it"]
@@ -180,13 +212,18 @@ def candidate_rows(
     for candidate in table.candidates:
         place, quantity, measured = candidate.place, candidate.quantity, candidate.measured
         budget = [place.budget.title()] if by_budget else []
-        chosen = "yes" if candidate.n_streams else "no"
+        chosen = ["yes" if candidate.n_streams else "no", candidate.n_streams, quantity.in_words]
         numbers = [measured.mean, measured.sd, *([candidate.published] if published else [])]
-        rows.append(
-            [
-                *(called(place.dataset), called(place.label), *budget, place.setting.text, chosen, candidate.n_streams),
-                quantity.in_words,
-                *("" if n is None or math.isnan(n) else show(n, quantity) for n in numbers),
-            ]
-        )
+        rows.append([place.dataset, place.label, *budget, place.setting.text, *chosen, *numbers])
     return rows
+
+
+def candidate_grid(table: Table) -> Grid:
+    """Return the settings that a table chooses from, in words."""
+    header, *rows = candidate_rows(table)
+    n = header.index("decided by") + 1
+    shown = []
+    for candidate, row in zip(table.candidates, rows, strict=True):
+        numbers = ("" if value is None or math.isnan(value) else candidate.quantity.write(value) for value in row[n:])
+        shown.append([*map(table.called, row[:2]), *map(str, row[2:n]), *numbers])
+    return Grid(header, shown, words={i for i in range(n) if header[i] != "streams that chose it"})

@@ -73,7 +73,7 @@ def test_files_of_support_sizes(tmp_path):
     assert "one, projectron++, eta=0.1: measured 610.0, published 793, -183.0 (-23.1%)." in markdown
     assert "in percent" not in markdown
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "610.0 ± 10.0</span><small>published 793 " in page
+    assert "610.0 ± 10.0<small>published 793 " in page
     rows = list(csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text(encoding="utf-8"))))
     row = next(r for r in rows if r["setting"] == "eta=0.1" and r["label"] == "projectron++")
     assert (row["support_size"], row["sd"], row["published"], row["difference"]) == ("610", "10", "793", "-183")

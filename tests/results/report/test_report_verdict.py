@@ -132,7 +132,7 @@ def test_of_readings_that_fit_equally_well_the_first_is_shown(tmp_path):
 
 def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
     table = table_of(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
-    (block,) = words.blocks(table)
+    (block,) = words.grids(table)
     assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
 
 
@@ -233,7 +233,7 @@ def test_report_of_several_folders_writes_an_index(tmp_path):
     assert all((tmp_path / link).is_file() for link in links)
     assert "A paper &amp; &lt;more&gt;" in text
     assert "Table 1: errors: 1 of 5 published cells within 5%, 1 explained, 3 open." in text
-    assert "No published numbers to compare with." in text
+    assert "No published numbers" not in text
     assert not (tmp_path / "a" / "index.html").exists()
     (tmp_path / "index.html").unlink()
     assert CliRunner().invoke(main, ["report", str(tmp_path / "a")]).exit_code == 0

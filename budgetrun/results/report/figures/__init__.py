@@ -45,8 +45,8 @@ FREE_LEGEND_ROWS, LEGEND_ROW = 3, 0.24
 class Drawn:
     """A figure of the report; ``alt`` says in words what it shows.
 
-    ``paths`` are its PNG and its SVG. Where it could not be drawn ``note`` says why, and ``paths`` are those of an
-    earlier report, or none.
+    ``paths`` are its PNG, which pages show, and its SVG. Where it could not be drawn ``note`` says why, and ``paths``
+    are those of an earlier report, or none.
     """
 
     title: str
@@ -90,11 +90,11 @@ def _looks(results: Results, panels: list[Panel]) -> dict[str, Look]:
 
 
 def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
-    """Return a figure for each dataset with at least two budgets, or for each dataset of solvers."""
+    """Return a figure for each dataset with at least two budgets, or for each dataset of runs with an objective."""
     results = numbers.results
     # Names of datasets may be none that a config could give a figure.
     made = FigureSpec.model_construct
-    if results.of_solvers:
+    if results.of_batch:
         lines = tuple(results.labels)
         return [
             (made(name=f"gap_{slug(dataset)}", dataset=dataset, lines=lines, x="seconds", y=GAP.name), [])
@@ -126,7 +126,7 @@ def _drawn(panel: Panel, looks: dict[str, Look], results: Results) -> Drawn:
         _write(panel, looks, paths)
         return Drawn(panel.title, " ".join([panel.caption(), *warnings(results)]), panel.alt(), paths)
     again = f"{panel.problem}; to draw it again, type: budgetrun sweep CONFIG --force"
-    if not all(path.is_file() for path in paths):
+    if not paths[0].is_file():
         return Drawn(panel.title, "", "", [], f"Not drawn: {again}")
     return Drawn(panel.title, panel.caption(), panel.alt(), paths, f"As drawn for an earlier report: {again}")
 
