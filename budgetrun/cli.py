@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from budgetrun import __version__
-from budgetrun.base.errors import AlteredError, DataMissingError, InputError, counted, printable
+from budgetrun.base.errors import DataMissingError, InputError, counted
+from budgetrun.base.registry import plugin_modules
 from budgetrun.runner import completion, interrupts
+from budgetrun.runner.verbs import Folder, data_option, for_each, results_option, say
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -41,11 +40,6 @@ class _Group(click.Group):
             ctx.exit(130)
 
 
-def _say(text: object, err: bool = False) -> None:
-    """Print a text, whose control characters (of labels, paths and results folders) never reach the terminal."""
-    click.echo(printable(str(text)), err=err)
-
-
 def _bytes(text: str) -> float:
     from budgetrun.data.limits import parse_bytes
 
@@ -53,29 +47,6 @@ def _bytes(text: str) -> float:
         return parse_bytes(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-
-
-class _Folder(click.Path):
-    """A folder that need not exist, but could."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            os.lstat(value)
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        except (OSError, ValueError) as error:
-            self.fail(f"{str(value)[:60]!r}: {getattr(error, 'strerror', error)}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-_data_option = click.option(
-    "--data", "data_dir", type=_Folder(path_type=Path, file_okay=False), help="Look for data here first."
-)
-
-
-def _results_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    folder = _Folder(path_type=Path)
-    return click.option("--results", type=folder, default=Path(default), show_default=True, help="Results go here.")
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -101,8 +72,8 @@ def main() -> None:
     help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
 @click.option("--profile", default="full", show_default=True, help="A profile of the config, for example ci.")
-@_data_option
-@_results_option("results")
+@data_option
+@results_option()
 @click.option(
     "--backend",
     default="local",
@@ -137,7 +108,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     code = 0
     for config in loaded:
         if dry_run:
-            _say(describe(config, options))
+            say(describe(config, options))
             continue
         code = max(code, run_sweep(config, options))
         if code == 130:
@@ -191,7 +162,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, show_default=True, help="Of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
 @click.option("--name", metavar="NAME", help="Of the results folder.  [default: that of the file]")
-@_results_option("results")
+@results_option()
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def run(
@@ -216,7 +187,7 @@ def run(
 
 
 @main.command()
-@click.argument("results", type=_Folder(path_type=Path))
+@click.argument("results", type=Folder(path_type=Path))
 def plot(results: Path) -> None:
     """Draw the figures of a results folder, as PNG and SVG."""
     from budgetrun.results.report import Report
@@ -224,14 +195,14 @@ def plot(results: Path) -> None:
     def draw(folder: Path) -> list[str]:
         report = Report(folder)
         for path in report.draw():
-            _say(path)
+            say(path)
         return [report.incomplete]
 
-    _for_each(results, act=draw)
+    for_each(results, act=draw)
 
 
 @main.command()
-@click.argument("results", type=_Folder(path_type=Path))
+@click.argument("results", type=Folder(path_type=Path))
 def report(results: Path) -> None:
     """Write the tables, figures and HTML page of a results folder, or of all in a folder and an index of them."""
     from budgetrun.results.report import write_index
@@ -244,9 +215,9 @@ def report(results: Path) -> None:
 
     def index() -> None:
         if reports and reports[0].results.folder != results:
-            _say(f"index of {counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
+            say(f"index of {counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
 
-    _for_each(results, act=write, finish=index)
+    for_each(results, act=write, finish=index)
 
 
 @main.command()
@@ -269,54 +240,24 @@ def predict(model: Path, stream: str, label: str | None, missing: str, output: P
     """
     from budgetrun.estimators.predict import predict_stream
 
-    _say(predict_stream(model, stream, label=label, missing=missing, output=output), err=True)
+    say(predict_stream(model, stream, label=label, missing=missing, output=output), err=True)
+
+
+for _plugin in plugin_modules("command"):
+    main.add_command(_plugin.command)
 
 
 @main.command()
-@click.argument("results", nargs=-1, required=True, type=_Folder(path_type=Path))
-@_data_option
-@click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
-@click.option("--all", "every", is_flag=True, help="Check all streams.")
-def bounds(results: tuple[Path, ...], data_dir: Path | None, streams: int, every: bool) -> None:
-    """Check the papers' mistake bounds on the runs of results folders; exit code 1 if one is violated."""
-    from budgetrun.papers.bounds import write_bounds
-
-    def evaluate(folder: Path) -> list[str]:
-        report = write_bounds(folder, data_dir, None if every else streams)
-        _say(report.text)
-        return [*report.missing, *report.violated, report.incomplete]
-
-    _for_each(*results, act=evaluate)
-
-
-@main.command()
-@click.option(
-    "--results", type=_Folder(path_type=Path), default=Path("results"), show_default=True, help="The results folders."
-)
-def verdicts(results: Path) -> None:
-    """Judge the papers' claims by the results, and write a page; exit code 1 if a verdict is not the stated one."""
-    from budgetrun.papers.verdicts.verdicts import judge_all
-
-    found = judge_all(results)
-    for path in found.write():
-        _say(path)
-    _say(found.summary)
-    for contradiction in found.contradictions:
-        _say(contradiction, err=True)
-    sys.exit(int(bool(found.contradictions)))
-
-
-@main.command()
-@click.argument("results", type=_Folder(path_type=Path), shell_complete=completion.configs)
+@click.argument("results", type=Folder(path_type=Path), shell_complete=completion.configs)
 def status(results: Path) -> None:
     """Show how many runs of a results folder, or of a config, are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
     def show(folder: Path) -> list[str]:
-        _say(status_of(folder))
+        say(status_of(folder))
         return []
 
-    _for_each(results, act=show, complete=False)
+    for_each(results, act=show, complete=False)
 
 
 @main.command(name="list")
@@ -329,10 +270,10 @@ def list_(what: str, name: str | None) -> None:
             raise InputError(f"list {what} {name}: takes no name; names go with list algorithms and list kernels")
         from budgetrun.config.catalog import describe
 
-        _say(describe(what, name))
+        say(describe(what, name))
         return
     for title, text in _listing(what):
-        _say(f"{title:<32} {text}")
+        say(f"{title:<32} {text}")
 
 
 @main.command()
@@ -351,7 +292,7 @@ def check(configs: tuple[str, ...]) -> None:
         counts = sorted({loaded.count(dataset.label) for dataset in loaded.datasets})
         fewest = f"{counts[0]:,} to " if len(counts) > 1 else ""
         of = f"{fewest}{counted(counts[-1], 'setting')} of {counted(len(loaded.algorithms), 'algorithm')}"
-        _say(f"{name}: valid; {of} on {counted(len(loaded.datasets), 'dataset')}")
+        say(f"{name}: valid; {of} on {counted(len(loaded.datasets), 'dataset')}")
         problems += _inspect(loaded)
     if problems:
         raise InputError("\n".join(problems))
@@ -370,12 +311,12 @@ def data_list() -> None:
     for card in list_cards():
         states = {state for _, _, state in verify(card)}
         state = "generated" if not states else "present" if states == {"ok"} else ", ".join(sorted(states))
-        _say(f"{card.name:<18} {state:<10} {card.title}")
+        say(f"{card.name:<18} {state:<10} {card.title}")
 
 
 @data.command(name="fetch")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.datasets)
-@_data_option
+@data_option
 def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Find or download the files of datasets, and verify them."""
     from budgetrun.data import card, fetch
@@ -393,7 +334,7 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
 
 @data.command(name="verify")
 @click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.datasets)
-@_data_option
+@data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Compare files with the checksums on their cards; exit code 1 if one is missing or differs."""
     from budgetrun.data import card, list_cards
@@ -408,7 +349,7 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
 
     found = verify(card, data_dir)
     for file, path, state in found:
-        _say(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
+        say(f"{card.name}: {file.file}: {state}" + (f" ({path})" if path else ""))
     return all(state == "ok" for _, _, state in found)
 
 
@@ -425,7 +366,7 @@ def _inspect(config: Config) -> list[str]:
     for dataset in config.datasets:
         found = inspect(dataset)
         for line in found.told:
-            _say(f"  {line}")
+            say(f"  {line}")
         problems += found.problems
     return problems
 
@@ -436,63 +377,9 @@ def _report(folder: Path) -> Report:
 
     report = Report(folder)
     paths = report.write()
-    _say(report.summary())
-    _say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    say(report.summary())
+    say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
     return report
-
-
-def _folders(results: Path) -> list[Path]:
-    """Return the results folder itself, or the results folders that it contains; those of a config, given its name."""
-    if not results.is_dir():
-        from budgetrun import config
-
-        with suppress(InputError):
-            results = Path("results") / config.load(str(results)).name
-    if (results / "manifest.json").is_file():
-        return [results]
-    # Names of configs have no dot; folders that --force moved aside have one.
-    found = sorted(path.parent for path in results.glob("*/manifest.json") if "." not in path.parent.name)
-    if not found:
-        raise InputError(f"{results}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG")
-    return found
-
-
-def _for_each(
-    *results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
-) -> None:
-    """Do something with each results folder, finish, and exit: with 1 if there is a problem or an altered table."""
-    problems: list[str] = []
-    for folder in dict.fromkeys(folder for one in results for folder in _folders(one)):
-        try:
-            if complete:
-                _complete(folder)
-            problems += filter(None, act(folder))
-        except AlteredError as error:
-            problems.append(str(error))
-    if finish:
-        finish()
-    for problem in problems:
-        _say(problem, err=True)
-    sys.exit(int(bool(problems)))
-
-
-def _complete(folder: Path) -> None:
-    """Put into ``runs.csv`` the runs that finished before a sweep was killed, or all if it is not as it was written.
-
-    Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
-    """
-    from budgetrun.results.store import table
-    from budgetrun.results.store.write import Store
-
-    store = Store(folder)
-    if not store.parts.is_dir():
-        return
-    manifest, path = store.manifest(), table.find(folder)
-    altered = path is not None and table.altered(path, table.recorded(folder))
-    if altered or manifest is None or manifest.get("end") is None:
-        store.write_table()
-    if store.rebuilt:
-        _say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

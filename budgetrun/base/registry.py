@@ -7,10 +7,13 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
+# The folder of the plug-ins, one package each. The rest of budgetrun works without it.
+_PLUGINS = "papers"
 
 
 def modules(package: str) -> Iterator[ModuleType]:
@@ -35,9 +38,21 @@ def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     ]
 
 
+def contributed(module: str, base: type[T]) -> list[type[T]]:
+    """Return the concrete subclasses of ``base`` in the modules of a name that plug-ins have."""
+    return [thing for found in plugin_modules(module) for thing in defined_in(found, base)]
+
+
+def plugin_modules(name: str) -> list[ModuleType]:
+    """Import the module of this name of every plug-in that has one, in the order of the plug-ins' names."""
+    folder = Path(__file__).parents[1] / _PLUGINS
+    found = sorted(path.parent.name for path in folder.glob(f"*/{name}.py"))
+    return [importlib.import_module(f"budgetrun.{_PLUGINS}.{plugin}.{name}") for plugin in found]
+
+
 @cache
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a learner, solver or kernel: the keyword-only arguments of its ``__init__``."""
+    """Return the parameters of an algorithm or kernel: the keyword-only arguments of its ``__init__``."""
     signature = inspect.signature(cls, eval_str=True)
     return {name: p for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 

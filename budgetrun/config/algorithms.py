@@ -1,26 +1,23 @@
-"""Reads the learners and solvers of a config, with the values to sweep over."""
+"""Reads the algorithms of a config, with the values to sweep over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
+from budgetrun.config.kinds import RunKind, kind_of, registry
 from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted, unknown, unknown_key, value_types
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds
 from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 
-# Learners and solvers import numpy; they are imported only once a config is read.
-if TYPE_CHECKING:
-    from budgetrun.learners import Learner
-    from budgetrun.papers.solvers import Solver
-
-    Algorithm = type[Learner] | type[Solver]
+# Classes of algorithms import numpy; they are imported only once a config is read.
+Algorithm = Any
 
 
 @dataclass(frozen=True)
@@ -28,9 +25,9 @@ class AlgorithmReader:
     """Reads algorithms; what is wrong with them goes to the checker's problems."""
 
     checker: Checker
-    # What is learned from the config's datasets, and whether its algorithms are solvers.
+    # What is learned from the config's datasets, and the kind of its runs; None for learners.
     task: Task
-    solvers: bool
+    kind: RunKind | None
     # The labels of the config's datasets; None for a dataset without one.
     datasets: list[str | None]
     # All algorithms of the config.
@@ -50,7 +47,7 @@ class AlgorithmReader:
             "variant": ValueType(str | None, required=False),
             "label": ValueType(Name, required=False),
         }
-        if self.solvers:
+        if self.kind:
             del common["variant"]
         if learner.draws:
             common["seeds"] = ValueType(Seeds, required=False)
@@ -61,8 +58,8 @@ class AlgorithmReader:
                 advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
                 self.checker.add((*path, key), f"cannot be given here; {advice}")
         reported = {"seed", "seeds"} - common.keys()
-        if self.solvers and "budget" in data:
-            text = f"{learner.name} is a solver, and holds all examples: it takes no budget"
+        if self.kind and "budget" in data:
+            text = f"{learner.name} is a {self.kind.name}, and holds {self.kind.holds}: it takes no budget"
             self.checker.add((*path, "budget"), text)
             reported.add("budget")
         for key in data:
@@ -94,22 +91,21 @@ class AlgorithmReader:
             seeds=given.get("seeds", 1),
             budget=None if budget == (None,) else budget,
             parameters=swept,
-            solver=self.solvers,
+            kind=self.kind.name if self.kind else "",
         )
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
         from budgetrun import learners
-        from budgetrun.papers import solvers
 
-        of_learners, of_solvers = learners.for_task(self.task), solvers.registry()
-        known = [*(of_solvers if self.solvers else of_learners)]
-        name, variant = data.get("name"), data.get("variant")
+        name, variant, kind = data.get("name"), data.get("variant"), kind_of(data.get("name"))
+        of_learners = learners.for_task(self.task)
+        known = [*(self.kind.algorithms() if self.kind else of_learners)]
         here = (*path, "name")
         if name is None:
             self.checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
-        elif isinstance(name, str) and name in (of_learners if self.solvers else of_solvers):
-            # `are_solvers` reports the first such entry.
+        elif isinstance(name, str) and (kind is not self.kind if kind else self.kind and name in of_learners):
+            # `kind_of_all` reports the first such entry.
             pass
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
             text = f"{name!r} learns {' or '.join(PROBLEMS[task].learns for task in others)} only"
@@ -119,9 +115,10 @@ class AlgorithmReader:
                 text = f"{text}, and the task is {self.task}"
             self.checker.add(here, f"{text}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
-            self.checker.add(here, f"{unknown(name, [*known, *of_solvers])}  (budgetrun list algorithms)")
-        elif self.solvers:
-            return solvers.find(name)
+            every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
+            self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")
+        elif self.kind:
+            return self.kind.algorithms()[name]
         elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
             advice = allowed_names(variants) or f"; {name} has no variants"
@@ -132,19 +129,14 @@ class AlgorithmReader:
 
     def label(self, data: Any) -> str | None:
         """Return the label of an entry; None if its algorithm is unknown."""
-        from budgetrun import learners
-
         if not isinstance(data, dict):
             return None
         if data.get("label") is not None:
             return str(data["label"])
-        if is_solver(data):
-            return str(data["name"])
         try:
-            found = learners.find(data.get("name", ""), data.get("variant"), self.task)
+            return _default_label(_class_of(data.get("name", ""), data.get("variant"), self.task))
         except (KeyError, TypeError):
             return None
-        return _default_label(found)
 
     def _by_dataset(self, data: Values, path: KeyPath, wanted: ValueType) -> ByDataset:
         """Return the values for each dataset; a dataset without values is a problem."""
@@ -211,11 +203,11 @@ class AlgorithmReader:
         return FractionBudget(of=of, fractions=fractions)
 
     def build_each(self, spec: AlgorithmSpec, path: KeyPath) -> None:
-        """Build the learner or solver once for each setting, because only its class knows what goes together.
+        """Build the algorithm once for each setting, because only its class knows what goes together.
 
         Settings that depend on the number of rounds or on a support size are built later, when these are known.
         """
-        learner = self._class(spec)
+        learner = _class_of(spec.name, spec.variant, self.task)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
             # A dataset without values is a problem already.
@@ -232,46 +224,31 @@ class AlgorithmReader:
                 except ValueError as error:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
-    def _class(self, spec: AlgorithmSpec) -> Algorithm:
-        from budgetrun import learners
-        from budgetrun.papers import solvers
 
-        if self.solvers:
-            return solvers.find(spec.name)
-        return learners.find(spec.name, spec.variant, self.task)
-
-
-def are_solvers(checker: Checker, entries: list[Any]) -> bool:
-    """Return whether the first known algorithm is a solver; the first one that differs from it is a problem."""
-    kinds = {}
-    for i, entry in enumerate(entries):
-        if is_solver(entry) or (isinstance(entry, dict) and tasks_of(str(entry.get("name")))):
-            kinds[i] = is_solver(entry)
-    first = min(kinds, default=0)
-    for i, kind in kinds.items():
-        if kind != kinds[first]:
-            here, there = ("solver", "learner") if kind else ("learner", "solver")
-            which = f"{entries[i]['name']!r} is a {here}, and {entries[first]['name']!r} a {there}"
-            text = f"{which}; a config's algorithms are all learners or all solvers: make two configs"
+def kind_of_all(checker: Checker, entries: list[Any]) -> RunKind | None:
+    """Return the kind of the first known algorithm, None for learners; the first one that differs is a problem."""
+    names = {i: entry.get("name") for i, entry in enumerate(entries) if isinstance(entry, dict)}
+    found = {i: kind_of(name) for i, name in names.items() if kind_of(name) or tasks_of(str(name))}
+    first = min(found, default=0)
+    for i, kind in found.items():
+        if kind != found[first]:
+            here, there = (one.name if one else "learner" for one in (kind, found[first]))
+            which = f"{names[i]!r} is a {here}, and {names[first]!r} a {there}"
+            either = " or ".join(f"all {name}s" for name in sorted((here, there)))
+            text = f"{which}; a config's algorithms are {either}: make two configs"
             checker.add(("algorithms", i, "name"), text)
             break
-    return kinds.get(first, False)
+    return found.get(first)
 
 
-def check_kernels(checker: Checker, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
-    """Report each solver that cannot use the kernel of some dataset, once."""
-    from budgetrun.papers import solvers
-
+def check_fit(checker: Checker, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
+    """Report each algorithm of another kind than learners that cannot run on some dataset, once."""
     for i, entry in enumerate(entries):
-        for dataset in datasets:
-            if not is_solver(entry) or dataset is None or dataset.kernel is None:
-                continue
-            known = solvers.find(entry["name"]).kernels
-            if dataset.kernel.name not in known:
-                of = f"dataset {dataset.label!r} has {dataset.kernel.name}"
-                text = f"{entry['name']} solves with the kernel {' or '.join(known)} only, and {of}"
+        name: Any = entry.get("name") if isinstance(entry, dict) else None
+        if kind := kind_of(name):
+            texts = (kind.misfit(kind.algorithms()[name], dataset) for dataset in datasets if dataset is not None)
+            if text := next(filter(None, texts), None):
                 checker.add(("algorithms", i, "name"), text)
-                break
 
 
 def tasks_of(name: str) -> list[Task]:
@@ -282,13 +259,6 @@ def tasks_of(name: str) -> list[Task]:
     return [task for task in tasks if name in learners.registry(task)]
 
 
-def is_solver(data: Any) -> bool:
-    """Whether an entry names a solver."""
-    from budgetrun.papers import solvers
-
-    return isinstance(data, dict) and isinstance(data.get("name"), str) and data["name"] in solvers.registry()
-
-
 def _default(learner: Algorithm, name: str) -> Any:
     default = parameters(learner)[name].default
     return list(default) if isinstance(default, tuple) else default
@@ -296,11 +266,15 @@ def _default(learner: Algorithm, name: str) -> Any:
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
-    from budgetrun import learners
-    from budgetrun.papers import solvers
-
-    found = solvers.find(spec.name) if spec.solver else learners.find(spec.name, spec.variant, task)
+    found = _class_of(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
+
+
+def _class_of(name: Any, variant: Any, task: Task) -> Algorithm:
+    from budgetrun import learners
+
+    kind = kind_of(name)
+    return kind.algorithms()[name] if kind else learners.find(name, variant, task)
 
 
 def _default_label(learner: Algorithm) -> str:

@@ -12,10 +12,10 @@ from budgetrun import kernels, learners
 from budgetrun.base.errors import InputError
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
+from budgetrun.config import kinds
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
 from budgetrun.learners.one_vs_rest import ONE_VS_REST, one_vs_rest
-from budgetrun.papers import solvers
 
 _WIDTH = 100
 _ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class, which share the examples they hold."
@@ -49,8 +49,8 @@ def _algorithms() -> Iterator[tuple[str, Any]]:
         for name, variants in learners.registry(task).items():
             for variant, learner in variants.items():
                 yield (f"{name}({variant})" if variant else name) + kind, learner
-    for name, solver in solvers.registry().items():
-        yield f"{name} [solver]", solver
+    for other in kinds.registry().values():
+        yield from ((f"{name} [{other.name}]", algorithm) for name, algorithm in other.algorithms().items())
 
 
 def _kernels() -> Iterator[tuple[str, Any]]:
@@ -85,16 +85,16 @@ def _page(title: str, cls: Any) -> str:
 
 
 def _cost(cls: Any, notes: str) -> str:
-    """Return the first sentence of the notes if it is about that; solvers declare how often they read the data."""
+    """Return the first sentence of the notes if it is about that; another kind of run than a learner tells its cost."""
     first = _sentence(notes)
-    passes = f"about {cls.passes:,} passes over the data." if issubclass(cls, solvers.Solver) else ""
-    return " ".join(filter(None, (passes, first if "O(" in first else "")))
+    kind = kinds.kind_of(cls.name)
+    return " ".join(filter(None, (kind.cost(cls) if kind else "", first if "O(" in first else "")))
 
 
 def _memory(cls: Any) -> str:
     known = parameters(cls)
-    if issubclass(cls, solvers.Solver):
-        return "all examples"
+    if kind := kinds.kind_of(cls.name):
+        return kind.holds
     if "budget" in known:
         return "at most B examples between rounds, B the budget"
     return (

@@ -17,7 +17,7 @@ _NAMES = ("T",)
 
 @cache
 def parameter_types(cls: type) -> dict[str, ValueType]:
-    """Return the parameters of a learner, solver or kernel that a config may give: all except the seed."""
+    """Return the parameters of an algorithm or kernel that a config may give: all except the seed."""
     known = parameters(cls).items()
     return {name: ValueType(p.annotation, p.default is p.empty) for name, p in known if name != "seed"}
 
@@ -53,7 +53,7 @@ def computed(text: str, n_rounds: int) -> float | None:
 
 
 def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
-    """Return the parameters of a learner or solver that are typed as formulas."""
+    """Return the parameters of an algorithm that are typed as formulas."""
     types = parameter_types(cls)
     return {name: value for name, value in given.items() if is_formula(value, types[name])}
 
@@ -64,7 +64,7 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     Raises
     ------
     ValueError
-        A number is not one that the learner or solver takes, or not together with the others; one line per problem.
+        A number is not one that the algorithm takes, or not together with the others; one line per problem.
     """
     typed = formulas(spec.parameters, cls)
     if not typed:

@@ -79,7 +79,7 @@ SUPPORT_SIZE = Quantity("support_size", "size of the support set", "size of the 
 TEST_ERROR = _error("test_error", "test error of the averaged hypothesis", "test error (%), averaged hypothesis")
 SECONDS = Quantity("seconds", "seconds of a run", "seconds", _two_figures, unit=" s")
 OBJECTIVE = Quantity("objective", "objective at the end", "objective", partial(figures, n=7), percent_digits=4)
-# The gap to the best known lower bound of the problem; a solver's own is the column `gap`.
+# The gap to the best known lower bound of the problem; a run's own is the column `gap`.
 GAP = Quantity(
     "gap", "relative gap to the optimum, at most", "objective / best lower bound - 1", "{:.1e}".format,
     column="gap_to_best", is_tiny=True,

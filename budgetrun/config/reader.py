@@ -11,8 +11,7 @@ from pydantic import Field
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
-from budgetrun.base.problem import problem_of
-from budgetrun.config.algorithms import AlgorithmReader, are_solvers, check_kernels, title_of
+from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, title_of
 from budgetrun.config.datasets import KERNEL, DatasetReader, common_problem, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
@@ -144,10 +143,10 @@ def _config(checker: Checker, data: Values) -> Values:
     ]
     names = [dataset_label(entry) for entry in entries]
 
-    solvers = are_solvers(checker, algorithms)
-    if solvers:
-        _refuse_what_goes_with_learners(checker, given, datasets)
-    of_algorithms = AlgorithmReader(checker, task=task, solvers=solvers, datasets=names, entries=algorithms)
+    kind = kind_of_all(checker, algorithms)
+    if kind:
+        kind.check(checker, given, datasets)
+    of_algorithms = AlgorithmReader(checker, task=task, kind=kind, datasets=names, entries=algorithms)
     specs = [of_algorithms.algorithm(entry, ("algorithms", i)) for i, entry in enumerate(algorithms)]
     if _are_too_many(checker, specs, datasets):
         specs = []
@@ -161,8 +160,7 @@ def _config(checker: Checker, data: Values) -> Values:
         checker.add(("select",), "selects by mistakes, and the labels are numbers (task: regression); remove it")
     # A selection that is wrong has no label; that is one problem.
     every = labels and [*labels, *(spec.label for spec in select)] if len(checker.problems) == before else None
-    if solvers:
-        check_kernels(checker, algorithms, datasets)
+    check_fit(checker, algorithms, datasets)
 
     metrics = given.get("metrics", ())
     refused = [name for name in metrics if name not in problem.metrics]
@@ -170,7 +168,8 @@ def _config(checker: Checker, data: Values) -> Values:
         checker.add(("metrics",), f"{', '.join(refused)} cannot be measured with task: {task}; remove it")
     of_report = ReportReader(
         checker,
-        kind="solvers" if solvers else "learners" if problem.of_classes else "regression learners",
+        kind=kind,
+        problem=problem,
         metrics=metrics,
         tested={dataset_label(e) for e in entries if isinstance(e, dict) and (e.get("test") or e.get("test_path"))},
         labels=Labels("algorithm", every),
@@ -211,19 +210,6 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
                 checker.add(("algorithms", i), text)
                 return True
     return False
-
-
-def _refuse_what_goes_with_learners(checker: Checker, given: Values, datasets: list[DatasetSpec | None]) -> None:
-    if given.get("tie") == "positive":
-        checker.add(("tie",), "must be 'mistake' with solvers, which have no rounds to predict, got 'positive'")
-    if given.get("metrics"):
-        checker.add(("metrics",), "goes with learners, and the algorithms are solvers; remove it")
-    if given.get("dtype") == "float32":
-        checker.add(("dtype",), "must be 'float64' with solvers, got 'float32'")
-    for i, dataset in enumerate(datasets):
-        if dataset is not None and not problem_of(dataset.task).of_signs:
-            text = f"must be one of binary, equal_splits with solvers, got '{dataset.task}'"
-            checker.add(("datasets", i, "task"), text)
 
 
 def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from budgetrun.base.params.expressions import Formula
+from budgetrun.base.problem import Problem
+from budgetrun.config.kinds import RunKind
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.quantities import METRICS
@@ -34,21 +36,17 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 IN_BRACES = r"\{(\w+)\}"
 
 _OF_TESTS = ("test_error", "last_test_error")
-# What a table can show of learners of classes, of regression learners, and of solvers; the first is the default.
-_QUANTITIES = {
-    "learners": (
-        "online_error",
-        "support_size",
-        "margin_updates",
-        "test_error",
-        "last_test_error",
-        "seconds",
-        "seconds_ratio",
-        *METRICS,
-    ),
-    "regression learners": ("rmse", "mae", "r2", "support_size", "seconds", "seconds_ratio"),
-    "solvers": ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error"),
-}
+# What a table can show of learners of classes, and of regression learners; the first is the default.
+_OF_CLASSES = (
+    "online_error",
+    "support_size",
+    "margin_updates",
+    *_OF_TESTS,
+    "seconds",
+    "seconds_ratio",
+    *METRICS,
+)
+_OF_NUMBERS = ("rmse", "mae", "r2", "support_size", "seconds", "seconds_ratio")
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,9 @@ class ReportReader:
     """Reads a report; what is wrong with it goes to the checker's problems."""
 
     checker: Checker
-    # What the config's algorithms are: a key of `_QUANTITIES`.
-    kind: str
+    # The kind of the config's runs; None for learners.
+    kind: RunKind | None
+    problem: Problem
     # Those that the config asks for.
     metrics: Sequence[str]
     # The labels of the datasets with a test set.
@@ -70,9 +69,14 @@ class ReportReader:
     titles: dict[str, str]
 
     @property
-    def solvers(self) -> bool:
-        """Whether the algorithms are solvers."""
-        return self.kind == "solvers"
+    def algorithms_are(self) -> str:
+        """What the config's algorithms are called."""
+        return self.kind.plural if self.kind else "learners" if self.problem.of_classes else "regression learners"
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What a table can show."""
+        return self.kind.quantities if self.kind else _OF_CLASSES if self.problem.of_classes else _OF_NUMBERS
 
     def report(self, data: Any) -> ReportSpec:
         """Return the report; an empty one if anything in the config is wrong."""
@@ -136,13 +140,13 @@ class ReportReader:
         # A wrong x or y is already a problem.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
-        x = values.setdefault("x", "seconds" if self.solvers else "budget")
-        windowed = {"learners": ["windowed_error"], "regression learners": ["windowed_rmse"], "solvers": []}
-        known = (*_QUANTITIES[self.kind], *windowed[self.kind])
-        shown = [y for y in FIGURE_AXES[x] if y in known]
+        x = values.setdefault("x", "seconds" if self.kind else "budget")
+        windowed = "windowed_error" if self.problem.of_classes else "windowed_rmse"
+        shown = [y for y in FIGURE_AXES[x] if y in self.quantities or (y == windowed and not self.kind)]
         y = values.setdefault("y", (shown or FIGURE_AXES[x])[0])
-        if (x == "seconds") != self.solvers:
-            self._not_for_these((*path, "x"), x, [x for x in FIGURE_AXES if (x == "seconds") == self.solvers])
+        allowed = [x for x in FIGURE_AXES if (x == "seconds") == bool(self.kind)]
+        if x not in allowed:
+            self._not_for_these((*path, "x"), x, allowed)
         elif y not in shown:
             self.checker.add((*path, "y"), f"with x: {x} must be one of {', '.join(shown)}, got {quoted(y)}")
         elif y in _OF_TESTS:
@@ -159,10 +163,10 @@ class ReportReader:
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
-        self.checker.add(path, f"must be {wanted}, as the algorithms are {self.kind}, got {quoted(value)}")
+        self.checker.add(path, f"must be {wanted}, as the algorithms are {self.algorithms_are}, got {quoted(value)}")
 
     def _need_metric(self, path: KeyPath, quantity: str) -> None:
-        if quantity in METRICS and quantity not in self.metrics and not self.solvers:
+        if quantity in METRICS and quantity not in self.metrics and not self.kind:
             asked = ", ".join([*self.metrics, quantity])
             self.checker.add(path, f"{quantity} is measured only if asked for; add metrics: [{asked}] to the config")
 
@@ -185,7 +189,7 @@ class ReportReader:
             either = Labels("algorithm or dataset", [*self.labels.known, *self.datasets.known])
             for key in values.get("aliases", {}):
                 self.checker.labels_exist((*path, "aliases", key), key, either)
-        known = _QUANTITIES[self.kind]
+        known = self.quantities
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
         if not wrong and quantity not in known:
@@ -193,7 +197,7 @@ class ReportReader:
         elif quantity == "seconds_ratio" and isinstance(data, dict) and data.get("relative_to") is None:
             text = "missing; must be the label of the algorithm whose seconds the others' are divided by"
             self.checker.add((*path, "relative_to"), text)
-        elif quantity == "seconds_ratio" and not self.solvers:
+        elif quantity == "seconds_ratio" and not self.kind:
             self._check_divisor(values, (*path, "relative_to"))
         self._need_metric((*path, "quantity"), quantity)
         if quantity in _OF_TESTS:
@@ -220,11 +224,12 @@ class ReportReader:
     def _choose(self, data: Values, path: KeyPath) -> ChooseSpec | None:
         before = len(self.checker.problems)
         values = self.checker.values(data, path, value_types(ChooseSpec))
-        if self.solvers:
-            self.checker.add(path, "goes with learners, and the algorithms are solvers; remove it")
+        if self.kind:
+            text = f"goes with learners, and the algorithms are {self.algorithms_are}; remove it"
+            self.checker.add(path, text)
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
-        allowed = ["rmse", "prefix"] if self.kind == "regression learners" else ["online_error", "prefix", "printed"]
-        if by is not None and by not in allowed and not self.solvers:
+        allowed = ["online_error", "prefix", "printed"] if self.problem.of_classes else ["rmse", "prefix"]
+        if by is not None and by not in allowed and not self.kind:
             self._not_for_these((*path, "by"), by, allowed)
         needed = {"quantity": "one of margin_updates, support_size", "expected": "the file of the published numbers"}
         for key, wanted in needed.items():

@@ -203,7 +203,7 @@ class ByDataset(_Spec):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One learner or solver with one value of each parameter."""
+    """One algorithm with one value of each parameter."""
 
     label: str
     name: str
@@ -226,8 +226,8 @@ class RunSpec:
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
     # What the learner learns, if it is one.
     task: Task = "binary"
-    # Whether this is a batch solver (`budgetrun.papers.solvers`) and not a learner.
-    solver: bool = False
+    # The kind of run (`budgetrun.config.kinds`); empty for an online learner.
+    kind: str = ""
     # What is typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
     # in ``parameters``, and `AUTO`, whose value is in ``kernel``.
     typed: dict[str, str] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class RunSpec:
     kernel: KernelSpec | None = None
 
     def build(self, algorithm: Any) -> Any:
-        """Return the learner or solver itself, given its class.
+        """Return the algorithm itself, given its class.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class RunSpec:
 
 
 class AlgorithmSpec(_Spec):
-    """A learner or solver and the values to sweep over."""
+    """An algorithm and the values to sweep over."""
 
     name: str
     # Filled in if the name has variants.
@@ -261,8 +261,15 @@ class AlgorithmSpec(_Spec):
     # The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
     # parameter that is a number is a formula in T (`budgetrun.config.formulas`).
     parameters: dict[str, tuple[Any, ...] | ByDataset] = {}
-    # Whether it is a batch solver; either all algorithms of a config are solvers or none is.
-    solver: bool = False
+    # The kind of run, the same for all algorithms of a config (`budgetrun.config.kinds`); empty for online learners.
+    kind: str = Field(default="", exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kind_of_manifests(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "solver" in data:
+            return {"kind": "solver" if data["solver"] else "", **{k: v for k, v in data.items() if k != "solver"}}
+        return data
 
     @property
     def by_dataset(self) -> dict[str, ByDataset]:
@@ -307,7 +314,7 @@ class AlgorithmSpec(_Spec):
                 for name, value in budget.get("budget_setting", {}).items():
                     setting[f"{budget['budget_of']}.{name}" if name in swept else name] = value
                 who = (self.label, self.name, self.variant)
-                yield RunSpec(*who, parameters, **budget, seed=seed, setting=setting, solver=self.solver)
+                yield RunSpec(*who, parameters, **budget, seed=seed, setting=setting, kind=self.kind)
 
     def count(self, source: AlgorithmSpec | None = None) -> int:
         """Return how many runs `expand` yields, without making them."""
@@ -395,7 +402,7 @@ class TableSpec(_Spec):
     # Labels of algorithms and of datasets, in order; None for all.
     columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    # What is shown; errors are in percent. ``objective`` and ``gap`` (to the best known optimum) are for solvers.
+    # What is shown; errors are in percent. ``gap`` is that to the best known optimum.
     quantity: Quantity = "online_error"
     # How to choose among settings; None shows all of them.
     choose: ChooseSpec | None = None
@@ -432,7 +439,7 @@ class FigureSpec(_Spec):
     band: tuple[str, ...] = ()
     # With ``x: rounds``, the only budget shown of algorithms that have several; None for all.
     budget: Count | None = None
-    # ``seconds`` is for solvers.
+    # ``seconds`` is for kinds of runs without rounds.
     x: FigureX = "budget"
     y: FigureY = "online_error"
     # Whether the horizontal axis is logarithmic; None if the figure decides.
@@ -551,8 +558,8 @@ class Config(_Spec):
     tie: Literal["mistake", "positive"] = "mistake"
     dtype: Literal["float64", "float32"] = "float64"
     repetitions: Count = 1
-    # Whether every run has its own job, as solvers always have. Learners then share no kernel values, so that their
-    # seconds can be compared.
+    # Whether every run has its own job, as runs of other kinds than learners always have. Learners then share no kernel
+    # values, so that their seconds can be compared.
     alone: bool = False
     # The seconds after which a run fails, without the time that its data take to read; None for no limit. It changes no
     # outcome, so neither run ids nor the resolved config have it.
@@ -595,14 +602,14 @@ class Config(_Spec):
         return self.problem.name
 
     @property
-    def solvers(self) -> bool:
-        """Whether the algorithms are batch solvers: either all algorithms of a config or none."""
-        return any(algorithm.solver for algorithm in self.algorithms)
+    def kind(self) -> str:
+        """The kind of run of the algorithms (`budgetrun.config.kinds`); empty for online learners."""
+        return self.algorithms[0].kind if self.algorithms else ""
 
     @property
     def timed(self) -> bool:
         """Whether seconds are compared, so that each run has its own job and only one runs at a time."""
-        return self.alone or self.solvers
+        return self.alone or bool(self.kind)
 
     def on(self, dataset: str) -> dict[str, AlgorithmSpec]:
         """Return every algorithm, by label, with the values for one dataset, given by its label."""
@@ -653,11 +660,19 @@ class Config(_Spec):
             entry["test_path"] = dataset.typed_test_path or entry["test_path"]
             if dataset.path is None:
                 del entry["label_column"], entry["missing"]
+        for entry, algorithm in zip(data["algorithms"], self.algorithms, strict=True):
+            entry["solver"] = algorithm.kind == "solver"
         if not self.select:
             del data["select"]
-        for figure in data["report"]["figures"]:
-            if figure["budget"] is None:
-                del figure["budget"]
+        # Keys that came later are left out where they say nothing, so that older configs stay as they were resolved.
+        later = (
+            (data["report"], ("title", "finding", "group")),
+            *((f, ("budget",)) for f in data["report"]["figures"]),
+        )
+        for entry, keys in later:
+            for key in keys:
+                if entry[key] is None:
+                    del entry[key]
         # What a number does not say is left out, and so are the numbers of a config without any.
         data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
         if not self.report.numbers:

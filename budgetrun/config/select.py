@@ -24,8 +24,8 @@ def selections(
 ) -> list[SelectSpec]:
     """Return the selections of a config among its algorithms; None stands for what is wrong."""
     known = {spec.label: spec for spec in specs if spec is not None}
-    if entries and any(spec.solver for spec in known.values()):
-        checker.add(("select",), "selects among learners as they run; the algorithms of this config are solvers")
+    if entries and (kind := next((spec.kind for spec in known.values()), "")):
+        checker.add(("select",), f"selects among learners as they run; the algorithms of this config are {kind}s")
         return []
     labels = Labels("algorithm", None if None in specs else list(known))
     several = [label for label, spec in known.items() if any(_candidates(spec, one) > 1 for one in datasets)]

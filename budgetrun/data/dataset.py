@@ -21,7 +21,7 @@ from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.opening import READERS, format_of
-from budgetrun.data.tables.source import File, Held, Origin, Source
+from budgetrun.data.tables.source import File, Held, Origin, Reader
 from budgetrun.data.tables.table import Table
 from budgetrun.data.tasks import listed
 from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
@@ -46,16 +46,14 @@ class Dataset:
         The sha256 of each file's decompressed content.
     reader : str
         The format with its revision, such as ``libsvm 1``, or a generator with its version.
-    open_ended : bool
-        Whether further features may exist that are zero in every example.
+    open_ended, first_index
+        As in `Examples`.
     content_bytes : int
         The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     notes : tuple of str
-        What the reader made of the columns of a user's own file.
+        How the columns of a user's own file were read.
     encoding : dict or None
-        Of a table of columns: what reads a test file into the same features.
-    first_index : 0 or 1
-        The index of the first feature in LIBSVM text.
+        Of a table of columns: reads a test file into the same features.
     """
 
     X: Rows
@@ -105,15 +103,7 @@ def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, 
 
 @dataclass(frozen=True)
 class Own:
-    """How a user's own file is read.
-
-    Attributes
-    ----------
-    label : str or int
-        The column of the labels, of a table: ``first``, ``last``, a name, or a number from 1.
-    missing : 'refuse', 'skip' or 'zero'
-        What to do with missing values of a table.
-    """
+    """How a user's own file is read: ``label`` (first, last, a name, or a number from 1) and ``missing`` of tables."""
 
     label: str | int = "first"
     missing: Missing = "refuse"
@@ -175,7 +165,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     return Dataset.of(examples, {path.name: sha256}, formats.revision(name), len(origin.content))
 
 
-def _from_table(source: Source, path: Path, own: Own, encoding: dict[str, Any] | None) -> Dataset:
+def _from_table(source: Reader, path: Path, own: Own, encoding: dict[str, Any] | None) -> Dataset:
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
     table = Table(source, own.label, own.missing, encoding=encoding)

@@ -72,7 +72,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Source:
-    """Some parts of a card, a generator, or a user's own file.
+    """Some parts of a card, a generator with its options, or a user's own file.
 
     Attributes
     ----------
@@ -80,16 +80,8 @@ class Source:
         The dataset's name in messages.
     card : Card or None
         None for a user's own file.
-    parts : tuple of str
-        Of the card.
-    options : dict
-        Of a generator, completed by their defaults.
-    path : Path
-        The user's own file.
     key : 'path' or 'test_path'
-        The config's key for it.
-    own : Own
-        How to read it.
+        The config's key for that file.
     like : Path or None
         Of a test file: the file of its stream.
     """

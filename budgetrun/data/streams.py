@@ -139,6 +139,11 @@ class StreamInfo:
     kind: str = field(default="", compare=False)
     median_gamma: float | None = field(default=None, compare=False)
 
+    @property
+    def values_per_example(self) -> float:
+        """The stored values of an example: all features of a dense stream."""
+        return self.n_features if self.nnz_per_row is None else self.nnz_per_row
+
 
 def open_stream(
     spec: DatasetSpec,

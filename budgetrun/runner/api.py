@@ -39,6 +39,8 @@ def sweep(
     results: str | Path = "results",
     jobs: int | None = None,
     profile: str = "full",
+    backend: str = "local",
+    scheduler: str | None = None,
 ) -> Results:
     """Run a config, skipping finished runs, as ``budgetrun sweep`` does.
 
@@ -57,6 +59,10 @@ def sweep(
         Worker processes; None for one per core, or a single one if run times are compared.
     profile : str
         A profile of the config.
+    backend : str
+        Where the workers run: ``local``, ``loky``, ``dask``, or another backend that is registered with joblib.
+    scheduler : str or None
+        The address of a dask scheduler, for ``dask``.
 
     Returns
     -------
@@ -74,7 +80,7 @@ def sweep(
         raise InputError(f"jobs: must be an integer >= 1 or None, got {jobs}")
     with tempfile.TemporaryDirectory(prefix="budgetrun-") as folder:
         loaded = _config(config, dict(data or {}), Path(folder)).apply_profile(profile)
-        options = _FromPython(Path(results), jobs)
+        options = _FromPython(Path(results), jobs, backend=backend, scheduler=scheduler)
         code = run_sweep(loaded, options)
     if code == 130:
         raise KeyboardInterrupt

@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem
 from budgetrun.base.files import own_folder
 
 _NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
-_ALGORITHMS = "learners/*.py", "papers/solvers/*.py"
 _PACKAGE = Path(__file__).parents[1]
+_KERNELS = [_PACKAGE / "kernels" / "__init__.py", _PACKAGE / "kernels" / "multitask.py"]
 
 
 def configs(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -28,13 +28,12 @@ def datasets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 def listed(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the name of an algorithm or a kernel, whichever is listed."""
     what = context.params.get("what")
-    files = {"algorithms": _ALGORITHMS, "kernels": ("kernels/__init__.py", "kernels/multitask.py")}.get(str(what), ())
-    return _beginning(typed, _named(*files))
+    return _beginning(typed, _named(_algorithms() if what == "algorithms" else _KERNELS if what == "kernels" else []))
 
 
 def only(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete ``algorithm=NAME`` and ``dataset=NAME``."""
-    known = {"algorithm": _named(*_ALGORITHMS), "dataset": _stems("datasets")}
+    known = {"algorithm": _named(_algorithms()), "dataset": _stems("datasets")}
     return _beginning(typed, [f"{key}={name}" for key, names in known.items() for name in names])
 
 
@@ -46,7 +45,12 @@ def _stems(folder: str) -> list[str]:
     return sorted(path.stem for path in own_folder(folder).glob("*.yaml"))
 
 
-def _named(*patterns: str) -> list[str]:
-    """Return the names that the classes in some files of the package give themselves."""
-    files = (path for pattern in patterns for path in _PACKAGE.glob(pattern))
+def _algorithms() -> list[Path]:
+    """Return the files of algorithms; those of other kinds than learners stand beside the module of their kind."""
+    others = [path for kind in _PACKAGE.glob("*/*/kind.py") for path in kind.parent.glob("*.py") if path != kind]
+    return [*_PACKAGE.glob("learners/*.py"), *others]
+
+
+def _named(files: list[Path]) -> list[str]:
+    """Return the names that the classes in some files give themselves."""
     return sorted({name for path in files for name in _NAME.findall(path.read_text(encoding="utf-8"))})

@@ -1,6 +1,6 @@
 """Estimates of runs that have not started: their memory by counting, their time from rates measured on this machine.
 
-A learner or solver is known by what its class declares, never by its name.
+An algorithm is known by what its class declares, never by its name.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from threadpoolctl import threadpool_limits
 
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
+from budgetrun.config import kinds
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling, sums
-from budgetrun.kernels.kinds import TILE, held
+from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels.kinds import held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec
     from budgetrun.data import StreamInfo
     from budgetrun.engine.hypotheses import Hypothesis
-    from budgetrun.papers.solvers import Solver
     from budgetrun.runner.options import Options
     from budgetrun.runner.plan import Job, Plan, Run
 
@@ -46,10 +47,6 @@ _PROJECTION_GUESS = 0.1
 _MOST_PROJECTED = 6000
 # With a budget, there are about this many times the Perceptron's mistakes.
 _MORE_ERRORS = 1.3
-# The accuracy for which solvers declare their passes.
-_ACCURACY = 1e-4
-# Non-zero values that a solver reads per second.
-_VALUES_PER_SECOND = 2e8
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
 # How many times a call of one loop an update takes.
@@ -134,26 +131,17 @@ def jobs_within_memory(config: Config, plan: Plan, runs: Iterable[Run], options:
 def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
     """Return the peak memory of a job of these runs, its stream included, in bytes.
 
-    Solvers keep the whole Gram matrix of a kernel other than ``linear``. Budgets that are fractions of support
-    sizes not known yet are guessed.
+    Budgets that are fractions of support sizes not known yet are guessed.
     """
     runs = [played for run in runs for played in run.played]
-    if any(run.spec.solver for run in runs):
-        # The data as read, their stream and a solver's own copy; a few vectors; the Gram matrix.
-        bytes_per_value = 8 if info.nnz_per_row is None else 12
-        # Solvers read floats.
-        examples = 2 * (info.n_examples + info.n_test) * (_values(info) * bytes_per_value + 8)
-        vectors = 8 * 8 * (info.n_examples + info.n_features)
-        kernel = runs[0].spec.kernel
-        is_linear = kernel is not None and kernel.name == "linear"
-        working = examples + vectors + (0 if is_linear else 8 * info.n_examples**2)
-        return _base(info) + max(working, info.content_bytes)
+    if name := runs[0].spec.kind:
+        return _base(info) + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
     size = np.dtype(dtype).itemsize
     T, d = info.n_examples, info.n_features
     pool = min(T, sum(_stored(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     learners = [(run, _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)) for run in runs]
     kind = _kind(info)
-    in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * _values(info)}[kind]
+    in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * info.values_per_example}[kind]
     rows = 1.5 * pool * (in_pool + 32)
     # Without compiled loops, some more arrays of kernel values at a time.
     arrays = 2 if compiling.on() and kind != "sparse" else 5
@@ -184,21 +172,18 @@ def _kind(info: StreamInfo) -> str:
 def _example_bytes(info: StreamInfo) -> float:
     """Return the memory of an example of a stream."""
     index = 0 if info.nnz_per_row is None else 4
-    return _values(info) * (BYTES.get(info.kind, 8) + index) + 16
+    return info.values_per_example * (BYTES.get(info.kind, 8) + index) + 16
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
-    """Return about how long a job of these runs takes on one core of this machine, in seconds.
-
-    For solvers this follows from the size of the data and what they declare, and is right to an order of magnitude.
-    """
+    """Return about how long a job of these runs takes on one core of this machine, in seconds."""
     runs = [played for run in runs for played in run.played]
-    if any(run.spec.solver for run in runs):
-        return sum(_passes(run, info) for run in runs) * info.n_examples * _values(info) / _VALUES_PER_SECOND
+    if name := runs[0].spec.kind:
+        return sum(kinds.find(name).seconds(run.spec, info) for run in runs)
     rates = machine_rates(dtype)
     T, d = info.n_examples, info.n_features
     pool = 0.6 * min(T, sum(_stored(run, T, info.n_classes) for run in runs))
-    kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, _values(info), dtype)
+    kernel = (T + info.n_test) * pool * value_seconds(_kind(info), d, info.values_per_example, dtype)
     scores = updates = calls = 0.0
     for run in runs:
         held, asks, mistakes = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes), _mistakes(run, T)
@@ -220,7 +205,7 @@ def compile_seconds(runs: Iterable[Run]) -> float:
 
     It does not depend on the machine: constants, measured once.
     """
-    learners = {algorithm_of(run.spec) for run in runs if not run.spec.solver} if compiling.begins() else set()
+    learners = {algorithm_of(run.spec) for run in runs if not run.spec.kind} if compiling.begins() else set()
     n = sum(cast("type[Learner]", one).compiled and cast("type[Learner]", one).form.compiled for one in learners)
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
@@ -261,21 +246,6 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             form=started.start(pool, *problem_of(spec.task).scores_each(n_classes)),
         )
     return _KNOWN[key]
-
-
-def _passes(run: Run, info: StreamInfo) -> float:
-    """Return about how often a solver reads all its data."""
-    given, solver = run.spec.parameters, cast("type[Solver]", algorithm_of(run.spec))
-    passes = solver.passes * (_ACCURACY / given["accuracy"] if solver.passes_grow_with_accuracy else 1.0)
-    if given.get("iterations"):
-        # Each reads k examples.
-        passes = min(passes, given["iterations"] * given["k"] / info.n_examples)
-    return passes
-
-
-def _values(info: StreamInfo) -> float:
-    """Return the stored values of an example."""
-    return info.n_features if info.nnz_per_row is None else info.nnz_per_row
 
 
 def _mistakes(run: Run, n_rounds: int) -> float:

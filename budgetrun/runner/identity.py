@@ -1,6 +1,6 @@
 """What identifies a run: its parameters, its data, and the revisions of the code that it executes.
 
-Every part of the code that can change an outcome declares a revision: the learner or solver, the form of its
+Every part of the code that can change an outcome declares a revision: the algorithm, the form of its
 hypothesis, the engine, the kernel, the readers of the data, the stream, and the evaluation on a test set. Run ids
 depend on these revisions rather than on source files, so modules can be moved, renamed, typed and documented without
 making finished runs outdated. The tests in `tests/identity` fail if an outcome changes and its revision does not.
@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from budgetrun import engine
+from budgetrun.config import kinds
 from budgetrun.data import STREAM_REVISION
-from budgetrun.learners import Learner, find
+from budgetrun.learners import find
 from budgetrun.play import selection
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
     from budgetrun.data import StreamInfo
     from budgetrun.kernels import Kernel
-    from budgetrun.papers.solvers import Solver
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
@@ -36,17 +36,15 @@ _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive
 _OWN_KEYS = {"label_column", "missing"}
 
 
-def algorithm_of(spec: RunSpec) -> type[Learner] | type[Solver]:
-    """Return the class of a run's learner or solver."""
-    if spec.solver:
-        from budgetrun.papers import solvers
-
-        return solvers.find(spec.name)
+def algorithm_of(spec: RunSpec) -> type[Any]:
+    """Return the class of a run's algorithm: that of a learner, or one of the run's kind."""
+    if spec.kind:
+        return kinds.find(spec.kind).algorithms()[spec.name]
     return find(spec.name, spec.variant, spec.task)
 
 
 def build(spec: RunSpec) -> Any:
-    """Return the learner or solver of a run, ready for its first round."""
+    """Return the algorithm of a run, ready for its first round."""
     return spec.build(algorithm_of(spec))
 
 
@@ -62,7 +60,7 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
     kernel = kernel_of(spec)
     name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
-    if not spec.solver:
+    if not spec.kind:
         parts += [f"engine {engine.REVISION}", f"{algorithm.form.form} {algorithm.form.revision}"]
         revised = algorithm.revised.items()
         parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if spec.parameters.get(key) == value]

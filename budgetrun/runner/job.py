@@ -1,4 +1,4 @@
-"""What every job has in common, whether its runs are learners or solvers: isolation, rows and storage."""
+"""What every job has in common, whatever the kind of its runs: isolation, rows and storage."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def stream_of(job: Job, settings: Settings) -> Stream:
 
 
 def errors_of_runs(settings: Settings) -> tuple[type[BaseException], ...]:
-    """Return the errors of learners and solvers that are failed runs."""
+    """Return the errors of algorithms that are failed runs."""
     # An interrupt is handled by the process that runs the sweep; in any other, the code of a run raised it by itself.
     return (Exception, SystemExit, GeneratorExit) if os.getpid() == settings.parent else (BaseException,)
 

@@ -128,7 +128,7 @@ def make_plan(
     ------
     InputError
         A dataset does not fit what the config asks of it; ``only`` names an unknown dataset; or a formula yields a
-        number that the learner or solver does not accept.
+        number that the algorithm does not accept.
     """
     if only is not None:
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])

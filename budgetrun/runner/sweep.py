@@ -110,7 +110,7 @@ class _Sweep:
         remaining = plan.remaining(done, self.options.only)
         one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
         how = one_by_one if config.timed and self.options.jobs is None else ""
-        if not all(run.spec.solver for run in remaining) and compiling.begins():
+        if not all(run.spec.kind for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
         say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
         interrupted = self._run_safely(remaining)

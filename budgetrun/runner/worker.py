@@ -14,15 +14,16 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 
+from budgetrun.config import kinds
 from budgetrun.runner import job as job_module
 from budgetrun.runner.job import Outcome, Settings, run_and_store
 from budgetrun.runner.plan import Job
 
 
 def run_job(job: Job, settings: Settings) -> Outcome:
-    """Run a job of learners or of solvers, store its rows and curves in the results folder, and return the rows."""
-    if job.runs[0].spec.solver:
-        from budgetrun.runner.batch import measure
+    """Run a job, store its rows and curves in the results folder, and return the rows."""
+    if name := job.runs[0].spec.kind:
+        measure = kinds.find(name).measure
     else:
         from budgetrun.runner.online import measure
     return run_and_store(job, settings, measure)

@@ -47,14 +47,14 @@ def figure(**given: Any) -> dict[str, Any]:
 
 def test_solvers_are_swept_like_learners(tmp_path: Path) -> None:
     config = load(tmp_path)
-    assert config.solvers
+    assert config.kind
     specs = list(config.expand())
     assert [(spec.label, spec.parameters["C"], spec.seed) for spec in specs] == [
         ("dcd", 0.5, 0), ("dcd", 1.0, 0), ("mpu", 1.0, 0), ("mpu", 1.0, 1), ("mpu", 1.0, 2),
     ]  # fmt: skip
-    assert all(spec.solver and spec.budget is None and spec.variant is None for spec in specs)
-    assert Config.from_resolved(config.resolved()).solvers
-    assert not load(tmp_path, **LEARNING).solvers
+    assert all(spec.kind and spec.budget is None and spec.variant is None for spec in specs)
+    assert Config.from_resolved(config.resolved()).kind
+    assert not load(tmp_path, **LEARNING).kind
 
 
 def test_what_is_shown_by_default(tmp_path: Path) -> None:
@@ -157,14 +157,14 @@ def test_each_mistake_has_its_message(tmp_path: Path, changes: dict[str, Any], m
 
 
 def test_mpu_takes_any_kernel(tmp_path: Path) -> None:
-    assert load(tmp_path, **MPU, kernel={"name": "gaussian", "gamma": 1}).solvers
+    assert load(tmp_path, **MPU, kernel={"name": "gaussian", "gamma": 1}).kind
 
 
 @pytest.mark.parametrize("name", ["mpu_table1", "mpu_table2"])
 def test_configs_of_the_tables(name: str) -> None:
     config = config_module.load(name)
     assert [a.label for a in config.algorithms][:4] == ["mpu", "dcd", "svm_perf", "pegasos"]
-    assert config.solvers
+    assert config.kind
     labels = [dataset.label for dataset in config.datasets]
     published = {row.dataset for table in config.report.tables for row in table.published}
     assert published == set(labels[:9])

@@ -8,7 +8,7 @@ import scipy.sparse
 import yaml
 from faults import message
 
-from budgetrun.base.errors import DataMissingError, InputError
+from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
@@ -262,50 +262,45 @@ def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("name", "fields", "told"),
     [
+        ("own", {"parts": ("train",)}, "'parts' belongs to a dataset with a card, not to one with 'path'; remove it"),
+        ("own", {"options": {"a": 1}}, "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+        ("a9a", {"options": {"a": 1}}, "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+        ("noisy_gaussians", {"parts": ("train",)}, "a generated dataset has no parts; remove 'parts'"),
+        ("noisy_gaussians", {"options": {"n": 1}}, "options: unknown 'n'; allowed: n_per_class spread"),
         (
-            {"name": "own", "parts": ("train",)},
-            "dataset 'own': 'parts' belongs to a dataset with a card, not to one with 'path'; remove it",
+            "noisy_gaussians",
+            {"options": {"n_per_class": 0}},
+            "options.n_per_class: must be an integer >= 1, got 0",
         ),
         (
-            {"name": "own", "options": {"a": 1}},
-            "dataset 'own': 'options' belongs to a generated dataset such as noisy_gaussians; remove it",
+            "noisy_gaussians",
+            {"options": {"spread": "std"}},
+            "options.spread: must be one of variance standard_deviation, got 'std'",
         ),
+        ("rotating_gaussians", {"options": {"turns": -1}}, "options.turns: must be a number >= 0, got -1"),
+        ("rotating_gaussians", {"options": {"deviation": 0}}, "options.deviation: must be a number >= 1e-06, got 0"),
         (
-            {"name": "a9a", "path": None, "options": {"a": 1}},
-            "dataset 'a9a': 'options' belongs to a generated dataset such as noisy_gaussians; remove it",
+            "rotating_gaussians",
+            {"options": {"n_examples": 3}},
+            "options.n_examples: must be even, half for each label, got 3",
         ),
+        ("unit_vectors", {"options": {"n_examples": 1}}, "options.n_examples: must be an integer >= 2, got 1"),
+        ("unit_vectors", {"options": {"n_examples": 4.5}}, "options.n_examples: must be an integer >= 2, got 4.5"),
+        ("unit_vectors", {"options": {"n_examples": True}}, "options.n_examples: must be an integer >= 2, got True"),
         (
-            {"name": "noisy_gaussians", "path": None, "parts": ("train",)},
-            "dataset 'noisy_gaussians': a generated dataset has no parts; remove 'parts'",
+            "own",
+            {"task": "equal_splits", "balanced": True},
+            "'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'",
         ),
-        (
-            {"name": "noisy_gaussians", "path": None, "label": "x", "options": {"n": 1}},
-            "dataset 'x': options: unknown 'n'; allowed: n_per_class spread",
-        ),
-        (
-            {"name": "noisy_gaussians", "path": None, "options": {"n_per_class": 0}},
-            "dataset 'noisy_gaussians': options.n_per_class: must be an integer >= 1, got 0",
-        ),
-        (
-            {"name": "noisy_gaussians", "path": None, "options": {"spread": "std"}},
-            "dataset 'noisy_gaussians': options.spread: must be one of variance standard_deviation, got 'std'",
-        ),
-        (
-            {"name": "own", "task": "equal_splits", "balanced": True},
-            "dataset 'own': 'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'",
-        ),
-        (
-            {"name": "own", "positive": 3},
-            "dataset 'own': positive: no example is labelled 3; the labels are: 1 2",
-        ),
+        ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
     ],
 )
-def test_faults_are_told_before_and_by_the_stream(own, fields, told):
-    wrong = spec(**{"path": own, **fields})
-    assert message(stream_info, wrong) == told
-    assert message(open_stream, wrong, 0, 0) == told
+def test_faults_are_told_before_and_by_the_stream(own, name, fields, told):
+    wrong = spec(name, path=own if name == "own" else None, label="x", **fields)
+    assert message(stream_info, wrong) == f"dataset 'x': {told}"
+    assert message(open_stream, wrong, 0, 0) == f"dataset 'x': {told}"
 
 
 def test_unknown_task(own):
@@ -335,15 +330,3 @@ def test_unit_vectors_come_in_turn():
     np.testing.assert_array_equal(y[:22], [1, -1] * 10 + [1, 1])
     # Every vector keeps its label, so their sum, each with its own, is right by 1.
     np.testing.assert_array_equal(y * (X @ np.resize([1, -1], 21)), 1)
-
-
-@pytest.mark.parametrize("options", [{"n_examples": 1}, {"n_examples": 4.5}, {"n_vectors": 4}])
-def test_unit_vectors_refuse(options):
-    with pytest.raises(InputError, match="unit_vectors"):
-        stream_info(DatasetSpec(name="unit_vectors", options=options))
-
-
-@pytest.mark.parametrize("options", [{"n_examples": 3}, {"turns": -1}, {"deviation": 0}, {"speed": 1}])
-def test_rotating_gaussians_refuse(options):
-    with pytest.raises(InputError, match="rotating_gaussians"):
-        stream_info(DatasetSpec(name="rotating_gaussians", options=options))

@@ -131,38 +131,30 @@ def test_every_split_is_tested(made, digits):
     assert (floats(open_stream(both, 0, 0, made.data).test.X) == floats(some.X)).all()
 
 
+LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
+        ({"test": ("train",)}, f"test: part 'train' {LEARNED}"),
+        ({"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
+        ({"test": ("tset",)}, "test: unknown part 'tset'; its parts are: test train"),
         (
-            {"name": "pair", "test": ("train",)},
-            "dataset 'pair': test: part 'train' is also in the stream; a test set has examples that are not learned: "
-            "name another part, or fewer 'parts'",
+            {"test_path": "x.csv"},
+            "'test_path' belongs to a dataset with 'path', not to one with a card; name the card's parts to test on "
+            "with 'test'",
         ),
         (
-            {"name": "pair", "parts": ("train", "test"), "test": ("test",)},
-            "dataset 'pair': test: part 'test' is also in the stream; a test set has examples that are not learned: "
-            "name another part, or fewer 'parts'",
-        ),
-        (
-            {"name": "pair", "test": ("tset",)},
-            "dataset 'pair': test: unknown part 'tset'; its parts are: test train",
-        ),
-        (
-            {"name": "pair", "test_path": "x.csv"},
-            "dataset 'pair': 'test_path' belongs to a dataset with 'path', not to one with a card; name the card's "
-            "parts to test on with 'test'",
-        ),
-        (
-            {"name": "x", "path": "x.csv", "test": ("test",)},
-            "dataset 'x': 'test' belongs to a dataset with a card, not to one with 'path'; name the file of the test "
-            "set with 'test_path'",
+            {"path": "x.csv", "test": ("test",)},
+            "'test' belongs to a dataset with a card, not to one with 'path'; name the file of the test set with "
+            "'test_path'",
         ),
     ],
 )
 def test_what_does_not_go_together(pair, fields, told):
-    assert message(stream_info, spec(**fields), pair.data) == told
-    assert message(open_stream, spec(**fields), 0, 0, pair.data) == told
+    assert message(stream_info, spec("pair", **fields), pair.data) == f"dataset 'pair': {told}"
+    assert message(open_stream, spec("pair", **fields), 0, 0, pair.data) == f"dataset 'pair': {told}"
 
 
 def test_generated_data_are_not_tested():

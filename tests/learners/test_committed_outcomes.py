@@ -50,7 +50,7 @@ def committed():
             name = f"{spec.name}({spec.variant})" if spec.variant else spec.name
             kind = real[dataset]
             found.add(name + f" [{kind}]" * (kind in ("multiclass", "regression")))
-            if spec.solver:
+            if spec.kind:
                 found |= {f"{name}, kernel form"} if kernel != "linear" else set()
                 found |= {f"{name}, hard margin"} if spec.parameters.get("hard_margin") else set()
     return found

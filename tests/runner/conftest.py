@@ -29,6 +29,12 @@ def read_once():
 
 
 @pytest.fixture
+def folder(tmp_path):
+    """The results folder of the config `small`."""
+    return tmp_path / "results" / "small"
+
+
+@pytest.fixture
 def run_sweep(tmp_path, capsys):
     """Return a function that sweeps a config in this process and returns its exit code and stderr."""
 

@@ -10,7 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
 import pytest
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, register_parallel_backend
+from joblib.parallel import BACKENDS
 from sweeping import COMMAND, config, ended, outcomes, rows, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
@@ -109,6 +110,13 @@ def test_calls_whose_worker_dies_return_an_error_and_the_others_go_on():
     assert isinstance(found[5], BrokenProcessPool)
     backend.stop()
     assert Parallel(2, backend="local")(delayed(abs)(-n) for n in range(3)) == [0, 1, 2]
+
+
+def test_a_backend_that_was_registered_elsewhere(tmp_path, run_sweep):
+    register_parallel_backend("mine", backends.LocalBackend)
+    assert run_sweep(config(tmp_path), backend="mine", jobs=2)[0] == 0
+    assert {row["status"] for row in rows(tmp_path / "results" / "small")} == {"done"}
+    del BACKENDS["mine"]
 
 
 def test_workers_tell_how_much_they_have_done():

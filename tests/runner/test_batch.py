@@ -18,9 +18,9 @@ from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
+from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.write import Store
-from budgetrun.runner.batch import packed
 from budgetrun.runner.job import Settings
 from budgetrun.runner.options import Options
 from budgetrun.runner.plan import Job, make_plan
@@ -29,7 +29,7 @@ from budgetrun.runner.sweep import sweep
 from budgetrun.runner.worker import run_job
 
 # The columns that only solvers fill.
-FINDINGS = {column.name for column in COLUMNS if column.filled_by == "solver"} | {"lower_bound", "gap"}
+FINDINGS = {column.name for column in COLUMNS if column.filled_by == "batch"} | {"lower_bound", "gap"}
 
 
 def solver_config(folder, name="solved", **changes):

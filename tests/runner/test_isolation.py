@@ -53,11 +53,10 @@ def failures(folder):
         ("facts", GeneratorExit),
     ],
 )
-def test_an_error_of_one_learner_fails_its_runs_only(tmp_path, run_sweep, monkeypatch, name, error):
+def test_an_error_of_one_learner_fails_its_runs_only(tmp_path, run_sweep, monkeypatch, name, error, folder):
     """While budgets are not full, the learner shares its hypothesis with others, which then run without it."""
     algorithms = [{"name": "remove_oldest", "budget": [5, 20]}, {"name": "rbp", "budget": 10, "seeds": 3}]
     path = config(tmp_path, algorithms=algorithms, repetitions=1)
-    folder = tmp_path / "results" / "small"
     assert run_sweep(path)[0] == 0
     right = {row["run_id"]: row for row in outcomes(folder)}
     real = getattr(RemoveOldest, name)
@@ -77,12 +76,11 @@ def test_an_error_of_one_learner_fails_its_runs_only(tmp_path, run_sweep, monkey
     assert finished == [right[row["run_id"]] for row in finished]
 
 
-def test_a_learner_that_does_not_take_its_budget_fails_alone(tmp_path, run_sweep):
+def test_a_learner_that_does_not_take_its_budget_fails_alone(tmp_path, run_sweep, folder):
     """Whether a budget that is a fraction goes with the other parameters is known only when the run begins."""
     follower = {"name": "pomdr", "budget": {"of": "perceptron", "fractions": [0.01, 1]}, "first_budget": 20}
     follower["eta"] = 0.1
     assert run_sweep(config(tmp_path, algorithms=[{"name": "perceptron"}, follower], repetitions=1))[0] == 1
-    folder = tmp_path / "results" / "small"
     assert [re.sub(r"\d+", "_", error) for error in failures(folder).values()] == [
         "ValueError: first_budget must be at most budget, _, got _"
     ]
@@ -117,10 +115,9 @@ def test_a_run_that_kills_its_worker_or_never_ends_fails_alone(tmp_path):
     assert not list((folder / "parts").glob("*.running"))
 
 
-def test_a_limit_is_not_part_of_what_a_run_is(tmp_path, run_sweep):
+def test_a_limit_is_not_part_of_what_a_run_is(tmp_path, run_sweep, folder):
     """A limit may be set and removed between sweeps of one folder."""
     assert run_sweep(config(tmp_path, timeout_seconds=1e-9, repetitions=1))[0] == 1
-    folder = tmp_path / "results" / "small"
     assert {row["status"] for row in rows(folder)} == {"failed"}
     assert failures(folder)["perceptron", "", "0", "{}"] == "RuntimeError: it took longer than timeout_seconds, 1e-09 s"
     assert run_sweep(config(tmp_path, repetitions=1))[0] == 0

@@ -51,10 +51,9 @@ def finished(folder):
 # -- what a sweep runs -------------------------------------------------------------------------------------------------
 
 
-def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep):
+def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep, folder):
     path = config(tmp_path)
     assert run_sweep(path) == (0, f"small: 16 runs to do, 0 finished, in {tmp_path}/results/small\n16/16 runs, _ s\n")
-    folder = tmp_path / "results" / "small"
     found = rows(folder)
     assert len({row["run_id"] for row in found}) == 16
     for row in found:
@@ -83,10 +82,10 @@ def test_a_first_sweep_says_that_it_compiles(tmp_path, run_sweep, monkeypatch):
     assert run_sweep(config(tmp_path)) == (0, f"{first}16/16 runs, _ s\n")
 
 
-def test_a_budget_is_at_least_1(tmp_path, run_sweep):
+def test_a_budget_is_at_least_1(tmp_path, run_sweep, folder):
     algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [1e-9]}}]
     run_sweep(config(tmp_path, algorithms=algorithms))
-    assert {row["budget"] for row in rows(tmp_path / "results" / "small")} == {"", "1"}
+    assert {row["budget"] for row in rows(folder)} == {"", "1"}
 
 
 SIZED = [
@@ -95,10 +94,10 @@ SIZED = [
 ]
 
 
-def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, run_sweep):
+def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, run_sweep, folder):
     path = config(tmp_path, algorithms=SIZED)
     assert run_sweep(path)[1].splitlines()[-1] == "16/16 runs, _ s"
-    found = rows(tmp_path / "results" / "small")
+    found = rows(folder)
     sizes = {
         (row["repetition"], int(row["budget"])): int(row["support_size"])
         for row in found
@@ -116,12 +115,12 @@ def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, ru
     assert sorted(asked) == sorted([(b, f) for b in (5, 20) for f in (0.5, 1.0)] * 2)
 
 
-def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, run_sweep):
+def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, run_sweep, folder):
     path = config(tmp_path, algorithms=SIZED, repetitions=1)
     assert run_sweep(path, only={"algorithm": ["remove_oldest"], "budget": ["budget=20"]})[1].endswith(
         "3/3 runs, _ s\n"
     )
-    found = rows(tmp_path / "results" / "small")
+    found = rows(folder)
     assert [(row["label"], row["budget"], row["seed"]) for row in found] == [
         ("remove_oldest", "10", "0"),
         ("remove_oldest", "20", "0"),
@@ -129,11 +128,11 @@ def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, run_sweep):
     ]
 
 
-def test_the_number_of_workers_does_not_matter(tmp_path, run_sweep):
+def test_the_number_of_workers_does_not_matter(tmp_path, run_sweep, folder):
     path = config(tmp_path)
     run_sweep(path)
     assert ended(start(tmp_path, "sweep", path, "--jobs", 2, "--results", "two"))[0] == 0
-    assert outcomes(tmp_path / "two" / "small") == outcomes(tmp_path / "results" / "small")
+    assert outcomes(tmp_path / "two" / "small") == outcomes(folder)
 
 
 def test_a_profile_has_a_folder_of_its_own(tmp_path, run_sweep):
@@ -143,21 +142,20 @@ def test_a_profile_has_a_folder_of_its_own(tmp_path, run_sweep):
     assert not (tmp_path / "results" / "small").exists()
 
 
-def test_only_some_runs_bring_the_perceptrons_they_need(tmp_path, run_sweep):
+def test_only_some_runs_bring_the_perceptrons_they_need(tmp_path, run_sweep, folder):
     path = config(tmp_path)
     options = {"only": {"algorithm": ["forgetron"], "budget": ["0.25"], "repetition": ["1"]}}
     said = describe(config_module.load(path), Options(results=tmp_path / "results", **options))
     assert said.startswith("small: 1 run, 0 finished, 2 to do\n")
     code, err = run_sweep(path, **options)
     assert (code, err.splitlines()[-1]) == (0, "2/2 runs, _ s")
-    folder = tmp_path / "results" / "small"
     assert [row["label"] for row in rows(folder)] == ["forgetron(self_tuned)", "perceptron"]
     before = parts(folder)
     assert run_sweep(path)[1].startswith("small: 14 runs to do, 2 finished")
     assert parts(folder).items() >= before.items()
 
 
-def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp_path, run_sweep, monkeypatch):
+def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp_path, run_sweep, monkeypatch, folder):
     looked_at = []
     monkeypatch.setattr("budgetrun.data.files.find", lambda file, _: looked_at.append(file.file))
     monkeypatch.setattr("budgetrun.data.files._download", lambda card, file: looked_at.append(file.file))
@@ -169,7 +167,6 @@ def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp
     assert run_sweep(path, only={"dataset": ["own"]})[0] == 0
     assert run_sweep(path, only={"dataset": ["noisy_gaussians"]})[0] == 0
     assert not looked_at
-    folder = tmp_path / "results" / "small"
     assert len(rows(folder)) == 32
     assert set(json.loads((folder / "manifest.json").read_text())["datasets"]) == {"own", "noisy_gaussians"}
 
@@ -196,7 +193,7 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     assert ", 13 s of it to compile learners, only this time, at most 0." in estimate
 
 
-def test_several_classes_and_a_test_set(tmp_path, run_sweep):
+def test_several_classes_and_a_test_set(tmp_path, run_sweep, folder):
     rng = np.random.default_rng(0)
     for name, n in (("own", 90), ("held_out", 30)):
         y = rng.integers(0, 3, n)
@@ -210,7 +207,7 @@ def test_several_classes_and_a_test_set(tmp_path, run_sweep):
     ]
     path = config(tmp_path, datasets=[own], algorithms=algorithms)
     assert run_sweep(path)[0] == 0
-    found = rows(tmp_path / "results" / "small")
+    found = rows(folder)
     assert [(row["label"], row["task"]) for row in found[:5]] == [
         ("perceptron", "-"), *[("projectron", "-")] * 2, *[("rbp", "-")] * 2
     ]  # fmt: skip
@@ -223,9 +220,8 @@ def test_several_classes_and_a_test_set(tmp_path, run_sweep):
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_sweep, monkeypatch):
+def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_sweep, monkeypatch, folder):
     path = config(tmp_path)
-    folder = tmp_path / "results" / "small"
     update, calls = RemoveOldest.update, []
 
     def raising(self, f, y, score):
@@ -254,14 +250,14 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
     assert json.loads((folder / "manifest.json").read_text())["failures"] == []
 
 
-def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, run_sweep, monkeypatch):
+def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, run_sweep, monkeypatch, folder):
     path = config(tmp_path, repetitions=1)
     with monkeypatch.context() as patched:
         patched.setattr("budgetrun.learners.perceptron.Perceptron.update", lambda *_: 1 / 0)
         code, err = run_sweep(path)
     assert code == 1
     assert "8/8 runs" in err
-    found = {row["label"] + row["budget_fraction"]: row for row in rows(tmp_path / "results" / "small")}
+    found = {row["label"] + row["budget_fraction"]: row for row in rows(folder)}
     assert [key for key, row in found.items() if row["status"] == "failed"] == [
         "forgetron(self_tuned)0.25",
         "forgetron(self_tuned)1.0",
@@ -270,10 +266,10 @@ def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, run_swe
     why = "RuntimeError: its budget is a fraction of the support size of a perceptron run that failed"
     assert found["forgetron(self_tuned)1.0"]["error"] == why
     assert run_sweep(path)[0] == 0
-    assert len(finished(tmp_path / "results" / "small")) == 8
+    assert len(finished(folder)) == 8
 
 
-def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_path, run_sweep, monkeypatch):
+def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_path, run_sweep, monkeypatch, folder):
     path = config(tmp_path, algorithms=SIZED, repetitions=1)
 
     def raising(self, f, y, score):
@@ -289,7 +285,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
     assert (
         "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError" in err
     )
-    failed = [row for row in rows(tmp_path / "results" / "small") if row["status"] == "failed"]
+    failed = [row for row in rows(folder) if row["status"] == "failed"]
     assert [(row["label"], row["budget_fraction"]) for row in failed] == [
         ("remove_oldest", "0.5"),
         ("remove_oldest", "1.0"),
@@ -319,9 +315,8 @@ def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, m
     assert len(finished(tmp_path / "results" / "small")) == 16
 
 
-def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_sweep, monkeypatch):
+def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_sweep, monkeypatch, folder):
     path = config(tmp_path)
-    folder = tmp_path / "results" / "small"
     with monkeypatch.context() as patched:
         patched.setattr("budgetrun.runner.identity.JOB_REVISION", 0)
         run_sweep(path)
@@ -334,9 +329,8 @@ def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_swee
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 16 finished")
 
 
-def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
+def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep, folder):
     path = config(tmp_path)
-    folder = tmp_path / "results" / "small"
     run_sweep(path)
     table = folder / "runs.csv"
     whole = table.read_bytes()
@@ -356,10 +350,9 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep):
     assert len(finished(folder)) == 16
 
 
-def test_results_of_earlier_versions_are_continued(tmp_path, run_sweep):
+def test_results_of_earlier_versions_are_continued(tmp_path, run_sweep, folder):
     """Their rows have no test errors, and their configs no keys for test sets."""
     path = config(tmp_path)
-    folder = tmp_path / "results" / "small"
     run_sweep(path)
     before = rows(folder)
     later = ("test_error", "last_test_error")
@@ -552,26 +545,24 @@ def test_a_finished_table_takes_no_parts_of_earlier_code(tmp_path, run_sweep, ca
     assert rows(folder) == before
 
 
-def test_two_sweeps_in_one_folder(tmp_path, run_sweep):
+def test_two_sweeps_in_one_folder(tmp_path, run_sweep, folder):
     path = config(tmp_path)
     both = [start(tmp_path, "sweep", path, "--jobs", 1) for _ in range(2)]
     for process in both:
         code, _, err = ended(process)
         assert code == 0, err
-    folder = tmp_path / "results" / "small"
     found = outcomes(folder)
     assert len(finished(folder)) == 16
     run_sweep(path, force=True)
     assert outcomes(folder) == found
 
 
-def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypatch):
+def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypatch, folder):
     """Two jobs are running when one of them kills its worker, twice; the outcome of a third is never received.
 
     The runs of the job to blame are then tried one by one.
     """
     path = config(tmp_path, repetitions=4, algorithms=[{"name": "rbp", "budget": 10, "seeds": 2}])
-    folder = tmp_path / "results" / "small"
     real, tried = Workers.outcomes, []
 
     def outcomes_until_death(self, jobs, settings, *partly):
@@ -730,10 +721,9 @@ VARIED = {
 }
 
 
-def test_values_by_dataset_and_of_the_streams_length(tmp_path, run_sweep):
+def test_values_by_dataset_and_of_the_streams_length(tmp_path, run_sweep, folder):
     path = config(tmp_path, **VARIED)
     assert run_sweep(path)[0] == 0
-    folder = tmp_path / "results" / "small"
     found = rows(folder)
     rbp = [(r["dataset"], r["repetition"], r["seed"], r["budget"]) for r in found if r["label"] == "rbp"]
     assert sorted(rbp) == sorted(
@@ -760,10 +750,10 @@ def test_a_run_of_its_own_has_the_same_outcome(tmp_path, run_sweep):
         run_sweep(config(tmp_path, name="alone", **VARIED))
 
 
-def test_numbers_to_choose_by_are_in_the_manifest(tmp_path, run_sweep):
+def test_numbers_to_choose_by_are_in_the_manifest(tmp_path, run_sweep, folder):
     (tmp_path / "printed.csv").write_text("dataset,label,support_size\nnoisy_gaussians,rbp,9\n")
     choose = {"by": "printed", "quantity": "support_size", "expected": "printed.csv"}
     tables = [{"name": "one", "choose": choose}, {"name": "two"}]
     run_sweep(config(tmp_path, repetitions=1, report={"tables": tables}))
-    manifest = json.loads((tmp_path / "results" / "small" / "manifest.json").read_text())
+    manifest = json.loads((folder / "manifest.json").read_text())
     assert {name: [row["value"] for row in rows] for name, rows in manifest["choose_expected"].items()} == {"one": [9]}

@@ -78,24 +78,12 @@ def _first_fault(text: bytes) -> str | None:
 
 
 def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
-    """Turn Census-Income text into features: 7 numbers in [0, 1], and an indicator for each category of the rest.
+    """Turn Census-Income text into features, a CSR matrix of float64, and labels, ``- 50000.`` or ``50000+.``.
 
     The 7 columns of `NUMERIC` are scaled to [0, 1] by the smallest and the largest value in ``content``. Each of the
     other 33 columns, coded numbers included, becomes one 0/1 feature per category, with categories sorted as text;
     ``?`` is a category like any other. The instance weight is left out, as the dataset's description requires.
-    Features are in the order of the columns.
-
-    Parameters
-    ----------
-    content : bytes
-        The decompressed text; several parts one after the other.
-
-    Returns
-    -------
-    X : csr_array, shape (n, d), float64
-        33 ones per row, and up to 7 numbers. The training file has d = 510.
-    y : ndarray of str, shape (n,)
-        The last column without its leading blank: ``- 50000.`` or ``50000+.``.
+    Features are in the order of the columns; the training file has 510.
     """
     import pandas as pd
     from scipy.sparse import csr_array

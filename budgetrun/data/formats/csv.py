@@ -25,12 +25,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 def parse_table(
     content: bytes, where: str, label: LabelColumn = "first"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Parse a table of numbers, one example per row, with the label in the first (or last) column.
-
-    Returns
-    -------
-    X : ndarray, shape (n, d), float64
-    y : ndarray, shape (n,), float64
+    """Return the examples and labels of a table of numbers, as float64; one example per row.
 
     Raises
     ------

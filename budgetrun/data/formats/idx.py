@@ -35,11 +35,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 
 
 def parse_idx(content: bytes, where: str) -> NDArray[np.uint8]:
-    """Parse an IDX file of unsigned bytes.
-
-    Returns
-    -------
-    ndarray of uint8, with the shape given in the header
+    """Return the array of an IDX file of unsigned bytes.
 
     Raises
     ------

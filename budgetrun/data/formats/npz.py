@@ -36,12 +36,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 
 
 def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
-    """Parse an .npz archive with y and X, or y and a CSR matrix as data, indices, indptr, shape.
-
-    Returns
-    -------
-    X : ndarray or csr_array, shape (n, d), float64
-    y : ndarray, shape (n,), float64
+    """Return the examples and labels, as float64, of an archive with y and X, or y and a CSR matrix in its parts.
 
     Raises
     ------

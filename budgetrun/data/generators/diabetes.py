@@ -13,18 +13,7 @@ def counts() -> dict[float, int]:
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the data as measured.
-
-    Parameters
-    ----------
-    rng : Generator
-        Unused: nothing is random.
-
-    Returns
-    -------
-    X : ndarray, shape (442, 10), float64
-    y : ndarray, shape (442,), float64
-    """
+    """Return the data as measured, shapes (442, 10) and (442,), float64; nothing is random."""
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, scaled=False)

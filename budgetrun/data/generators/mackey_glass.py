@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 OPTIONS = {"n_examples": (int, 1), "tau": (int, 1), "embedding": (int, 1), "period": (int, 1), "noise": (float, 0)}
-# Steps of the solver per unit of time, and the time that is left out at the beginning.
+# Steps of integration per unit of time, and the time that is left out at the beginning.
 _STEPS = 10
 _TRANSIENT = 500
 

@@ -11,13 +11,13 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.encode import numbers_of
-from budgetrun.data.tables.source import HEAD_ROWS, Batch, Origin, Source
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Origin, Reader
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22
 
 
-class Typed(Source):
+class Typed(Reader):
     """Arrow columns, whose types say what they hold; subclasses open them."""
 
     def __init__(self, origin: Origin | None, where: str = "") -> None:

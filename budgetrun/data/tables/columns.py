@@ -87,16 +87,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Sample:
-    """The first values of a column.
-
-    Attributes
-    ----------
-    name : str
-    values : sequence of str, float, bool or None
-        None is a missing value.
-    kind : 'number', 'boolean', 'date' or 'nested', or None for text
-        What the type of the column says.
-    """
+    """The first values of a column, None where they are missing; ``kind`` is what its type says, None for text."""
 
     name: str
     values: Sequence[Any]

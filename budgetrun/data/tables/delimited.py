@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables import source
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Source, head_lines, last_line_end, line_blocks
+from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Reader, head_lines, last_line_end, line_blocks
 from budgetrun.data.text import is_text, shown
 
 SEPARATORS = ";\t,|"
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
     end: int
 
 
-class Delimited(Source):
+class Delimited(Reader):
     """Text whose columns are separated by semicolons, tabs, commas, bars or blanks.
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header

@@ -58,14 +58,7 @@ class Piece(NamedTuple):
 class Encoder:
     """Turns batches into examples.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        Of the table.
-    vectors : int or None
-        The number of features, if rows are vectors already.
-    sparse : bool
-        Whether these are sparse.
+    Rows that are ``vectors`` already have so many features; other features follow from the columns of the table.
 
     Attributes
     ----------

@@ -8,13 +8,13 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import HEAD_ROWS, Batch, Fault, Lines, Origin, Source, head_lines, line_blocks
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Fault, Lines, Origin, Reader, head_lines, line_blocks
 from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
 
-class JsonLines(Source):
+class JsonLines(Reader):
     """JSON lines; the keys of the first rows are the columns."""
 
     origin: Origin

@@ -13,7 +13,7 @@ from budgetrun.data import limits
 from budgetrun.data.formats import check_width, revision
 from budgetrun.data.tables.columns import check_classes
 from budgetrun.data.tables.encode import is_sparse
-from budgetrun.data.tables.source import Batch, Held, Lines, Origin, Source, head_lines, line_blocks
+from budgetrun.data.tables.source import Batch, Held, Lines, Origin, Reader, head_lines, line_blocks
 from budgetrun.data.tables.vectors import Vectors, label_column
 from budgetrun.data.text import NUMERIC_BYTES, clipped, count_lines, number_fault, parse_numbers, shown
 
@@ -37,8 +37,8 @@ class Libsvm(Vectors):
     label_found = "the label is the first number of each line"
 
     def __init__(self, origin: Origin) -> None:
-        Source.__init__(self, origin)
-        self.reader, self.hashed, self.label = revision("libsvm"), True, label_column(True)
+        Reader.__init__(self, origin)
+        self.format, self.hashed, self.label = revision("libsvm"), True, label_column(True)
         self._seen: set[float] = set()
 
     @property
@@ -91,26 +91,11 @@ class Libsvm(Vectors):
 def parse_libsvm(
     content: bytes, where: str, n_features: int | None = None, first_index: int = 1
 ) -> tuple[csr_array, NDArray[np.float64]]:
-    """Parse LIBSVM text: indices from 1 or 0, ascending, no index twice on a line, all numbers finite.
+    """Return the examples, a CSR matrix with sorted int32 indices, and labels of LIBSVM text, as float64.
 
-    A line with nothing but a label is an all-zero example. Values written as 0 are not stored.
-
-    Parameters
-    ----------
-    content : bytes
-        The decompressed text.
-    where : str
-        The file's name, for messages.
-    n_features : int or None
-        The number of features d; None takes it from the largest index of the file.
-    first_index : 0 or 1
-        The index of the first feature.
-
-    Returns
-    -------
-    X : csr_array, shape (n, d), float64, int32 indices, sorted
-    y : ndarray, shape (n,), float64
-        The labels as written.
+    Indices start at ``first_index`` and ascend, no index comes twice on a line, all numbers are finite. A line with
+    nothing but a label is an all-zero example. Values written as 0 are not stored. The number of features, if it is
+    None, follows from the largest index.
 
     Raises
     ------
@@ -157,13 +142,7 @@ def assembled(
 
 
 def parse_lines(block: bytes, number: int, where: str, first_index: int, n_features: int | None) -> Parsed:
-    """Return the content of whole lines, of which the first has a number; indices as written, from 0 or 1.
-
-    Raises
-    ------
-    InputError
-        Names the file and the line of the first fault.
-    """
+    """Return the content of whole lines, of which the first has a number; indices as written. See `parse_libsvm`."""
     last = _MAX_INDEX if n_features is None else n_features - 1 + first_index
     parsed = _parse(block, first_index, last)
     if parsed is None:

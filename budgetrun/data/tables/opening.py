@@ -22,7 +22,7 @@ from budgetrun.data.tables.delimited import Delimited
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
 from budgetrun.data.tables.libsvm import Libsvm
-from budgetrun.data.tables.source import File, Origin, Pipe, Source
+from budgetrun.data.tables.source import File, Origin, Pipe, Reader
 from budgetrun.data.tables.table import Table
 from budgetrun.data.tables.vectors import Vectors, labels_of
 from budgetrun.kernels.rows import floats
@@ -102,8 +102,16 @@ def open_table(
     return Table(opened, label, missing, left_out, classes, encoding)
 
 
-def _file(source: Any, name: str | None) -> Source:
-    origin = _origin(source, name)
+def _file(source: Any, name: str | None) -> Reader:
+    origin: Origin
+    if hasattr(source, "read"):
+        origin = Pipe(source, name or "the data")
+    elif str(source) == "-":
+        origin = Pipe(sys.stdin.buffer, name or "standard input")
+    elif is_file(Path(source)):
+        origin = File(Path(source), name)
+    else:
+        raise InputError(f"{printable(str(source))}: no such file")
     kind = format_of(origin)
     if kind in READERS:
         return READERS[kind](origin)
@@ -113,7 +121,7 @@ def _file(source: Any, name: str | None) -> Source:
     return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
 
 
-def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Source, Any]:
+def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
     """Return what reads data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     if hasattr(X, "tocsr"):
@@ -152,20 +160,9 @@ def _npy(origin: Origin) -> Frame:
     return Frame(array, origin.name, origin=origin)
 
 
-READERS: dict[str, Callable[[Any], Source]] = {
+READERS: dict[str, Callable[[Any], Reader]] = {
     "csv": Delimited, "jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy, "libsvm": Libsvm
 }  # fmt: skip
-
-
-def _origin(source: Any, name: str | None) -> Origin:
-    if hasattr(source, "read"):
-        return Pipe(source, name or "the data")
-    if str(source) == "-":
-        return Pipe(sys.stdin.buffer, name or "standard input")
-    path = Path(source)
-    if not is_file(path):
-        raise InputError(f"{printable(str(path))}: no such file")
-    return File(path, name)
 
 
 def format_of(origin: Origin) -> str:

@@ -1,4 +1,4 @@
-"""Where rows come from: bytes with a name, text in whole lines, and sources, which give batches of Arrow columns."""
+"""Where rows come from: bytes with a name, text in whole lines, and readers, which give batches of Arrow columns."""
 
 from __future__ import annotations
 
@@ -31,19 +31,9 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Fault(NamedTuple):
-    """Something wrong in a batch.
+    """Something wrong in a batch: its first row, from 0, and column, from 1; the number of rows; the first as a clause.
 
-    Attributes
-    ----------
-    kind : 'length', 'text', 'missing', 'no label', 'infinite', 'encoding' or 'label'
-    row : int
-        The first row of the batch that has it, from 0.
-    position : int
-        The column, from 1.
-    n : int
-        Rows that have it.
-    told : str
-        The first one, as a clause.
+    ``kind`` is 'length', 'text', 'missing', 'no label', 'infinite', 'encoding' or 'label'.
     """
 
     kind: str
@@ -69,7 +59,7 @@ class Batch:
     faults: list[Fault] = field(default_factory=list)
 
 
-class Source:
+class Reader:
     """Rows in batches; subclasses read one format each.
 
     Attributes
@@ -78,22 +68,18 @@ class Source:
         The name in messages.
     samples : list of Sample
         The first values of all columns; empty if rows are vectors.
-    named : bool
-        Whether the columns have names.
-    again : bool
-        Whether the rows can be read more than once.
+    named, again, hashed : bool
+        Whether the columns have names, the rows can be read more than once, the content has a checksum of its own.
     n_rows : int or None
         None if it is not known before the end.
-    hashed : bool
-        Whether the content has a checksum of its own.
-    reader : str
-        The format with its revision, such as ``libsvm 1``.
+    format : str
+        With its revision, such as ``libsvm 1``.
     """
 
     named = again = hashed = True
     n_rows: int | None = None
     # The revision is raised whenever the same file gives other examples or labels; part of the run ids of users' files.
-    reader = "table 1"
+    format = "table 1"
 
     def __init__(self, origin: Origin | None, where: str = "") -> None:
         self.origin = origin
@@ -119,15 +105,9 @@ class Source:
 
 
 class Origin:
-    """Bytes with a name for messages.
+    """Bytes with a name for messages; ``sha256``, of all decompressed bytes, is known once they were read to the end.
 
-    Attributes
-    ----------
-    name : str
-    again : bool
-        Whether the bytes can be read more than once.
-    sha256 : str or None
-        Of all bytes, decompressed, in hexadecimal; known once they have been read to the end.
+    ``again`` tells whether they can be read more than once.
     """
 
     name: str

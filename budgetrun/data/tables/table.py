@@ -31,7 +31,7 @@ from budgetrun.data.tables.columns import (
     to_json,
 )
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
-from budgetrun.data.tables.source import Fault, Source
+from budgetrun.data.tables.source import Fault, Reader
 from budgetrun.data.tables.vectors import Vectors
 from budgetrun.data.text import is_text
 from budgetrun.kernels.rows import Matrix
@@ -79,13 +79,7 @@ class Scan:
 
 
 class Table:
-    """Examples and labels of any source; `open_table` makes them.
-
-    Parameters
-    ----------
-    source : Source
-    label, missing, index, classes, encoding
-        As in `open_table`.
+    """Examples and labels of any source; `open_table` makes them, and explains the parameters.
 
     Attributes
     ----------
@@ -99,10 +93,8 @@ class Table:
         None, if it is not known before the end.
     again : bool
         Whether `chunks` can be called more than once.
-    skipped : int
-        The rows that the last call of `chunks` left out because a value is missing.
-    zeroed : int
-        The missing values that it read as 0.
+    skipped, zeroed : int
+        The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
     numbers : bool
         Whether the labels are measured numbers; then `classes` is empty.
     reader : str
@@ -111,7 +103,7 @@ class Table:
 
     def __init__(
         self,
-        source: Source,
+        source: Reader,
         label: str | int | None = None,
         missing: Missing = "refuse",
         index: Sequence[str | int] = (),
@@ -121,8 +113,8 @@ class Table:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
         self.numbers = given is not None and not given
-        self.missing, self._given, self._source = missing, given, source
-        self.where, self.again, self.reader = source.where, source.again, source.reader
+        self.missing, self._given, self._reader = missing, given, source
+        self.where, self.again, self.reader = source.where, source.again, source.format
         self.skipped = self.zeroed = 0
         self._digest: str | None = None
         self._labels_seen: tuple[Label, ...] | None = None
@@ -141,7 +133,7 @@ class Table:
         self.n_rows = source.n_rows
 
     def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
-        samples, named = self._source.samples, self._source.named
+        samples, named = self._reader.samples, self._reader.named
         if label is None:
             position, self.label_found = find_label(samples, self.where, named)
         else:
@@ -160,13 +152,13 @@ class Table:
             check_classes(labels, self.where, found)
             self._labels_seen = as_classes(labels)
         # The values, perhaps many, are not needed any more.
-        self._source.samples = [replace(sample, values=()) for sample in samples]
+        self._reader.samples = [replace(sample, values=()) for sample in samples]
 
     @cached_property
     def _encoder(self) -> Encoder:
         """The encoder; categories are those of the whole source, if it can be read again."""
-        if isinstance(self._source, Vectors):
-            return Encoder(self.columns, self._source.n_features, self._source.sparse)
+        if isinstance(self._reader, Vectors):
+            return Encoder(self.columns, self._reader.n_features, self._reader.sparse)
         if self.again and not self._encoded and any(column.kind == "category" for column in self.columns):
             self._look_through()
         return Encoder(self.columns)
@@ -177,7 +169,7 @@ class Table:
         found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
         wanted = {column.position: column.as_text for column in columns}
         n_rows = 0
-        for batch in filter(None, self._source.batches(wanted)):
+        for batch in filter(None, self._reader.batches(wanted)):
             n_rows += batch.n_rows
             values, _ = values_of(batch, wanted)
             for column in columns:
@@ -209,7 +201,7 @@ class Table:
     @property
     def sha256(self) -> str | None:
         """The checksum of the decompressed content, or of the values; None before `chunks` has come to the end."""
-        return self._source.sha256 if self._source.hashed else self._digest
+        return self._reader.sha256 if self._reader.hashed else self._digest
 
     @property
     def label_column(self) -> Column | None:
@@ -221,8 +213,8 @@ class Table:
         """All labels, ascending; from a pipe, those of its first rows, unless they were given."""
         if self._given:
             return tuple(self._given)
-        if isinstance(self._source, Vectors):
-            return () if self.numbers else as_classes(self._source.labels())
+        if isinstance(self._reader, Vectors):
+            return () if self.numbers else as_classes(self._reader.labels())
         if self.label_column is not None and self._labels_seen is None and (self.again or not self.numbers):
             self._look_through()
         return self._labels_seen or ()
@@ -231,8 +223,8 @@ class Table:
     def encoding(self) -> dict[str, Any]:
         """What `open_table` needs to read another source into the same features, as values that JSON can hold."""
         classes = None if self.label_column is None else list(self.classes)
-        if isinstance(self._source, Vectors):
-            return {"n_features": len(self.features), "classes": classes, **self._source.fitting}
+        if isinstance(self._reader, Vectors):
+            return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
         assert self._encoder
         return {"columns": to_json(self.columns), "classes": classes}
 
@@ -274,10 +266,10 @@ class Table:
 
     def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
         """Yield all examples; a label that is none of the classes is a fault if ``closed``."""
-        encoder, digest = self._encoder, None if self._source.hashed else _Digest()
+        encoder, digest = self._encoder, None if self._reader.hashed else _Digest()
         classes = (self.classes or None) if closed else None
         encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
-        for batch in self._source.batches(encoder.wanted):
+        for batch in self._reader.batches(encoder.wanted):
             pieces = None if batch is None else list(encoder.pieces(batch, n_rows, classes))
             for piece in pieces if pieces and digest else ():
                 digest.add(piece.X, piece.y)  # type: ignore[union-attr]
@@ -287,7 +279,7 @@ class Table:
 
     def whole(self, content_bytes: int = 0) -> tuple[Matrix, NDArray[Any]]:
         """Return all examples and labels; the memory of the content is in use already."""
-        d, n, most_rows = len(self.features), 0, self._source.most_rows
+        d, n, most_rows = len(self.features), 0, self._reader.most_rows
         X: NDArray[np.float64] | None = None
         sparse: list[Matrix] = []
         labels = []
@@ -337,7 +329,7 @@ class Table:
         return ""
 
     def _column(self, position: int) -> str:
-        if isinstance(self._source, Vectors):
+        if isinstance(self._reader, Vectors):
             return f"feature {position:,}" if position else "the labels"
         return str(next((column for column in self.columns if column.position == position), f"column {position}"))
 
@@ -357,7 +349,7 @@ class Table:
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
         told = [f"{self.where}: {c}: {c.why}; {REFUSED[c.kind]}" for c in self.columns if c.kind in REFUSED]
-        usable = isinstance(self._source, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
+        usable = isinstance(self._reader, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
         if not told and not usable:
             told = [f"{self.where}: only one column; a row is a label and at least one feature"]
         return told

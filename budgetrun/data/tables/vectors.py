@@ -10,24 +10,15 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import Column, check_classes
-from budgetrun.data.tables.source import Batch, Source
+from budgetrun.data.tables.source import Batch, Reader
 from budgetrun.kernels.rows import Matrix
 
 # The rows of an array that are converted at a time.
 _ROWS = 1 << 15
 
 
-class Vectors(Source):
-    """Examples in memory, with their labels.
-
-    Parameters
-    ----------
-    X : ndarray, or sparse matrix or array, shape (n, d)
-    y : ndarray, shape (n,), or None
-    where : str
-    reader : str
-    sha256 : str or None
-        Of the file that they come from.
+class Vectors(Reader):
+    """Examples in memory, with their labels if there are any.
 
     Attributes
     ----------
@@ -40,10 +31,10 @@ class Vectors(Source):
         What another source needs to be read alike, in addition to the number of features.
     """
 
-    def __init__(self, X: Any, y: Any, where: str, reader: str = "", sha256: str | None = None) -> None:
+    def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
         super().__init__(None, where)
         self._X, self._y = X, None if y is None else labels_of(y, where)
-        self.reader, self._sha256, self.hashed = reader, sha256, sha256 is not None
+        self.format, self._sha256, self.hashed = format, sha256, sha256 is not None
         self.n_rows, self.n_features = X.shape
         self.sparse = not isinstance(X, np.ndarray)
         self.fitting: dict[str, Any] = {}

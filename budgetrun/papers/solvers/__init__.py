@@ -12,7 +12,7 @@ __all__ = ["Progress", "Solution", "Solver", "find", "parameters", "registry"]
 
 @cache
 def registry() -> dict[str, type[Solver]]:
-    """Return the solvers by name. This does not import numba, nor the compiled loops."""
+    """Return the solvers by name. This does not import the compiled loops."""
     found = classes(__name__, Solver)  # type: ignore[type-abstract]  # the base is never made
     return {solver.name: solver for solver in sorted(found, key=lambda solver: solver.name)}
 

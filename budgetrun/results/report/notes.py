@@ -21,7 +21,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
         published = "; published seconds by its published seconds" if table.has_published else ""
         notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
     # Earlier results do not say it.
-    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_solvers:
+    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_batch:
         notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
     if any(cell.place.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
@@ -41,7 +41,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
         notes.append("A gap is objective / L - 1, L the largest lower bound of all runs: it is at least the true one.")
     if table.quantity in (OBJECTIVE, GAP):
         notes += optimum.notes(results.brackets, datasets, results.title)
-    if results.of_solvers:
+    if results.of_batch:
         notes += _unfinished(results, table)
     if any(cell.measured and cell.measured.n_failed for cell in table.cells):
         notes.append("† Some of this cell's runs failed; the mean is over those that finished.")

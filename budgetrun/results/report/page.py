@@ -185,7 +185,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     config, tie = results.config, None
     compiled = results.manifest.get("compiled")
     problem = config.problem
-    if problem.ties and not results.of_solvers:
+    if problem.ties and not results.of_batch:
         tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
         counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
         tie = f"{config.tie}: {counts[config.tie]}"
@@ -195,7 +195,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
     return _known(
         ("Profile", results.manifest.get("profile")),
-        ("Solvers" if results.of_solvers else "Learners", listed(names)),
+        ("Solvers" if results.of_batch else "Learners", listed(names)),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
         ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),

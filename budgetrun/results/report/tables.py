@@ -62,7 +62,7 @@ def quantity_of(spec: TableSpec) -> Quantity:
 
 
 def _default_specs(results: Results) -> list[TableSpec]:
-    if results.of_solvers:
+    if results.of_batch:
         return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
     error = QUANTITIES[results.config.problem.error]
     caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
@@ -179,7 +179,7 @@ def costs(results: Results) -> list[Listing]:
     swept = any(setting.items for label in labels for setting in results.settings(label))
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     title, remark = f"Seconds recorded with the runs, summed over {over}", ""
-    if results.of_solvers:
+    if results.of_batch:
         compiling = results.runs["compile_seconds"].sum()
         remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
     titles = results.report.titles

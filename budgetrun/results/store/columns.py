@@ -15,16 +15,17 @@ class Column:
     name: str
     # An integer is a count, a float a number; either may be empty.
     kind: Literal["text", "count", "number", "json"]
-    # Which rows have a value: every one; every finished run; every finished run of a learner or of a solver; those that
-    # record something about a bound; runs on data with a test set; or some runs only (those with a budget, ...).
-    filled_by: Literal["every", "finished", "learner", "solver", "bounded", "tested", "some"]
+    # Which rows have a value: every one; every finished run; every finished run of a learner, or of an algorithm that
+    # sees all examples at once; those that record something about a bound; runs on data with a test set; or some runs
+    # only (those with a budget, ...).
+    filled_by: Literal["every", "finished", "learner", "batch", "bounded", "tested", "some"]
     # The version that wrote it first; a results folder of an earlier one comes without it.
     since: str = "0.1"
 
     @property
     def may_be_missing(self) -> bool:
         """Whether a results folder without such runs, or one of an earlier version, need not have the column."""
-        return self.filled_by in ("solver", "bounded", "tested") or self.since > "0.2"
+        return self.filled_by in ("batch", "bounded", "tested") or self.since > "0.2"
 
 
 COLUMNS = (
@@ -52,13 +53,13 @@ COLUMNS = (
     Column("budget_fraction", "number", "some"),
     Column("test_error", "number", "tested"),
     Column("last_test_error", "number", "tested"),
-    Column("objective", "number", "solver"),
+    Column("objective", "number", "batch"),
     Column("lower_bound", "number", "bounded"),
     Column("gap", "number", "bounded"),
-    Column("steps", "count", "solver"),
-    Column("unlearning_steps", "count", "solver"),
-    Column("epochs", "count", "solver"),
-    Column("compile_seconds", "number", "solver"),
+    Column("steps", "count", "batch"),
+    Column("unlearning_steps", "count", "batch"),
+    Column("epochs", "count", "batch"),
+    Column("compile_seconds", "number", "batch"),
     Column("prefix_examples", "count", "learner"),
     Column("prefix_mistakes", "count", "learner"),
     Column("facts", "json", "bounded"),

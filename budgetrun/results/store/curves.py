@@ -1,4 +1,4 @@
-"""What sweeps record along a run, in ``curves/``: counts after rounds, and objectives of solvers after seconds."""
+"""What sweeps record along a run, in ``curves/``: counts after rounds, and objectives after seconds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Curves:
         return rounds, np.array(values, dtype=np.float64)
 
     def trace(self, run_id: str) -> tuple[Floats, Floats] | None:
-        """Return seconds and objectives of a solver's run, shape (n,) each, seconds not falling; None without any."""
+        """Return seconds and objectives of a run, shape (n,) each, seconds not falling; None without any."""
         return self._traces.get(run_id)
 
     @cached_property

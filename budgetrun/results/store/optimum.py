@@ -1,4 +1,4 @@
-"""How near solvers came to the optimum: it lies between the largest lower bound and the smallest objective found."""
+"""How near runs came to the optimum: it lies between the largest lower bound and the smallest objective found."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.manifest import AGAIN
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
 
-# Finished runs of learners and of solvers have finite numbers there.
+# Finished runs of learners and of algorithms that see all examples at once have finite numbers there.
 OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
-OF_SOLVER = ("n_examples", "objective", "seconds")
+OF_BATCH = ("n_examples", "objective", "seconds")
 FORCE = "repeat: budgetrun sweep CONFIG --force"
 
 
@@ -88,16 +88,16 @@ class Results:
     manifest: dict[str, Any]  # ``manifest.json``, unchanged
     config: Config  # the resolved config; one without datasets and algorithms where the manifest has none
     # The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has one
-    # budget for the run's dataset (``own_budget``), and a solver's ``gap_to_best``. Counts that every run has are
-    # int64, other counts and numbers float64, NaN where empty.
+    # budget for the run's dataset (``own_budget``), and the ``gap_to_best`` of an objective. Counts that every run has
+    # are int64, other counts and numbers float64, NaN where empty.
     runs: pd.DataFrame
     failed: pd.DataFrame  # the runs that did not finish, same columns
-    brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem of solvers
+    brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem
     incomplete: str = ""  # how the runs differ from those that were planned, in words
 
     @property
-    def of_solvers(self) -> bool:
-        """Whether these are runs of batch solvers."""
+    def of_batch(self) -> bool:
+        """Whether these are runs that see all examples at once and minimize an objective, not learners."""
         return bool(self.brackets)
 
     @property
@@ -340,8 +340,8 @@ def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
 
 def _check_finished(runs: pd.DataFrame, path: Path) -> None:
     solved = runs["objective"].notna()
-    for column in dict.fromkeys((*OF_LEARNER, *OF_SOLVER)):
-        needed = solved & (column in OF_SOLVER) | ~solved & (column in OF_LEARNER)
+    for column in dict.fromkeys((*OF_LEARNER, *OF_BATCH)):
+        needed = solved & (column in OF_BATCH) | ~solved & (column in OF_LEARNER)
         bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
         if len(bad):
             raise InputError(f"{path}: {column}: run {bad.iloc[0]:.80} is done without a finite number; {FORCE}")

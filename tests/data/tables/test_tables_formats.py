@@ -17,6 +17,7 @@ from faults import message
 from pyarrow import feather, ipc, parquet
 
 from budgetrun.data.tables import open_table
+from budgetrun.kernels import Gaussian, Polynomial
 
 FRAME = pd.DataFrame(
     {
@@ -168,6 +169,27 @@ def test_libsvm_text_with_indices_from_0_or_1(tmp_path, first, width):
         assert (table.n_rows, table.classes) == (15, (-1, 1))
         assert scipy.sparse.issparse(next(table.chunks()).X) == (width == 90)
         assert read(table, n_rows) == (expected.tolist(), [1, -1, 1] * 5)
+
+
+def test_many_categories_become_sparse_rows_and_few_dense_ones(tmp_path):
+    path = tmp_path / "s.csv"
+    for n, sparse in ((64, False), (65, True)):
+        path.write_text("y,word\n" + "".join(f"{i % 2},w{i % n:02}\n" for i in range(200)))
+        table = open_table(path, label="y")
+        assert scipy.sparse.issparse(next(table.chunks()).X) == sparse
+        assert read(table, 7)[0] == (np.arange(200)[:, None] % n == np.arange(n)).tolist()
+        assert table.scan().problems == []
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.1), Polynomial(degree=3, gamma=0.5, coef0=1.0)], ids=str)
+@pytest.mark.parametrize("whole", [True, False])
+def test_kernel_values_do_not_depend_on_dense_or_sparse_rows(kernel, whole):
+    rng = np.random.default_rng(0)
+    dense = rng.integers(-3, 4, (40, 300)) * (rng.random((40, 300)) < 0.1) * (1.0 if whole else 0.1)
+    tables = [open_table((X, np.zeros(40))) for X in (dense, scipy.sparse.csr_array(dense))]
+    rows = [next(table.chunks()).X for table in tables]
+    assert [scipy.sparse.issparse(X) for X in rows] == [False, True]
+    assert kernel.between(rows[0], rows[0]).tobytes() == kernel.between(rows[1], rows[1]).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,11 @@ def _looks(results: Results, panels: list[Panel]) -> dict[str, Look]:
 
 
 def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
-    """Return a figure for each dataset with at least two budgets, or for each dataset of solvers."""
+    """Return a figure for each dataset with at least two budgets, or for each dataset of runs with an objective."""
     results = numbers.results
     # Names of datasets may be none that a config could give a figure.
     made = FigureSpec.model_construct
-    if results.of_solvers:
+    if results.of_batch:
         lines = tuple(results.labels)
         return [
             (made(name=f"gap_{slug(dataset)}", dataset=dataset, lines=lines, x="seconds", y=GAP.name), [])

@@ -1,4 +1,4 @@
-"""Figures over the seconds of solvers: how near they have come to the optimum, on logarithmic axes."""
+"""Figures over seconds: how near runs with an objective have come to the optimum, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_GAP = 10.0
 
 
 class SecondsPanel(Panel):
-    """The gap of the objective to the best known optimum against a solver's own seconds, a curve per run."""
+    """The gap of the objective to the best known optimum against a run's own seconds, a curve per run."""
 
     axes = ("seconds",)
     x_label = "seconds"

@@ -1,0 +1,98 @@
+"""What the verbs of the command line share: options, and acting on each results folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from budgetrun.base.errors import AlteredError, InputError, printable
+
+
+def say(text: object, err: bool = False) -> None:
+    """Print a text, whose control characters (of labels, paths and results folders) never reach the terminal."""
+    click.echo(printable(str(text)), err=err)
+
+
+class Folder(click.Path):
+    """A folder that need not exist, but could."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            os.lstat(value)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, ValueError) as error:
+            self.fail(f"{str(value)[:60]!r}: {getattr(error, 'strerror', error)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+data_option = click.option(
+    "--data", "data_dir", type=Folder(path_type=Path, file_okay=False), help="Look for data here first."
+)
+
+
+def results_option(help_text: str = "Results go here.") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option for the folder with the results folders."""
+    return click.option(
+        "--results", type=Folder(path_type=Path), default=Path("results"), show_default=True, help=help_text
+    )
+
+
+def for_each(
+    *results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
+) -> None:
+    """Do something with each results folder, finish, and exit: with 1 if there is a problem or an altered table."""
+    problems: list[str] = []
+    for folder in dict.fromkeys(folder for one in results for folder in _folders(one)):
+        try:
+            if complete:
+                _complete(folder)
+            problems += filter(None, act(folder))
+        except AlteredError as error:
+            problems.append(str(error))
+    if finish:
+        finish()
+    for problem in problems:
+        say(problem, err=True)
+    sys.exit(int(bool(problems)))
+
+
+def _folders(results: Path) -> list[Path]:
+    """Return the results folder itself, or the results folders that it contains; those of a config, given its name."""
+    if not results.is_dir():
+        from budgetrun import config
+
+        with suppress(InputError):
+            results = Path("results") / config.load(str(results)).name
+    if (results / "manifest.json").is_file():
+        return [results]
+    # Names of configs have no dot; folders that --force moved aside have one.
+    found = sorted(path.parent for path in results.glob("*/manifest.json") if "." not in path.parent.name)
+    if not found:
+        raise InputError(f"{results}: no results here (no manifest.json); to get some: budgetrun sweep CONFIG")
+    return found
+
+
+def _complete(folder: Path) -> None:
+    """Put into ``runs.csv`` the runs that finished before a sweep was killed, or all if it is not as it was written.
+
+    Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
+    """
+    from budgetrun.results.store import table
+    from budgetrun.results.store.write import Store
+
+    store = Store(folder)
+    if not store.parts.is_dir():
+        return
+    manifest, path = store.manifest(), table.find(folder)
+    altered = path is not None and table.altered(path, table.recorded(folder))
+    if altered or manifest is None or manifest.get("end") is None:
+        store.write_table()
+    if store.rebuilt:
+        say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)
