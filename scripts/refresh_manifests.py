@@ -14,7 +14,8 @@ from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 
 TOP = Path(__file__).resolve().parent.parent
-SHOWN = ("source", "description", "report")
+# Results of the full profile do not depend on the caps of others.
+SHOWN = ("source", "description", "report", "profiles")
 
 
 def refresh(folder: Path) -> None:
