@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Task
 from budgetrun.base.registry import float_parameters
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.learners.page import complete
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class Learner(Compilable, ABC):
