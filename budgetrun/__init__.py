@@ -34,4 +34,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__getattr__("__all__"), *(n for n in globals() if n.startswith("__"))])  # type: ignore[misc]
+    return sorted([*__getattr__("__all__"), *(n for n in globals() if n.startswith("__"))])

@@ -46,8 +46,9 @@ def modules() -> dict[str, ast.Module]:
     return found
 
 
-def imports(tree: ast.Module) -> set[str]:
-    """Modules of the package that are imported anywhere in a module, be it for types only."""
+def imports(module: str, tree: ast.Module) -> set[str]:
+    """Modules of the package that are imported anywhere in a module, be it for types only or by their names as text."""
+    name = f"budgetrun.{module}"
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -55,13 +56,19 @@ def imports(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            found |= {text for text in literals(node) if text.startswith("budgetrun.")}
+            # A module of this package, by a name that the text begins with: its own.
+            found |= {
+                name + text for text in literals(node) if text.startswith(".") and "__name__" in ast.unparse(node)
+            }
     inside = [name.removeprefix("budgetrun.") for name in found if name.startswith("budgetrun.")]
     return {name if name in modules() else name.rpartition(".")[0] for name in inside} - {""}
 
 
 @cache
 def all_imports() -> dict[str, set[str]]:
-    return {name: imports(tree) for name, tree in modules().items()}
+    return {name: imports(name, tree) for name, tree in modules().items()}
 
 
 def test_imports_point_down():
@@ -89,11 +96,28 @@ def test_imports_make_no_cycle():
     assert circles == CIRCLES
 
 
+def test_imports_by_text_count():
+    for call in (
+        'import_module("budgetrun.state")',
+        '__import__("budgetrun.state")',
+        'util.import_module("budgetrun.state")',
+    ):
+        assert imports("cli", ast.parse(f"def load():\n    return {call}")) == {"state"}
+    assert imports("kernels", ast.parse('import_module(f"{__name__}.multitask")')) == {"kernels.multitask"}
+    assert imports("kernels", ast.parse('import_module(f"{package}.multitask")')) == set()
+
+
+def test_one_package_knows_the_compiler():
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    found = {path.parent for path, text in texts.items() if re.search("numba|llvmlite", text)}
+    assert found == {PACKAGE / "kernels" / "compiling"}
+
+
 def test_the_top_of_the_package_is_small():
     at_top = [
         path.name
         for path in PACKAGE.iterdir()
-        if path.name not in ("__pycache__", "__init__.py", "__main__.py", "py.typed")
+        if path.name not in ("__pycache__", "__init__.py", "__init__.pyi", "__main__.py", "py.typed")
     ]
     assert len(at_top) <= MOST_AT_THE_TOP, at_top
 

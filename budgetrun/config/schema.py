@@ -664,9 +664,15 @@ class Config(_Spec):
             entry["solver"] = algorithm.kind == "solver"
         if not self.select:
             del data["select"]
-        for figure in data["report"]["figures"]:
-            if figure["budget"] is None:
-                del figure["budget"]
+        # Keys that came later are left out where they say nothing, so that older configs stay as they were resolved.
+        later = (
+            (data["report"], ("title", "finding", "group")),
+            *((f, ("budget",)) for f in data["report"]["figures"]),
+        )
+        for entry, keys in later:
+            for key in keys:
+                if entry[key] is None:
+                    del entry[key]
         # What a number does not say is left out, and so are the numbers of a config without any.
         data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
         if not self.report.numbers:

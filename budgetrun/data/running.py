@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +127,4 @@ def _scale_sparse(
 @cache
 def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
     """Return a loop compiled, if code is compiled at all; the results are the same."""
-    # It imports numba.
-    structures: Any = import_module("budgetrun.kernels.compiling.structures") if compiling.on() else None
-    compiled: Callable[..., None] = structures.function(loop) if structures else loop
-    return compiled
+    return compiling.function(loop) if compiling.on() else loop

@@ -20,29 +20,23 @@ MAX_CLASSES = 1000
 def task_signs(
     classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
 ) -> dict[str, NDArray[Any]]:
-    """Return the sign of every label in each task, or its code.
+    """Return the sign of every label in each task, or its code, by the names of the tasks.
+
+    ``binary``: one task, ``-``; the labels that are ``positive``, by default the card's choice, else the larger of two
+    labels, become +1, all others -1 (int8). ``equal_splits``: one task for every way to divide the labels into two
+    halves, named like ``01234|56789``, in lexicographic order; the half with the first label comes first and is +1.
+    ``multiclass``: one task, ``-``, in which each of 2 to `MAX_CLASSES` labels is its own class, 0 to k - 1 (int16).
+    ``regression``: one task, ``-``, in which labels are numbers (float64).
 
     Parameters
     ----------
     classes : sequence of labels, shape (k,)
         The labels found in the data, ascending.
     task : 'binary', 'equal_splits', 'multiclass' or 'regression'
-        ``binary``: one task, ``-``. ``equal_splits``: one task for every way to divide the labels into two halves,
-        named like ``01234|56789``, in lexicographic order; the half with the first label comes first and is +1.
-        ``multiclass``: one task, ``-``, in which each label is its own class, 2 to `MAX_CLASSES` of them.
-        ``regression``: one task, ``-``, in which labels are numbers.
     positive : label, list of labels or None
-        For ``binary``: these become +1, all others -1.
     default_positive : sequence of labels or None
-        The card's choice, used if ``positive`` is None. If both are None, the smaller of two labels becomes -1 and the
-        larger +1.
     where : str
         The dataset, for messages.
-
-    Returns
-    -------
-    dict of task name to ndarray, shape (k,), int8, -1 or +1; or int16, 0 to k - 1, for
-    ``multiclass``; or float64, the labels, for ``regression``
 
     Raises
     ------

@@ -21,10 +21,10 @@ from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Kernel, Rows, compiling
-from budgetrun.kernels.kinds import TILE
+from budgetrun.kernels.arithmetic import TILE
 
 if TYPE_CHECKING:
-    # It imports numba.
+    # It compiles when it is imported.
     from budgetrun.engine.single import Single
 
 Watcher = Callable[[int, int], None]

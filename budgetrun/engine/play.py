@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from budgetrun.kernels import compiling
-from budgetrun.kernels.sums import of_round
+from budgetrun.kernels.arithmetic import of_round
 
 NOT_FINITE = "the scores are not finite; scale the examples, or choose less extreme parameters"
 

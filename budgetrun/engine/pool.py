@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.kinds import TILE, Kind, held
+from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels.kinds import Kind, held
 
 
 class Pool:

@@ -11,8 +11,8 @@ from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable, function, prepared, structures
-from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.single import Examples, examples_of
 
 

@@ -1,7 +1,7 @@
-"""The exponential, made of operations that IEEE 754 defines bit by bit.
+"""Arithmetic with the same bits on every machine, in numpy and compiled.
 
-So it gives the same bits on every machine, in numpy and compiled, which numpy's own does not. It is within one unit in
-the last place of the true value.
+The exponential is made of operations that IEEE 754 defines bit by bit, which numpy's own is not. It is within one unit
+in the last place of the true value.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+# Rounds per tile: as many as registers and the first cache hold well.
+TILE = 64
 # x = n log 2 + r, |r| <= log(2) / 2; n log 2 is subtracted in two parts, the first of them exact.
 LOG2_E = 1.4426950408889634
 LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -37,3 +39,27 @@ def exp(x: Any) -> Any:
 
 def _power_of_two(n: Any) -> Any:
     return (((n + ROUND).view(np.int64) + 1023) << 52).view(np.float64)
+
+
+def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: Any, right_factor: Any) -> Any:
+    """Return ||a - b||^2 or <a, b> of two scaled rows, from the product of the unscaled ones. It is also compiled.
+
+    Parameters
+    ----------
+    of_distance : bool
+    product : float or ndarray
+        The inner product of the unscaled rows.
+    left, right : float or ndarray
+        The squares of the scaled rows.
+    left_factor, right_factor : float or ndarray
+    """
+    product = product * (left_factor * right_factor)
+    if of_distance:
+        return np.maximum((left + right) - 2.0 * product, 0.0)
+    return product
+
+
+def of_round(values: Any, k: int) -> float:
+    """Return the value of round ``k``, from one value per round or one for all."""
+    value: float = values if isinstance(values, float) else values[k]
+    return value

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import compiling
+from budgetrun.kernels.arithmetic import TILE, scaled
 from budgetrun.kernels.rows import (
     DENSE_FEATURES,
     MOST_SQUARES,
@@ -27,8 +28,6 @@ from budgetrun.kernels.rows import (
     whole_squares,
 )
 
-# Rounds per tile: as many as registers and the first cache hold well.
-TILE = 64
 # The largest error of a kernel value that is accepted from products by a library.
 _COARSEST = 1e-10
 
@@ -401,24 +400,6 @@ def squares(X: Rows) -> np.ndarray:
             return total
         square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
         return np.asarray(square @ np.ones(X.shape[1]))
-
-
-def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: Any, right_factor: Any) -> Any:
-    """Return ||a - b||^2 or <a, b> of two scaled rows, from the product of the unscaled ones. It is also compiled.
-
-    Parameters
-    ----------
-    of_distance : bool
-    product : float or ndarray
-        The inner product of the unscaled rows.
-    left, right : float or ndarray
-        The squares of the scaled rows.
-    left_factor, right_factor : float or ndarray
-    """
-    product = product * (left_factor * right_factor)
-    if of_distance:
-        return np.maximum((left + right) - 2.0 * product, 0.0)
-    return product
 
 
 def _filled(kind: Kind, examples: Encoded) -> Kind:

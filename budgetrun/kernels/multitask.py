@@ -14,7 +14,7 @@ from pydantic import Field
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Countable, NotNegative, Positive
 from budgetrun.base.registry import parameters
-from budgetrun.kernels import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
+from budgetrun.kernels.kernel import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
 from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
 from budgetrun.kernels.rows import IntegerRows, Rows, floats
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable, prepared
 from budgetrun.kernels.compiling.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
-from budgetrun.kernels.kinds import TILE, Bits, Floats, Formula, Integers, Kind
+from budgetrun.kernels.kinds import Bits, Floats, Formula, Integers, Kind
 
 
 class Examples(Compilable):
@@ -45,7 +46,7 @@ class _Bits(Examples):
             return False
         total = 0
         for w in range(len(words)):
-            total += count_ones(words[w])  # type: ignore[call-arg]  # numba passes the context
+            total += count_ones(words[w])  # type: ignore[call-arg]  # the compiler passes the context
         self.scaled[0, slot], self.scaled[1, slot] = total, 1.0
         return True
 

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun.kernels import compiling
+from budgetrun.kernels.compiling import compiled_as
 
 
+@compiled_as("add_up")
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
     """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
 
@@ -26,21 +28,25 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
         out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
 
 
+@compiled_as("add_multiple")
 def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
     """values += factor * more, in float64."""
     values += np.float64(factor) * more
 
 
+@compiled_as("multiply")
 def multiply(values: np.ndarray, factor: float) -> None:
     """values *= factor."""
     values *= factor
 
 
+@compiled_as("inner")
 def inner(values: np.ndarray, others: np.ndarray) -> Any:
     """Return the inner product of two arrays, added in their order; 0 if they are empty."""
     return np.cumsum(values * others)[-1] if len(values) else 0.0
 
 
+@compiled_as("product")
 def product(values: np.ndarray, vector: np.ndarray) -> Any:
     """Return the product of a matrix, stored by rows, or a vector, and a vector; not added in a stated order.
 
@@ -49,6 +55,7 @@ def product(values: np.ndarray, vector: np.ndarray) -> Any:
     return dgemv(1.0, values.T, vector, trans=1) if values.ndim > 1 else ddot(values, vector)
 
 
+@compiled_as("add_outer")
 def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
     """matrix += factor times the outer product of a vector with itself."""
     if compiling.on():
@@ -61,42 +68,43 @@ def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
         matrix[rows] += np.outer(vector[rows], scaled)
 
 
+@compiled_as("taken")
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values in some places, float64."""
     return values[places].astype(np.float64, copy=False)
 
 
+@compiled_as("count_errors")
 def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
     """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
     return int(np.count_nonzero((scores + factor * row > limit) != positive))
 
 
+@compiled_as("mass")
 def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
     """Return the sum of |weight| ||k(x, .)||, added in this order."""
     return np.cumsum(np.abs(weights) * np.sqrt(squares))[-1] if len(weights) else 0.0
 
 
+@compiled_as("copy")
 def copy(values: np.ndarray, to: np.ndarray) -> None:
     """Copy values to the beginning of a longer array."""
     to[: len(values)] = values
 
 
+@compiled_as("close_gap")
 def close_gap(values: np.ndarray, at: int, end: int) -> None:
     """Remove the value at a place; those up to ``end`` move there."""
     values[at : end - 1] = values[at + 1 : end]
 
 
-def of_round(values: Any, k: int) -> float:
-    """Return the value of round ``k``, from one value per round or one for all."""
-    value: float = values if isinstance(values, float) else values[k]
-    return value
-
-
+@compiled_as("put")
 def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
     """Write values to some places of an array."""
     to[places] = values
 
 
+@compiled_as("along")
 def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int, of_distance: bool) -> np.ndarray:
     """Return ||z - x||^2 or <z, x> between a point and others, all stored by feature; added in the order of features.
 
@@ -114,6 +122,7 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
     return np.add.accumulate(terms, axis=0)[-1] if len(terms) else np.zeros(end - start)
 
 
+@compiled_as("evaluated")
 def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
     """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
     values: np.ndarray = kernel.formula(s, *kernel.numbers)

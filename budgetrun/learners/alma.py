@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from budgetrun.base.params import Positive, PositiveShare
 from budgetrun.engine.hypotheses import Expansion, Hypothesis
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class ALMA(BinaryLearner):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +11,9 @@ from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses.covering import Covering
 from budgetrun.engine.hypotheses.covering import Distances as Distances  # files of version 0.2.0 name it here
 from budgetrun.engine.hypotheses.pairs import first_smallest
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.descent import Loss, descent
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class SphereAVM(BinaryLearner):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Task
 from budgetrun.base.registry import float_parameters
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.learners.page import complete
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class Learner(Compilable, ABC):
@@ -63,8 +61,8 @@ class Learner(Compilable, ABC):
         Whether the rule draws random numbers; then it has a parameter ``seed``.
     compiled : bool
         Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
-        functions, methods and what numba knows of numpy, and it assigns numbers only. A class outside this package is
-        interpreted, unless it sets this itself.
+        functions, methods and what the compiler knows of numpy, and it assigns numbers only. A class outside this
+        package is interpreted, unless it sets this itself.
     calls : int, >= 0
         About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
     holds : float or None, 0 to 1

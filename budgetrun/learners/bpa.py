@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.inverse import Inverse, keep_and_add
 from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
 from budgetrun.engine.hypotheses.points import MulticlassPoints
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.sums import put
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 from budgetrun.learners.passive_aggressive import step
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class _BPA(BinaryLearner):

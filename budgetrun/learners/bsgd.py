@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.inverse import Inverse, keep_and_add
 from budgetrun.engine.hypotheses.merging import last_equal, lightest
 from budgetrun.engine.hypotheses.pairs import first_smallest
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class RemovingBSGD(BinaryLearner):

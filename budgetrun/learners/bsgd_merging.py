@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,13 +22,11 @@ from budgetrun.engine.hypotheses.merging import (
     tables,
 )
 from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.learners.base import MulticlassLearner
 from budgetrun.learners.bsgd import RemovingBSGD
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 # Two points are merged with a third one in the support set.
 AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]

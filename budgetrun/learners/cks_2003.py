@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.cks import margins_without
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class FixedCKS2003(BinaryLearner):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from budgetrun.base.params import Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, gaussian_rate
 from budgetrun.learners.descent import Loss, descent
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 Frequencies = Literal["right", "program"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.engine.hypotheses import ExplicitFeatures, Hypothesis, random_features
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class FourierSteps(Learner):

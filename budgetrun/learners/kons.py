@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyr
 
 from budgetrun.base.params import Positive, Seed
 from budgetrun.engine.hypotheses.embedded import Embedded, one_larger
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class PROSNKONS(BinaryLearner):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.engine.hypotheses import ExplicitFeatures
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Inputs
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class LinearPerceptron(BinaryLearner):

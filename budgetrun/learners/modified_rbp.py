@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from budgetrun.base.params import Budget, Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class ModifiedRBP(BinaryLearner):

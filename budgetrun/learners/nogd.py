@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from budgetrun.base.params import Budget, Count, Positive
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.engine.hypotheses.nystroem import canonical
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.base import BinaryLearner, RegressionLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class NOGD(BinaryLearner):

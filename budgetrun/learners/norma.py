@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from budgetrun.base.params import Budget, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Decaying
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, RegressionLearner
 from budgetrun.learners.bogd import decay
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class NORMA(BinaryLearner):

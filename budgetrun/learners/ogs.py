@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Hypothesis, Projected
 from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class AVPOGS(BinaryLearner):

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, Positive, Seed
 from budgetrun.engine.hypotheses.drawn import Drawn
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class OKS(BinaryLearner):

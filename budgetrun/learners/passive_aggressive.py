@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.base.params import Positive
+from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 
 
 class BoundedWeights(Learner):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 # The number of rounds that the hint averages.
 _WINDOW = 15

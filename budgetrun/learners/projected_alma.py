@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.alma import ALMA, length
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class ProjectedALMA(ALMA):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from budgetrun.base.params import NotNegative
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 Threshold = Literal["distance", "squared_distance"]
 

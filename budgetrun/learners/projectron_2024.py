@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.base.params import NotNegative
+from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.projectron import Projectron
-
-if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses import Projected
 
 
 class AlwaysAddingProjectron(Projectron):

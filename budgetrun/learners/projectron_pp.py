@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator
@@ -11,11 +11,9 @@ from pydantic import AfterValidator
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.hierarchy import label_kernel, parse
 from budgetrun.learners.projectron import MulticlassProjectron, Projectron, Threshold
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 def _checked(text: str) -> str:

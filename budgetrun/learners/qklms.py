@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import RegressionLearner, gaussian_rate
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class QKLMS(RegressionLearner):

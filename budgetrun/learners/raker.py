@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.mixture import Mixture
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Frequencies, SeveralWidths
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 # Six widths, sigma / 4 to 8 sigma.
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)

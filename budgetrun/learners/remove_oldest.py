@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.forgetron import damage, weight_and_margin
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class RemoveOldest(BinaryLearner):

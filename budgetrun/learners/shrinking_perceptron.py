@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from budgetrun.base.params.expressions import Formula
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 _NAMES = ("m", "norm")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.sketched import Sketch, Sketched
+from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class SkeGD(BinaryLearner):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from budgetrun.base.params import Budget
+from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.hypotheses import Expansion
 
 
 class Stoptron(BinaryLearner):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from budgetrun.base.params import Budget, NotNegative
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import Pairs
 from budgetrun.engine.hypotheses.remembering import Remembering
+from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put
 from budgetrun.learners.base import BinaryLearner
-
-if TYPE_CHECKING:
-    from budgetrun.engine.pool import Pool
 
 
 class TighterPerceptron(BinaryLearner):

@@ -20,7 +20,8 @@ from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling, sums
-from budgetrun.kernels.kinds import TILE, held
+from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels.kinds import held
 from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, Matrix
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest

@@ -50,7 +50,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         **manifest_entries(config.report),
         "profile": config.profile,
         "seed": config.seed,
-        "versions": versions(*(["numba"] if config.kind or compiling.on() else [])),
+        "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else [])),
         "compiled": compiling.on(),
         "revisions": sorted(whole.revisions),
         "plan": summary(whole.runs),

@@ -1,13 +1,17 @@
 """Small data files in memory, and the card of one."""
 
+import bz2
+import gzip
 import hashlib
 import io
+import lzma
 import struct
 
 import numpy as np
 
 from budgetrun.data import card
 
+COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 CONTENT = b"1 1:2\n-1 1:3\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 

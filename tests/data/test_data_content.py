@@ -1,16 +1,12 @@
 """Files as bytes, through every compression."""
 
-import bz2
-import gzip
-import lzma
 import random
 
 import pytest
 from faults import message
+from made_files import COMPRESS
 
 from budgetrun.data.content import Stamp, content_sha256, read_content
-
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -1,15 +1,13 @@
 """The search for files, their checksums, and downloads."""
 
-import bz2
 import gzip
 import hashlib
 import http.server
-import lzma
 import threading
 
 import pytest
 from faults import message
-from made_files import CONTENT, SHA256, small_card
+from made_files import COMPRESS, CONTENT, SHA256, small_card
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.config.schema import DatasetSpec
@@ -24,8 +22,7 @@ from budgetrun.data import card, fetch, files, stream_info, verify
 def test_a_file_is_found_under_any_of_its_names(made, name):
     path = made.data / name
     path.parent.mkdir(exist_ok=True)
-    compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
-    path.write_bytes(compress(CONTENT))
+    path.write_bytes(COMPRESS[path.suffix](CONTENT))
     assert fetch(small_card(made), made.data) == [path]
 
 
@@ -134,8 +131,7 @@ def kept(made):
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
 def test_download_keeps_the_file_as_it_is_compressed(made, server, suffix):
-    compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
-    server.answers["/some.name.gz"] = answer(compress(CONTENT))
+    server.answers["/some.name.gz"] = answer(COMPRESS[suffix](CONTENT))
     small = small_card(made, [f"{server.url}/some.name.gz"])
     assert fetch(small) == [made.cache / "f" / f"small{suffix}"]
     assert fetch(small) == [made.cache / "f" / f"small{suffix}"]

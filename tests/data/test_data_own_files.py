@@ -1,23 +1,16 @@
 """A user's own files: their formats, and how they are held in memory."""
 
-import bz2
-import gzip
-import lzma
-
 import numpy as np
 import pytest
 import scipy.sparse
 from faults import message
-from made_files import npz
+from made_files import COMPRESS, npz
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.content import Stamp, content_sha256
 from budgetrun.data.dataset import Own, load_own
 from budgetrun.kernels.rows import floats
-
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
 
 OWN = {
     "s.csv": b"1,2\n-1,3\n",

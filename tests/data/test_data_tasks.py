@@ -63,53 +63,52 @@ def test_positive_names_the_labels_that_become_plus_one(positive):
 
 
 @pytest.mark.parametrize(
-    ("call", "fault"),
+    ("task", "classes", "positive", "fault"),
     [
         (
-            lambda: binary((1, 2, 3)),
-            "'task: binary' needs exactly two labels, found 3: 1 2 3; name those that become +1, e.g. 'positive: 3'",
+            "binary",
+            (1, 2, 3),
+            None,
+            "exactly two labels, found 3: 1 2 3; name those that become +1, e.g. 'positive: 3'",
         ),
         (
-            lambda: binary(range(10)),
-            "'task: binary' needs exactly two labels, found 10: 0 1 2 3 4 5 6 7 8 9; "
-            "name those that become +1, e.g. 'positive: 9', or use 'task: equal_splits'",
+            "binary",
+            range(10),
+            None,
+            "exactly two labels, found 10: 0 1 2 3 4 5 6 7 8 9; name those that become +1, e.g. 'positive: 9', or use "
+            "'task: equal_splits'",
+        ),
+        ("binary", (1,), None, "exactly two labels, found 1: 1; nothing can be learned from a single label"),
+        ("binary", (1, 2), 3, "no example is labelled 3; the labels are: 1 2"),
+        ("binary", (1, 2), "x", "no example is labelled 'x'; the labels are: 1 2"),
+        ("binary", ("a", "b"), 3, "no example is labelled 3; the labels are: a b"),
+        ("binary", (1, 2), [1, 2], "leaves no label for -1; the labels are: 1 2"),
+        (
+            "equal_splits",
+            range(3),
+            None,
+            "an even number of labels, 2 to 12, found 3: 0 1 2; use 'task: binary' with 'positive'",
         ),
         (
-            lambda: binary((1,)),
-            "'task: binary' needs exactly two labels, found 1: 1; nothing can be learned from a single label",
+            "equal_splits",
+            range(30),
+            None,
+            "an even number of labels, 2 to 12, found 30: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 ...; use "
+            "'task: binary' with 'positive'",
         ),
-        (lambda: binary((1, 2), 3), "positive: no example is labelled 3; the labels are: 1 2"),
-        (lambda: binary((1, 2), "x"), "positive: no example is labelled 'x'; the labels are: 1 2"),
-        (lambda: binary(("a", "b"), 3), "positive: no example is labelled 3; the labels are: a b"),
-        (lambda: binary((1, 2), [1, 2]), "positive: leaves no label for -1; the labels are: 1 2"),
+        ("equal_splits", (1, 2), 1, "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'"),
+        ("multiclass", (1, 2), [1], "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'"),
+        ("multiclass", ("a",), None, "2 to 1,000 labels, found 1: a; nothing can be learned from a single label"),
         (
-            lambda: splits(range(3)),
-            "'task: equal_splits' needs an even number of labels, 2 to 12, found 3: 0 1 2; "
-            "use 'task: binary' with 'positive'",
-        ),
-        (
-            lambda: splits(range(30)),
-            "'task: equal_splits' needs an even number of labels, 2 to 12, found 30: "
-            "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 ...; use 'task: binary' with 'positive'",
-        ),
-        (
-            lambda: task_signs((1, 2), "equal_splits", 1, None, WHERE),
-            "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'",
-        ),
-        (
-            lambda: task_signs((1, 2), "multiclass", [1], None, WHERE),
-            "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'",
-        ),
-        (
-            lambda: codes(("a",)),
-            "'task: multiclass' needs 2 to 1,000 labels, found 1: a; nothing can be learned from a single label",
-        ),
-        (
-            lambda: codes(np.arange(1001) / 2),
-            "'task: multiclass' needs 2 to 1,000 labels, found 1,001: 0.0 0.5 1.0 1.5 2.0 2.5 3.0 3.5 4.0 4.5 5.0 5.5 "
-            "6.0 6.5 7.0 7.5 8.0 8.5 9.0 9.5 ...; is the label a measured number?",
+            "multiclass",
+            np.arange(1001) / 2,
+            None,
+            "2 to 1,000 labels, found 1,001: 0.0 0.5 1.0 1.5 2.0 2.5 3.0 3.5 4.0 4.5 5.0 5.5 6.0 6.5 7.0 7.5 8.0 8.5 "
+            "9.0 9.5 ...; is the label a measured number?",
         ),
     ],
 )
-def test_task_faults(call, fault):
-    assert message(call) == f"{WHERE}: {fault}"
+def test_task_faults(task, classes, positive, fault):
+    begin = "" if fault.startswith("'") else f"'task: {task}' needs " if positive is None else "positive: "
+    told = message(task_signs, classes, task, positive, None, WHERE)
+    assert told == f"{WHERE}: {begin}{fault}"

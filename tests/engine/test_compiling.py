@@ -21,8 +21,7 @@ N_CLASSES = 3
 
 MODULE = """
     import sys
-    from budgetrun.kernels.compiling import Compilable, prepared
-    from budgetrun.kernels.compiling.structures import function
+    from budgetrun.kernels.compiling import Compilable, function, prepared
 
     class Account(Compilable):
         def __init__(self, amount):
@@ -113,6 +112,6 @@ def test_a_number_is_compiled_once_whether_it_has_a_point_or_not():
     kinds = set()
     for step in (1, 1.0, 0.5):
         learner = find("bogd")(budget=2, step=step)
-        kinds.add(compiling.prepared(learner)._numba_type_)
+        kinds.add(compiling.prepared(learner).__dict__[compiling.TYPE])
         assert repr(learner.step) == repr(step)
     assert len(kinds) == 1

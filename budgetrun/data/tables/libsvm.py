@@ -142,13 +142,7 @@ def assembled(
 
 
 def parse_lines(block: bytes, number: int, where: str, first_index: int, n_features: int | None) -> Parsed:
-    """Return the content of whole lines, of which the first has a number; indices as written, from 0 or 1.
-
-    Raises
-    ------
-    InputError
-        Names the file and the line of the first fault.
-    """
+    """Return the content of whole lines, of which the first has a number; indices as written. See `parse_libsvm`."""
     last = _MAX_INDEX if n_features is None else n_features - 1 + first_index
     parsed = _parse(block, first_index, last)
     if parsed is None:

@@ -103,7 +103,15 @@ def open_table(
 
 
 def _file(source: Any, name: str | None) -> Reader:
-    origin = _origin(source, name)
+    origin: Origin
+    if hasattr(source, "read"):
+        origin = Pipe(source, name or "the data")
+    elif str(source) == "-":
+        origin = Pipe(sys.stdin.buffer, name or "standard input")
+    elif is_file(Path(source)):
+        origin = File(Path(source), name)
+    else:
+        raise InputError(f"{printable(str(source))}: no such file")
     kind = format_of(origin)
     if kind in READERS:
         return READERS[kind](origin)
@@ -155,17 +163,6 @@ def _npy(origin: Origin) -> Frame:
 READERS: dict[str, Callable[[Any], Reader]] = {
     "csv": Delimited, "jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy, "libsvm": Libsvm
 }  # fmt: skip
-
-
-def _origin(source: Any, name: str | None) -> Origin:
-    if hasattr(source, "read"):
-        return Pipe(source, name or "the data")
-    if str(source) == "-":
-        return Pipe(sys.stdin.buffer, name or "standard input")
-    path = Path(source)
-    if not is_file(path):
-        raise InputError(f"{printable(str(path))}: no such file")
-    return File(path, name)
 
 
 def format_of(origin: Origin) -> str:

@@ -79,13 +79,7 @@ class Scan:
 
 
 class Table:
-    """Examples and labels of any source; `open_table` makes them.
-
-    Parameters
-    ----------
-    source : Reader
-    label, missing, index, classes, encoding
-        As in `open_table`.
+    """Examples and labels of any source; `open_table` makes them, and explains the parameters.
 
     Attributes
     ----------
@@ -99,10 +93,8 @@ class Table:
         None, if it is not known before the end.
     again : bool
         Whether `chunks` can be called more than once.
-    skipped : int
-        The rows that the last call of `chunks` left out because a value is missing.
-    zeroed : int
-        The missing values that it read as 0.
+    skipped, zeroed : int
+        The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
     numbers : bool
         Whether the labels are measured numbers; then `classes` is empty.
     reader : str

@@ -12,8 +12,8 @@ from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.summed import SCALED, Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
 
 _NONE, _OLDEST, _ALL = range(3)
@@ -199,7 +199,7 @@ class Expansion(Summed):
     def continue_from(self, other: Expansion) -> None:
         """Copy another expansion in the middle of a block; it tracks the same, and has only added examples so far."""
         for name, value in vars(other).items():
-            if name not in ("_capacity", "_numba_type_", "_tiles"):
+            if name not in ("_capacity", compiling.TYPE, "_tiles"):
                 setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
         self._look()
         # The other one may have room for more.

@@ -9,9 +9,9 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures, FeatureMap, RandomFeatures
-from budgetrun.kernels.kinds import TILE
 from budgetrun.kernels.sums import add_multiple
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.kinds import TILE
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
 
 # How often the verbs of 64 rounds may change scores before these are summed again.

@@ -1,18 +1,22 @@
-"""Whether code is compiled, and what is. numba is imported only when something is."""
+"""Compiling: the only package that knows numba, which it imports when it compiles."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-F = TypeVar("F", bound=Callable[..., Any])
+from budgetrun.base.sources import source_digest
+from budgetrun.kernels.compiling.objects import TYPE, Compilable, compiled_as, interpreted
+
+__all__ = ["COMPILER", "ENVIRONMENT", "TYPE", "Compilable", "begins", "compiled_as", "folder", "function"]
+__all__ += ["interpreted", "loop", "on", "prepared", "takes"]
+
+COMPILER = "numba"
 # Setting it to 0 runs everything in numpy, with the same results.
 ENVIRONMENT = "BUDGETRUN_COMPILED"
 # The methods of a learner's rule; not every learner has each.
@@ -22,7 +26,7 @@ _RULE = ("margins", "tolerance", "update")
 @cache
 def on() -> bool:
     """Return whether code is compiled: numba is installed, and $BUDGETRUN_COMPILED is not 0."""
-    return os.environ.get(ENVIRONMENT) != "0" and find_spec("numba") is not None
+    return os.environ.get(ENVIRONMENT) != "0" and find_spec(COMPILER) is not None
 
 
 @cache
@@ -30,13 +34,8 @@ def folder() -> Path:
     """Return where compiled code is kept: a folder for each state of the sources, as numba checks only one file."""
     import pooch
 
-    here = Path(__file__).parents[2]
-    digest = hashlib.sha256(version("numba").encode())
-    for room in ("engine", "kernels", "learners"):
-        for source in sorted(here.joinpath(room).rglob("*.py")):
-            digest.update(source.read_bytes())
     kept = os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled"
-    return Path(kept) / digest.hexdigest()[:16]
+    return Path(kept) / f"{source_digest('engine', 'kernels', 'learners')}-{version(COMPILER)}"
 
 
 def begins() -> bool:
@@ -51,7 +50,7 @@ def takes(learner: Any) -> bool:
     if not (learner.compiled and on() and _is_as_written(cls, *rule)):
         return False
     # The type in compiled code is callable, too.
-    return not any(callable(value) for name, value in vars(learner).items() if name != "_numba_type_")
+    return not any(callable(value) for name, value in vars(learner).items() if name != TYPE)
 
 
 @cache
@@ -64,43 +63,23 @@ def _is_as_written(cls: Any, *rule: Any) -> bool:
 @cache
 def function(source: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function, and what it calls; the result is kept on disk."""
-    # By name, because the loops stand in for functions that use this module.
-    import_module("budgetrun.kernels.compiling.loops")
-    return _structures().function(source)
+    from budgetrun.kernels.compiling import structures
+
+    return structures.function(source, folder())
 
 
 @cache
 def loop(name: str) -> Callable[..., Any]:
     """Return a compiled function of `budgetrun.kernels.compiling.loops`."""
-    return function(getattr(import_module("budgetrun.kernels.compiling.loops"), name))
+    from budgetrun.kernels.compiling import loops
+
+    return function(getattr(loops, name))
 
 
 def prepared(thing: Any) -> Any:
     """Return an object that compiled code can take."""
-    if "_numba_type_" not in vars(thing):
-        _structures().prepare(thing)
+    if TYPE not in vars(thing):
+        from budgetrun.kernels.compiling import structures
+
+        structures.prepare(thing)
     return thing
-
-
-def _structures() -> Any:
-    # It uses this module, and imports numba.
-    return import_module("budgetrun.kernels.compiling.structures")
-
-
-def interpreted(method: F) -> F:
-    """Mark a method that is not compiled: compiled code that calls it raises."""
-    method.interpreted = True  # type: ignore[attr-defined]
-    return method
-
-
-class Compilable:
-    """An object that compiled code can take."""
-
-    @classmethod
-    def floats(cls) -> frozenset[str]:
-        """Return the attributes that are floats in compiled code, also where they are integers."""
-        return frozenset()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the type in compiled code out of pickles."""
-        return {name: value for name, value in self.__dict__.items() if name != "_numba_type_"}

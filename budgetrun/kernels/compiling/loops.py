@@ -13,11 +13,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from budgetrun.kernels import arithmetic, sums
-from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR
-from budgetrun.kernels.compiling import structures
-from budgetrun.kernels.kinds import TILE, scaled
+from budgetrun.kernels import arithmetic
+from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
 
+# Divisions by zero give inf or nan, as numpy's do.
+OPTIONS = {"error_model": "numpy"}
 _HIGH, _LOW = LOG_2
 
 
@@ -36,7 +36,7 @@ def count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
-@overload(arithmetic.exp, jit_options=structures.OPTIONS)
+@overload(arithmetic.exp, jit_options=OPTIONS)
 def _exp_of_all(x):
     if isinstance(x, types.Array):
         return _exp_each
@@ -50,7 +50,7 @@ def _exp_each(x):
     return out
 
 
-@overload(arithmetic.exp, jit_options=structures.OPTIONS, inline="always")
+@overload(arithmetic.exp, jit_options=OPTIONS, inline="always")
 def exp_of(x):
     """Compile `arithmetic.exp`, for a number."""
     if isinstance(x, types.Array):
@@ -122,7 +122,7 @@ def take_whole(X: Any, rows: Any) -> bool:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
-@overload(sums.of_round, jit_options=structures.OPTIONS)
+@overload(arithmetic.of_round, jit_options=OPTIONS)
 def _of_round(values, k):
     if isinstance(values, types.Array):
         return lambda values, k: values[k]
@@ -180,48 +180,48 @@ def add_up_together(
                     _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
 
 
-def _add_multiple(values, factor, more):
+def add_multiple(values, factor, more):
     for i in range(len(values)):
         values[i] += factor * more[i]
 
 
-def _multiply(values, factor):
+def multiply(values, factor):
     for i in range(len(values)):
         values[i] *= factor
 
 
-def _inner(values, others):
+def inner(values, others):
     result = 0.0
     for i in range(len(values)):
         result += values[i] * others[i]
     return result
 
 
-def _count_errors(scores, factor, row, positive, limit):
+def count_errors(scores, factor, row, positive, limit):
     errors = 0
     for i in range(len(scores)):
         errors += (scores[i] + factor * row[i] > limit) != positive[i]
     return errors
 
 
-def _mass(weights, squares):
+def mass(weights, squares):
     result = 0.0
     for i in range(len(weights)):
         result += abs(weights[i]) * np.sqrt(squares[i])
     return result
 
 
-def _copy(values, to):
+def copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
 
 
-def _close_gap(values, at, end):
+def close_gap(values, at, end):
     for i in range(at, end - 1):
         values[i] = values[i + 1]
 
 
-def _product(values, vector):
+def product(values, vector):
     return values @ vector
 
 
@@ -234,19 +234,19 @@ def add_outer(matrix, factor, vector):
             row[j] += number * scaled[j]
 
 
-def _taken(values, places):
+def taken(values, places):
     out = np.empty(len(places))
     for i in range(len(places)):
         out[i] = values[places[i]]
     return out
 
 
-def _put(values, places, to):
+def put(values, places, to):
     for i in range(len(values)):
         to[places[i]] = values[i]
 
 
-def _along(points, i, columns, start, end, of_distance):
+def along(points, i, columns, start, end, of_distance):
     total = np.zeros(end - start)
     for j in range(len(points)):
         a, row = points[j, i], columns[j]
@@ -259,7 +259,7 @@ def _along(points, i, columns, start, end, of_distance):
     return total
 
 
-def _evaluated(kernel, s):
+def evaluated(kernel, s):
     out, formula, numbers = np.empty(len(s)), kernel.formula, kernel.numbers
     for i in range(len(s)):
         out[i] = formula(s[i], *numbers)
@@ -268,30 +268,11 @@ def _evaluated(kernel, s):
 
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
     """Do what `sums.evaluated_sums` does."""
-    values, total, absolute = _evaluated(kernel, _taken(tile[:, column], slots)), 0.0, 0.0
+    values, total, absolute = evaluated(kernel, taken(tile[:, column], slots)), 0.0, 0.0
     for i in range(len(values)):
         total += weights[i] * values[i]
         absolute += abs(weights[i]) * values[i]
     return total, absolute
-
-
-for _function, _loop in (
-    (sums.add_up, add_up),
-    (sums.add_multiple, _add_multiple),
-    (sums.multiply, _multiply),
-    (sums.inner, _inner),
-    (sums.count_errors, _count_errors),
-    (sums.mass, _mass),
-    (sums.copy, _copy),
-    (sums.close_gap, _close_gap),
-    (sums.product, _product),
-    (sums.add_outer, add_outer),
-    (sums.put, _put),
-    (sums.taken, _taken),
-    (sums.along, _along),
-    (sums.evaluated, _evaluated),
-):
-    structures.replace(_function, _loop)
 
 
 def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:

@@ -12,6 +12,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -29,7 +30,6 @@ from numba.core.extending import (
     overload,
     overload_attribute,
     overload_method,
-    register_jitable,
     unbox,
 )
 from numba.core.pythonapi import reflect
@@ -37,10 +37,10 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
-from budgetrun.kernels import compiling
+from budgetrun.kernels.compiling import loops
+from budgetrun.kernels.compiling.loops import OPTIONS
+from budgetrun.kernels.compiling.objects import TYPE, Compilable
 
-# Divisions by zero give inf or nan, as numpy's do.
-OPTIONS = {"error_model": "numpy"}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
@@ -53,10 +53,9 @@ _PROCESS = uuid.uuid4().hex
 _PARENT = "parent"
 
 
-@cache
-def function(source: FunctionType) -> Callable[..., Any]:
-    """Compile a function, and what it calls; the result is kept on disk."""
-    numba.config.CACHE_DIR = str(compiling.folder())
+def function(source: Any, folder: Path) -> Callable[..., Any]:
+    """Compile a function, and what it calls; the result is kept in a folder."""
+    numba.config.CACHE_DIR = str(folder)
     _make_callable(source)
     return numba.njit(cache=True, **OPTIONS)(source)
 
@@ -66,18 +65,12 @@ def prepare(thing: Any) -> None:
     floats, values = thing.floats(), vars(thing).items()
     # Code for step=0.5 is also that for step=1.
     of_one_type = [(name, float(value) if name in floats and type(value) is int else value) for name, value in values]
-    fields = [(_MEMBER + name, _type_of(value)) for name, value in of_one_type if name != "_numba_type_"]
+    fields = [(_MEMBER + name, _type_of(value)) for name, value in of_one_type if name != TYPE]
     known = [(name, kind) for name, kind in fields if kind is not None]
     key = type(thing), *((name, kind._code) for name, kind in known)
     if key not in _STRUCTURES:
         _STRUCTURES[key] = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
-    thing._numba_type_ = _STRUCTURES[key]
-
-
-def replace(source: FunctionType, loop: FunctionType) -> None:
-    """Let compiled code call ``loop`` in the place of a function, which has the same parameters."""
-    _CALLABLE.add(source)
-    overload(source, jit_options=OPTIONS)(_resolving(loop))
+    setattr(thing, TYPE, _STRUCTURES[key])
 
 
 @structref.register
@@ -124,8 +117,10 @@ def _type_of(value: Any) -> types.Type | None:
         return _array(value.dtype, value.ndim)
     if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
         return types.unliteral(numba.typeof(value))
-    if isinstance(value, compiling.Compilable):
-        return compiling.prepared(value)._numba_type_
+    if isinstance(value, Compilable):
+        if TYPE not in vars(value):
+            prepare(value)
+        return getattr(value, TYPE)
     return None
 
 
@@ -235,8 +230,9 @@ def _make_callable(source: FunctionType) -> None:
         inner = isinstance(found, FunctionType) and found.__module__.startswith("budgetrun")
         if inner and found not in _CALLABLE:
             _CALLABLE.add(found)
-            register_jitable(**OPTIONS)(found)
-            _make_callable(found)
+            loop = getattr(loops, found.loop) if hasattr(found, "loop") else found
+            overload(found, jit_options=OPTIONS)(_resolving(loop))
+            _make_callable(loop)
 
 
 def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:

@@ -1,4 +1,4 @@
-"""The batch solvers, found by file: every solver in a module of this folder is listed."""
+"""The batch solvers, found by file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Progress", "Solution", "Solver", "find", "parameters", "registry"]
 
 @cache
 def registry() -> dict[str, type[Solver]]:
-    """Return the solvers by name. This does not import numba, nor the compiled loops."""
+    """Return the solvers by name. This does not import the compiled loops."""
     found = classes(__name__, Solver)  # type: ignore[type-abstract]  # the base is never made
     return {solver.name: solver for solver in sorted(found, key=lambda solver: solver.name)}
 

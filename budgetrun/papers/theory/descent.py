@@ -1,17 +1,18 @@
-"""Dual coordinate descent for soft-margin machines on a kernel matrix, compiled by numba on import."""
+"""Dual coordinate descent for soft-margin machines on a kernel matrix, compiled on import."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 from numpy.typing import NDArray
+
+from budgetrun.kernels.compiling.plain import compiled, types
 
 Floats = NDArray[np.float64]
 _MATRIX = types.Array(types.float64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.float64, 1, "C")
 
 
-@njit([types.float64(_MATRIX, _VECTOR, types.float64, types.int64[::1], _VECTOR, _VECTOR)], cache=True)
+@compiled(types.float64(_MATRIX, _VECTOR, types.float64, types.int64[::1], _VECTOR, _VECTOR))
 def descend(K: Floats, signs: Floats, C: float, order: NDArray[np.int64], alpha: Floats, values: Floats) -> float:
     """Make one pass over the examples, in the given order, setting each dual variable to its optimum.
 

@@ -14,7 +14,7 @@ from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels import Kernel, Rows
-from budgetrun.kernels.kinds import TILE
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.play.selection.base import Rule, tally
 
 # Rounds between two moments at which candidates may be dropped, and at which what they hold is added up.

@@ -1,1 +1,1 @@
-"""The solvers' inner loops, compiled by numba on import: only running a solver imports them."""
+"""The solvers' inner loops, compiled on import: only running a solver imports them."""

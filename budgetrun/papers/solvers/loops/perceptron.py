@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 from numpy.typing import NDArray
 
+from budgetrun.kernels.compiling.plain import compiled, types
 from budgetrun.papers.solvers.loops.rows import (
     INDICES,
     INTEGERS,
@@ -27,7 +27,7 @@ _SIGNATURES = [
 ]
 
 
-@njit(types.int64(types.float64, types.float64, types.int64), cache=True, error_model="numpy")
+@compiled(types.int64(types.float64, types.float64, types.int64))
 def updates(distance: float, square: float, room: int) -> int:
     """Return how many successive updates one presentation of an example makes.
 
@@ -50,7 +50,7 @@ def updates(distance: float, square: float, room: int) -> int:
     return min(n, room)
 
 
-@njit(_SIGNATURES, cache=True, error_model="numpy")
+@compiled(*_SIGNATURES)
 def present(
     rows: SignedRows,
     squares: Floats,

@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from budgetrun.kernels.compiling.plain import by_type, callable_, compiled, types
 from budgetrun.kernels.rows import Matrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.uint32]
 SignedRows = Floats | tuple[NDArray[Any], ...]
 
-# numba has no types for mypy.
 Tuple: Any = types.Tuple
 VECTOR = types.float64[::1]
 # Unsigned: testing for negative indices doubles the time of a loop over few values.
@@ -67,17 +65,17 @@ def add(rows: SignedRows, k: int, factor: float, a: Floats) -> None:
     raise NotImplementedError("for compiled loops only")
 
 
-@overload(dot)
+@by_type(dot)
 def _dot(rows: Any, k: Any, a: Any) -> Any:
     return {DENSE: _dot_dense, SPARSE: _dot_sparse, BINARY: _dot_binary, GRAM: _dot_gram}[rows]
 
 
-@overload(add)
+@by_type(add)
 def _add(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     return {DENSE: _add_dense, SPARSE: _add_sparse, BINARY: _add_binary, GRAM: _add_gram}[rows]
 
 
-# numba needs the same annotations here as in the two functions above. Each loop has two sums, because with a single one
+# These need the same annotations as the two functions above. Each loop has two sums, because with a single one
 # every addition waits for the previous one.
 def _dot_dense(rows: Any, k: Any, a: Any) -> Any:
     row = rows[k]
@@ -123,7 +121,7 @@ def _dot_gram(rows: Any, k: Any, a: Any) -> Any:
     return a[k]
 
 
-@register_jitable
+@callable_
 def _add_dense(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     row = rows[k]
     for j in range(row.shape[0]):
@@ -147,7 +145,7 @@ def _add_gram(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     _add_dense(rows[0], k, factor, a)
 
 
-@njit([types.void(kind, VECTOR, VECTOR) for kind in KINDS], cache=True, error_model="numpy")
+@compiled(*(types.void(kind, VECTOR, VECTOR) for kind in KINDS))
 def scores(rows: SignedRows, a: Floats, out: Floats) -> None:
     """Write y_k <a, x_k> into ``out``, for all k."""
     for k in range(out.shape[0]):

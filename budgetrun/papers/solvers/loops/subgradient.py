@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit, types
-
+from budgetrun.kernels.compiling.plain import compiled, types
 from budgetrun.papers.solvers.loops.rows import (
     BINARY,
     DENSE,
@@ -28,7 +27,7 @@ _SIGNATURES = [
 _LEAST_SHRUNK = 1e-50
 
 
-@njit(_SIGNATURES, cache=True, error_model="numpy")
+@compiled(*_SIGNATURES)
 def descend(
     rows: SignedRows,
     squares: Floats,

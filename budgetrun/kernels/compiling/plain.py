@@ -1,0 +1,30 @@
+"""Plain functions that are compiled when their module is imported, for arguments of stated types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+from numba.extending import overload, register_jitable
+
+__all__ = ["by_type", "callable_", "compiled", "types"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(*signatures: Any) -> Callable[[F], F]:
+    """Compile a function for each of some signatures; the results are kept on disk."""
+    decorate: Any = numba.njit(list(signatures), cache=True, error_model="numpy")
+    return decorate
+
+
+def by_type(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Let compiled functions call, in the place of ``function``, what the decorated one returns for types."""
+    return overload(function)
+
+
+def callable_(function: F) -> F:
+    """Let compiled functions call a function that is not compiled by itself."""
+    return register_jitable(function)

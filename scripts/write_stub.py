@@ -1,0 +1,108 @@
+"""Write budgetrun/__init__.pyi: what users import, for editors and mypy, generated from the estimators.
+
+Usage: python scripts/write_stub.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import budgetrun
+from budgetrun import kernels
+from budgetrun.base.registry import parameters
+from budgetrun.estimators import CLASSIFIERS, MADE
+
+STUB = Path(budgetrun.__file__).with_suffix(".pyi")
+HEAD = '''"""Online kernel learning under a memory budget; written by scripts/write_stub.py."""
+
+from typing import Literal
+
+from numpy.random import RandomState
+
+from budgetrun.estimators import BudgetClassifier, BudgetRegressor
+from budgetrun.estimators import load as load
+from budgetrun.estimators.selecting import SelectingClassifier as SelectingClassifier
+from budgetrun.runner.api import load_results as load_results
+from budgetrun.runner.api import sweep as sweep
+
+__version__: str
+__all__: list[str]
+'''
+# The arguments that estimators add to those of learners and kernels.
+SHARED: dict[str, Any] = {
+    "random_state": "int | RandomState | None",
+    "kernel": Literal[tuple(kernels.registry())],
+    "gamma": float | None,
+    "sigma": float | None,
+    "degree": int,
+    "coef0": float,
+    "products": Literal["blas"] | None,
+    "n_tasks": int | None,
+    "b": float,
+    "base": Literal["gaussian", "polynomial", "linear"],
+    "tie": Literal["mistake", "positive"],
+    "dtype": Literal["float64", "float32"],
+    "averaged": bool,
+    "probabilities": bool,
+}
+
+
+def written(annotation: Any) -> list[str]:
+    """Return the alternatives of an annotation as they stand in a stub, without what is only for checks."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, str):
+        return annotation.split(" | ")
+    if origin is Annotated:
+        return written(arguments[0])
+    if origin in (Union, types.UnionType):
+        return [text for one in arguments for text in written(one)]
+    if origin is Literal:
+        return [f"Literal[{', '.join(map(quoted, arguments))}]"]
+    if origin is tuple:
+        return [f"tuple[{', '.join('...' if one is ... else ' | '.join(written(one)) for one in arguments)}]"]
+    if annotation in (None, type(None)):
+        return ["None"]
+    return [annotation.__name__ if annotation in (bool, int, float, str) else f"unknown {annotation}"]
+
+
+def quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def type_of(name: str, default: Any, learners: list[type[Any]]) -> str:
+    """Return the type of an argument, which learners of one name may declare differently."""
+    declared = [parameters(one)[name].annotation for one in learners if name in parameters(one)]
+    found = [text for one in declared or [SHARED[name]] for text in written(one)]
+    found += ["None"] * (default is None)
+    return " | ".join(sorted(dict.fromkeys(found), key="None".__eq__))
+
+
+def class_of(name: str, made: type[Any]) -> str:
+    """Return the declaration of an estimator."""
+    learners = [*made._learners.values(), *(one for one in made._several.values() if one is not None)]
+    lines = []
+    for key, parameter in inspect.signature(made).parameters.items():
+        if key == "variant":
+            kind = f"Literal[{', '.join(map(quoted, made._learners))}]"
+        else:
+            kind = type_of(key, parameter.default, learners)
+        lines.append(f"{key}: {kind} = {quoted(parameter.default)}")
+    base = "BudgetClassifier" if name in CLASSIFIERS else "BudgetRegressor"
+    summary = inspect.getdoc(made).partition("\n")[0]  # type: ignore[union-attr]
+    return f'class {name}({base}):\n    """{summary}"""\n\n    def __init__(self, *, {", ".join(lines)}) -> None: ...\n'
+
+
+def stub() -> str:
+    """Return the stub, formatted."""
+    text = "\n".join([HEAD, *(class_of(name, made) for name, made in sorted(MADE.items()))])
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
+    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")
