@@ -21,7 +21,7 @@ def firsts(case_ids):
         return list(case_ids)
     found = {}
     for case_id in case_ids:
-        found.setdefault(tuple(case_id.split("-")[: 1 + case_id.startswith("multiclass-")]), case_id)
+        found.setdefault(tuple(case_id.split("-")[: 1 + case_id.startswith(("multiclass-", "regression-"))]), case_id)
     return list(found.values())
 
 
@@ -57,7 +57,7 @@ def with_blocks(case_ids, streams):
 def all_cases(kind="CASES"):
     """Yield (id, name, variant, parameters, reference function) for whatever stands in tests/reference.
 
-    ``kind`` is CASES for learners of two classes, MULTICLASS_CASES for those of several.
+    ``kind`` is CASES for learners of two classes, MULTICLASS_CASES for those of several, REGRESSION_CASES of numbers.
     """
     for info in pkgutil.iter_modules(reference.__path__):
         module = importlib.import_module(f"reference.{info.name}")

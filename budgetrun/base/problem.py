@@ -89,13 +89,14 @@ class Problem(ABC):
         """Return what is recorded along the stream besides mistakes and support sizes, given the asked metrics."""
         return [name for name in METRICS_IN_CURVES if name in metrics]
 
-    @abstractmethod
     def labels(self, codes: np.ndarray) -> np.ndarray:
         """Return codes as labels."""
+        return codes
 
-    @abstractmethod
     def codes(self, labels: np.ndarray) -> np.ndarray:
         """Return labels as codes."""
+        codes: np.ndarray = labels.astype(self.dtype, copy=False)
+        return codes
 
     @abstractmethod
     def predict(self, scores: Any) -> Any:
@@ -162,13 +163,6 @@ class _Multiclass(Problem):
     def n_classes(self, n: int) -> int | None:
         return n
 
-    def labels(self, codes: np.ndarray) -> np.ndarray:
-        return codes
-
-    def codes(self, labels: np.ndarray) -> np.ndarray:
-        codes: np.ndarray = labels.astype("intp")
-        return codes
-
     def predict(self, scores: Any) -> Any:
         return scores.argmax(axis=0)
 
@@ -209,12 +203,6 @@ class _Regression(Problem):
 
     def curves(self, metrics: Sequence[str]) -> list[str]:
         return [SQUARED_ERROR]
-
-    def labels(self, codes: np.ndarray) -> np.ndarray:
-        return codes
-
-    def codes(self, labels: np.ndarray) -> np.ndarray:
-        return labels
 
     def predict(self, scores: Any) -> Any:
         return scores

@@ -94,7 +94,7 @@ class Session:
                 [self._rows[i] for i in own],
                 **self._options,
                 isolate=isolate,
-                guard=None if guard is None else partial(_guarded, guard, own),
+                guard=guard and partial(_guarded, guard, own),
             )
             for own in of_groups
         ]
@@ -219,8 +219,21 @@ class Session:
         n, prefix = len(self._places), self._of_prefix[i] if self._of_prefix else {}
         if i >= n:
             return prefix | self.selections[i - n].columns()
-        member, zeros = self.members[i], int(self.counts.zeros[i])
-        return prefix | counts_of(member, self.rounds, zeros) | self.measures.columns(i)
+        member = self.members[i]
+        count = member.count
+        return {
+            **prefix,
+            "mistakes": count.mistakes,
+            "online_error": count.mistakes / self.rounds,
+            "updates": count.updates,
+            "margin_updates": count.margin_updates,
+            "support_size": member.hypothesis.size,
+            "max_support_size": count.max_support,
+            "seconds": round(count.seconds, 6),
+            "facts": json.dumps(member.learner.facts(member.hypothesis)),
+            "zero_scores": int(self.counts.zeros[i]),
+            **self.measures.columns(i),
+        }
 
     def _prefix_columns(self, i: int) -> dict[str, Any]:
         n = len(self._places)
@@ -261,19 +274,3 @@ def compile_first(learners: Iterable[tuple[Kernel, Any]], options: dict[str, Any
     for kernel, learner in rules.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **options).feed(X[:64], labels[:1, :64])
-
-
-def counts_of(member: Member, n_rounds: int, n_zeros: int) -> dict[str, Any]:
-    """Return the columns of a row for a learner after ``n_rounds`` rounds, in ``n_zeros`` of which its score was 0."""
-    count = member.count
-    return {
-        "mistakes": count.mistakes,
-        "online_error": count.mistakes / n_rounds,
-        "updates": count.updates,
-        "margin_updates": count.margin_updates,
-        "support_size": member.hypothesis.size,
-        "max_support_size": count.max_support,
-        "seconds": round(count.seconds, 6),
-        "facts": json.dumps(member.learner.facts(member.hypothesis)),
-        "zero_scores": n_zeros,
-    }

@@ -190,12 +190,3 @@ def test_defaults():
         for learner in variants.values()
     }
     assert found == DEFAULTS
-
-
-@pytest.mark.parametrize("name", registry("regression"))
-def test_page_says_what_conventions_ask_for(name):
-    learner = find(name, task="regression")
-    for section in ("References", "Examples", "Notes"):
-        assert f"{section}\n    ---" in learner.__doc__
-    for parameter in parameters(learner):
-        assert f"    {parameter} : " in learner.__doc__

@@ -5,30 +5,37 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, TASKS, all_cases, firsts, paired, random_stream
+from cases import STREAMS, all_cases, firsts, paired, random_stream
 
 from budgetrun import kernels
+from budgetrun.base.problem import BINARY as TWO
+from budgetrun.base.problem import MULTICLASS, PROBLEMS, REGRESSION
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import MulticlassExpansion
 from budgetrun.learners import find, parameters, registry
 
 N_CLASSES = 5
-# id -> whether it learns several classes, name, variant, parameters.
-CASES = {i: (False, name, variant, given) for i, name, variant, given, _ in all_cases()}
-CASES |= {f"multiclass-{i}": (True, *rest) for i, *rest, _ in all_cases("MULTICLASS_CASES")}
-BINARY = [i for i, (several, *_) in CASES.items() if not several]
+# id -> problem, name, variant, parameters.
+CASES = {i: (TWO, *rest) for i, *rest, _ in all_cases()}
+CASES |= {f"multiclass-{i}": (MULTICLASS, *rest) for i, *rest, _ in all_cases("MULTICLASS_CASES")}
+CASES |= {f"regression-{i}": (REGRESSION, *rest) for i, *rest, _ in all_cases("REGRESSION_CASES")}
+BINARY = [i for i, (problem, *_) in CASES.items() if problem is TWO]
+# Problems, as parameters of tests.
+EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 KERNEL = kernels.Gaussian(gamma=0.5)
 
 
 def learner_of(case_id, **changes):
-    several, name, variant, given = CASES[case_id]
-    return find(name, variant, TASKS[several])(**(given | changes))
+    problem, name, variant, given = CASES[case_id]
+    return find(name, variant, problem.name)(**(given | changes))
 
 
-def stream_of(several, name="random"):
-    """Return a stream's examples and labels: signs, or codes of classes."""
+def stream_of(problem, name="random"):
+    """Return a stream's examples and labels: signs, codes of classes, or numbers."""
     X, y = STREAMS[name]()
-    if several:
+    if problem is REGRESSION:
+        y = np.round(np.sin(2 * X[:, 0]) + 0.5 * y, 1)
+    elif problem is MULTICLASS:
         y = np.random.default_rng(4).integers(N_CLASSES, size=len(y))
         if name == "random":
             X = X + np.array([[0, 0], [2, 0], [0, 2], [-2, 0], [0, -2]])[y]
@@ -36,7 +43,7 @@ def stream_of(several, name="random"):
 
 
 def group_of(learners, **options):
-    return Group(KERNEL, learners, n_classes=N_CLASSES if learners[0].task == "multiclass" else None, **options)
+    return Group(KERNEL, learners, n_classes=PROBLEMS[learners[0].task].n_classes(N_CLASSES), **options)
 
 
 def play(learner, X, y, block_size=40, **options):
@@ -50,20 +57,19 @@ def tolerance(learner):
     return {"rtol": 1e-7, "atol": 1e-8} if learner.form.averages else {"rtol": 1e-9, "atol": 1e-12}
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_every_learner_has_a_reference(several):
-    with_reference = {(name, variant) for kind, name, variant, _ in CASES.values() if kind == several}
-    assert with_reference == {
-        (name, variant) for name, variants in registry(TASKS[several]).items() for variant in variants
-    }
+@EACH
+def test_every_learner_has_a_reference(problem):
+    with_reference = {(name, variant) for kind, name, variant, _ in CASES.values() if kind is problem}
+    registered = registry(problem.name)
+    assert with_reference == {(name, variant) for name, variants in registered.items() for variant in variants}
 
 
-PAGES = [(several, name) for several in (False, True) for name in registry(TASKS[several])]
+PAGES = [(task, name) for task in PROBLEMS for name in registry(task)]
 
 
-@pytest.mark.parametrize(("several", "name"), PAGES)
-def test_page_says_what_conventions_ask_for(several, name):
-    for learner in registry(TASKS[several])[name].values():
+@pytest.mark.parametrize(("task", "name"), PAGES)
+def test_page_says_what_conventions_ask_for(task, name):
+    for learner in registry(task)[name].values():
         page = learner.__doc__
         for section in ("References", "Examples", "Notes"):
             assert f"{section}\n    ---" in page
@@ -95,7 +101,10 @@ def test_watched_when_it_acts_and_only_then(case_id):
     group = group_of([learner_of(case_id)], watch=watch)
     blocks = [group.feed(X[start : start + 40], y[None, start : start + 40])[0] for start in range(0, len(y), 40)]
     scores, at = np.concatenate(blocks, axis=-1), np.arange(len(y))
-    if CASES[case_id][0]:
+    if CASES[case_id][0] is REGRESSION:
+        # Numbers are never mistaken.
+        lead = np.ones(len(y))
+    elif CASES[case_id][0] is MULTICLASS:
         lead = scores[y, at]
         scores[y, at] = -np.inf
         lead = lead - scores.max(axis=0)
@@ -145,10 +154,10 @@ def test_survives_pickling_in_mid_stream(case_id):
     np.testing.assert_allclose(one.hypothesis.coef, other.hypothesis.coef, **tolerance(one.learner))
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_learners_that_share_a_pool_do_as_they_do_alone(several):
-    X, y = stream_of(several)
-    ids = [i for i in firsts(CASES) if CASES[i][0] == several]
+@EACH
+def test_learners_that_share_a_pool_do_as_they_do_alone(problem):
+    X, y = stream_of(problem)
+    ids = [i for i in firsts(CASES) if CASES[i][0] is problem]
     together = group_of([learner_of(case_id) for case_id in ids])
     for start in range(0, len(y), 50):
         together = pickle.loads(pickle.dumps(together))
@@ -171,26 +180,24 @@ def test_flipping_all_labels_keeps_the_mistakes(case_id):
 REMOVAL_BASED = [i for i in BINARY if find(*CASES[i][1:3]).alike_until_full and "budget" in CASES[i][3]]
 REMOVAL_BASED += [
     i
-    for i, (several, *kind, given) in CASES.items()
-    if several and "budget" in given and find(*kind, "multiclass").form is MulticlassExpansion
+    for i, (problem, *kind, given) in CASES.items()
+    if problem is MULTICLASS and "budget" in given and find(*kind, "multiclass").form is MulticlassExpansion
 ]
 
 
 @pytest.mark.parametrize("case_id", REMOVAL_BASED)
 def test_with_room_enough_it_is_the_perceptron(case_id):
-    several = CASES[case_id][0]
-    X, y = stream_of(several)
+    problem = CASES[case_id][0]
+    X, y = stream_of(problem)
     _, scores = play(learner_of(case_id, budget=len(y)), X, y)
-    _, perceptron = play(find("perceptron", task=TASKS[several])(), X, y)
+    _, perceptron = play(find("perceptron", task=problem.name)(), X, y)
     np.testing.assert_array_equal(scores, perceptron)
 
 
 @pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-float32")
 def test_float32_follows_float64(case_id):
-    X, y = random_stream()
-    if CASES[case_id][0]:
-        # So close together that the choice of the rival does not depend on kernel values below 1e-4.
-        y = stream_of(True)[1]
+    # Of several classes, so close together that the choice of the rival does not depend on kernel values below 1e-4.
+    X, y = random_stream()[0], stream_of(CASES[case_id][0])[1]
 
     def held_after_each_act(dtype):
         held = {}
@@ -210,7 +217,7 @@ def test_float32_follows_float64(case_id):
     # projected in one run and added in the other. Up to that round, the two runs must agree.
     until = next((t for t in range(len(y)) if held.get(t) != held_by_other.get(t)), len(y)) + 1
     # With several classes, the rival can also depend on a difference below the precision of float32.
-    if not CASES[case_id][0]:
+    if CASES[case_id][0] is not MULTICLASS:
         np.testing.assert_allclose(single[..., :until], scores[..., :until], atol=2e-4)
     assert abs(other.count.mistakes - one.count.mistakes) <= 0.03 * len(y)
 
@@ -220,9 +227,13 @@ def test_compiled_float32_follows_float64():
     test_float32_follows_float64("rbp-budget=1-seed=0")
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_a_learner_that_fails_leaves_the_others_alone(several):
-    class Faulty(find("perceptron", task=TASKS[several])):
+@EACH
+def test_a_learner_that_fails_leaves_the_others_alone(problem):
+    given = [("rbp", {"budget": 9}), ("perceptron", {}), ("projectron++", {"eta": 0.3})]
+    if problem is REGRESSION:
+        given = [("klms", {"step": 0.5, "budget": 9}), ("norma", {}), ("krls", {"budget": 20})]
+
+    class Faulty(find(given[1][0], task=problem.name)):
         alike_until_full = None
         compiled = False
 
@@ -232,10 +243,9 @@ def test_a_learner_that_fails_leaves_the_others_alone(several):
             super().update(f, *told)
 
     def good():
-        given = [("rbp", {"budget": 9}), ("perceptron", {}), ("projectron++", {"eta": 0.3})]
-        return [find(name, task=TASKS[several])(**parameters) for name, parameters in given]
+        return [find(name, task=problem.name)(**parameters) for name, parameters in given]
 
-    X, y = stream_of(several)
+    X, y = stream_of(problem)
     first, *others = good()
     group = group_of([first, Faulty(), *others], isolate=(Exception,))
     alone = [play(learner, X, y)[0].members[0].count.mistakes for learner in good()]

@@ -10,10 +10,9 @@ from typing import Any
 import yaml
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.params import Task
-from budgetrun.base.problem import METRICS_IN_CURVES, problem_of
+from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of
 from budgetrun.config.problems import allowed_names, nearest
-from budgetrun.config.quantities import METRICS
+from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.data.tables.encode import Missing
 from budgetrun.results.plotting import slug
 
@@ -121,10 +120,10 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     InputError
         An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
-    task = problem_of(choices.task).name
+    problem = problem_of(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
-    algorithms = [_completed(entry, request, task) for entry in algorithms]
-    labels = [_label(entry, task) for entry in algorithms]
+    algorithms = [_completed(entry, request, problem) for entry in algorithms]
+    labels = [_label(entry, problem) for entry in algorithms]
     rules = [_rule(text) for text in request.select]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
@@ -143,7 +142,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "algorithms": algorithms,
         **({"select": rules} if rules else {}),
         **({"metrics": list(request.metrics)} if request.metrics else {}),
-        "report": _report(request, task, labels, algorithms, [entry["rule"] for entry in rules]),
+        "report": _report(request, problem, labels, algorithms, [entry["rule"] for entry in rules]),
     }
     comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
     return comments + yaml.dump(
@@ -198,13 +197,13 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
     return entry
 
 
-def _completed(entry: dict[str, Any], request: Request, task: Task) -> dict[str, Any]:
+def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> dict[str, Any]:
     """Return an entry with the budgets and seeds of the request, if the learner has any."""
     from budgetrun import learners
     from budgetrun.base.registry import parameters
 
     try:
-        learner: Any = learners.find(entry["name"], entry.get("variant"), task)
+        learner: Any = learners.find(entry["name"], entry.get("variant"), problem.name)
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry
@@ -212,19 +211,19 @@ def _completed(entry: dict[str, Any], request: Request, task: Task) -> dict[str,
     return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
 
 
-def _label(entry: dict[str, Any], task: Task) -> str:
+def _label(entry: dict[str, Any], problem: Problem) -> str:
     """Return the label that the reader of configs gives to an entry."""
     from budgetrun import learners
 
     try:
-        variant = learners.find(entry["name"], entry.get("variant"), task).variant
+        variant = learners.find(entry["name"], entry.get("variant"), problem.name).variant
     except KeyError:
         variant = entry.get("variant")
     return f"{entry['name']}({variant})" if variant else str(entry["name"])
 
 
 def _report(
-    request: Request, task: Task, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]
+    request: Request, problem: Problem, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]
 ) -> dict[str, Any]:
     name = request.title
     with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
@@ -233,8 +232,8 @@ def _report(
     middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
     shown = f" (B = {middle:,})" if middle else ""
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
-    numbers = task == "regression"
-    error, windowed = ("Root mean squared error", "windowed_rmse") if numbers else ("Online error", "windowed_error")
+    numbers, quantity = not problem.of_classes, QUANTITIES[problem.error]
+    error, windowed = _capitalised(quantity.noun), WINDOWED[problem.error].name
     part = f"{error} in each part" if numbers else "Error in each part of the stream"
     figures: list[dict[str, Any]] = [
         {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
@@ -246,20 +245,22 @@ def _report(
         figures.append({"name": f"{name}_budget", "title": f"{error} against the budget", **lines})
     for metric in request.metrics:
         if metric in METRICS_IN_CURVES:
-            title = METRICS[metric].noun
-            figures.append(
-                {"name": f"{name}_{metric}", "title": title[0].upper() + title[1:] + shown, **over, "y": metric}
-            )
-    unit = "" if numbers else " (%)"
+            title = f"{_capitalised(METRICS[metric].noun)}{shown}"
+            figures.append({"name": f"{name}_{metric}", "title": title, **over, "y": metric})
+    unit = " (%)" if quantity.is_percent else ""
     tables: list[dict[str, Any]] = [
         {"name": name, "caption": f"{error}{unit}: each example is predicted before its label is learned."},
         *({"name": f"{name}_{key}", "caption": noun, "quantity": key} for key, noun in _MORE.items() if numbers),
         {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
     ]
     for metric in request.metrics:
-        title = METRICS[metric].in_words
-        tables.append({"name": f"{name}_{metric}", "caption": title[0].upper() + title[1:], "quantity": metric})
+        caption = _capitalised(METRICS[metric].in_words)
+        tables.append({"name": f"{name}_{metric}", "caption": caption, "quantity": metric})
     return {"tables": tables, "figures": figures}
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _listed(budget: Any) -> list[int]:
