@@ -8,7 +8,8 @@ import stat
 import pytest
 
 from budgetrun.base.errors import CannotWriteError, printable
-from budgetrun.base.files import cell, explained, make_folder, write
+from budgetrun.base.files import explained, make_folder, write
+from budgetrun.base.grid import cell
 
 
 def test_a_file_is_replaced_with_the_permissions_of_a_new_one(tmp_path):

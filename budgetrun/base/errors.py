@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 # All control characters except tabs and line ends, marks that reverse the direction of text, and half surrogate pairs.
-_CONTROL = re.compile(
+CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 def printable(text: str) -> str:
     """Return a text with each control character written as an escape, e.g. ``\\x1b``; tabs and line ends stay."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def all_printable(value: Any) -> Any:
+    """Return a value of JSON with all its texts `printable`."""
+    if isinstance(value, dict):
+        return {printable(key): all_printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [all_printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def say(text: object) -> None:

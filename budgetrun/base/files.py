@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,8 +21,6 @@ CANNOT_WRITE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT}
     | {errno.ESTALE, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
 )
-_FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
 def own_folder(name: str) -> Path:
@@ -134,11 +131,6 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise CannotWriteError(f"{path}: cannot be written ({reason})", reason) from None
-
-
-def cell(text: str) -> str:
-    """Return the text of a cell of a table for people, with an apostrophe before what a spreadsheet would execute."""
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def _write_new(path: Path, data: bytes | memoryview) -> None:

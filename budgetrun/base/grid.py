@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from budgetrun.base import files
+# Texts that a spreadsheet would execute, unless they are numbers.
+_FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
 class Raw(str):
@@ -133,9 +135,14 @@ def exact(value: Any) -> Any:
     return "" if value is None else value
 
 
+def cell(text: str) -> str:
+    """Return the text of a cell of a table for people, with an apostrophe before what a spreadsheet would execute."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
 def _csv_cell(value: Any) -> Any:
     shown = exact(", ".join(value) if isinstance(value, tuple) else value)
-    return files.cell(shown) if isinstance(shown, str) else shown
+    return cell(shown) if isinstance(shown, str) else shown
 
 
 # LaTeX, with \usepackage{booktabs,graphicx}.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import CONTROL, InputError, printable
 
 KeyPath = tuple[Any, ...]
 
@@ -234,7 +234,7 @@ class _Builder:
             self._characters += len(node.value)
             if self._characters > MOST_BYTES:
                 raise _TooMuch(node, _TOO_LONG)
-            if printable(node.value) != node.value:
+            if CONTROL.search(node.value):
                 self._add(node, path, f"'{printable(shortened(node.value))}' has a control character; remove it")
                 return None
             try:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import cell, growing
+from budgetrun.base.files import growing
+from budgetrun.base.grid import cell
 from budgetrun.base.problem import problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json

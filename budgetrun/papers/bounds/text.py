@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from budgetrun.base.files import cell, write
+from budgetrun.base.files import write
+from budgetrun.base.grid import cell
 from budgetrun.papers.bounds.check import Checked, Row
 from budgetrun.papers.theory.base import MISSING_FACTS
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from budgetrun.base.errors import AlteredError, InputError, printable
+from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, value_text
 from budgetrun.results.store import manifest as manifests
 from budgetrun.results.store import table
@@ -198,7 +198,7 @@ def load(folder: Path) -> Results:
 
 
 def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
-    manifest = _printable(manifests.read(path))
+    manifest = all_printable(manifests.read(path))
     if not manifest.get("config"):
         return manifest, Config(name="unnamed", datasets=(), algorithms=())
     try:
@@ -206,15 +206,6 @@ def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
     except (ValueError, RecursionError) as error:
         why = " ".join(str(error).split("\n")[:3])
         raise InputError(f"{path}: no config that this version reads ({why}); {AGAIN}") from None
-
-
-def _printable(value: Any) -> Any:
-    """Return a value of JSON with all its texts printable."""
-    if isinstance(value, dict):
-        return {printable(key): _printable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    return printable(value) if isinstance(value, str) else value
 
 
 def _incomplete(run_ids: pd.Series[str], manifest: dict[str, Any]) -> str:
@@ -304,7 +295,7 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     first: dict[tuple[str, str, Setting], Setting] = {}
     for i, (dataset, label, text) in enumerate(found):
         kernel = _swept_kernel(config, dataset)
-        setting = _setting(_printable(_json_object(text, "setting", path)), algorithms, dataset, label, kernel)
+        setting = _setting(all_printable(_json_object(text, "setting", path)), algorithms, dataset, label, kernel)
         # Equal settings of a label are one object, which is quick to compare.
         settings[i] = first.setdefault((dataset, label, setting), setting)
     own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
