@@ -49,8 +49,9 @@ test test-all test-compiled test-results coverage: export OPENBLAS_NUM_THREADS :
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-all: $(READY)  ## Run the tests with every parameter setting of every learner in every way
+test-all: $(READY)  ## Run the tests with every parameter setting of every learner in every way, and try old and new numba
 	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python scripts/try_numba.py
 
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m compiled

@@ -1,4 +1,4 @@
-"""The ``budgetrun`` command as a process: how it ends, whatever signals, closed pipes or libraries' threads do."""
+"""The ``budgetrun`` command as a process: how it ends, even on signals and closed pipes."""
 
 from __future__ import annotations
 

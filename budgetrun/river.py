@@ -1,4 +1,4 @@
-"""The learners as classifiers and regressors of river, generated from those of `budgetrun.estimators`.
+"""The learners as river classifiers and regressors.
 
 Examples are dicts of numbers. Each key has a column, and a missing key is 0. Kernel values do not depend on columns
 that are 0 in both examples, so columns can come and go without a change of what was learned.

@@ -251,6 +251,11 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+def is_compiled(source: bytes) -> bool:
+    """Return whether importing a file compiles code."""
+    return b"numba" in source or b"compiling.plain" in source
+
+
 def mutants(file: str, source: bytes) -> list[Mutant]:
     """Return all mutants of a file, with their names."""
     seen: Counter[Key] = Counter()
@@ -367,7 +372,7 @@ def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float
     """
     seconds, lines = covered
     of_file = lines.get(mutant.file, {})
-    everywhere = mutant.on_import or b"numba" in (TOP / mutant.file).read_bytes()
+    everywhere = mutant.on_import or is_compiled((TOP / mutant.file).read_bytes())
     names = {test for line in (of_file if thorough or everywhere else mutant.lines) for test in of_file.get(line, [])}
     if everywhere:
         folder = f"tests/{Path(mutant.file).parts[1]}/"
@@ -387,7 +392,7 @@ def start(mutant: Mutant, chosen: dict[str, float], folder: Path) -> int:
 
     def work() -> int:
         sys.dont_write_bytecode = True
-        if b"numba" in source:
+        if is_compiled(source):
             # Compiled loops are found again by the file that has them, not by those they call.
             os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
             shutil.rmtree(folder / "numba", ignore_errors=True)

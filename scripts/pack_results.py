@@ -3,8 +3,8 @@
 Usage: python scripts/pack_results.py results/forgetron_table81 ...
 """
 
+import argparse
 import gzip
-import sys
 from pathlib import Path
 
 LARGE = 1_000_000
@@ -21,5 +21,7 @@ def pack(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        pack(Path(name))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    for one in parser.parse_args().folders:
+        pack(one)

@@ -7,6 +7,7 @@ An outcome that differs although none of its revisions does is refused: raise th
 changed first (the `revision` of a learner, form, kernel or solver, or one of the constants named REVISION).
 """
 
+import argparse
 import json
 import sys
 import tempfile
@@ -60,4 +61,6 @@ def main(only_new: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main("--new" in sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--new", action="store_true", help="only probes without an outcome of their present revisions")
+    sys.exit(main(parser.parse_args().new))

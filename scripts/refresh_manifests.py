@@ -5,7 +5,7 @@ A sweep does the same, but reads all data. The runs stay as they are, so nothing
 Usage: python scripts/refresh_manifests.py [results/forgetron_table81 ...]     (without folders: all of results/)
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from budgetrun import config as configs
@@ -14,7 +14,8 @@ from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 
 TOP = Path(__file__).resolve().parent.parent
-SHOWN = ("source", "description", "report")
+# Results of the full profile do not depend on the caps of others.
+SHOWN = ("source", "description", "report", "profiles")
 
 
 def refresh(folder: Path) -> None:
@@ -32,8 +33,8 @@ def refresh(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    folders = [Path(name) for name in sys.argv[1:]] or sorted(
-        p.parent for p in (TOP / "results").glob("*/manifest.json")
-    )
-    for one in folders:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path, help="default: all of results/")
+    every = (path.parent for path in (TOP / "results").glob("*/manifest.json"))
+    for one in parser.parse_args().folders or sorted(every):
         refresh(one)

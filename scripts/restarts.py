@@ -8,6 +8,7 @@ otherwise, as kernel values with all examples since are tiny (far); or not 0 (ot
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -69,4 +70,5 @@ def parts(learner: Any, kernel: Gaussian, X: Any, y: np.ndarray, tie: str) -> di
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     main()

@@ -8,6 +8,7 @@ Usage: python scripts/tutorial.py            (the tests fail if the page is not 
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -56,6 +57,7 @@ def played(page: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     os.environ["BUDGETRUN_COMPILED"] = "0"
     os.environ["COLUMNS"] = "100"
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -1,25 +1,25 @@
-"""Count the files of the package, and the moves between them, on four walks through it that a reader takes.
+"""Count the files that a reader of the code passes through, and the moves between them, on four walks.
 
-Usage: python scripts/walks.py [--files]
+Usage: python scripts/walks.py [--files] [--write]
 
-Each walk is a part of what one command does, in a fresh interpreter, interpreted and without worker processes:
+Each walk is a part of one command, which runs in a fresh interpreter, without compiling and without worker processes:
 
-* config to eviction: `budgetrun sweep` of Remove-Oldest with a budget of 3 on generated data, from the command's first
-  call to the first call of a function named ``evict``;
-* row to update: `budgetrun run` of the Perceptron on a CSV file, from the command's first call to the first call of the
-  learner's ``update``;
-* outcome to cell: the same sweep, from the moment at which it has written the first file of a finished job, to
-  ``curves/`` or ``parts/``, to the moment at which the first Markdown table is in its place;
-* runs.csv to cell: `budgetrun report` of these results, from the command's first call to the same moment.
+* config to eviction: `budgetrun sweep` of Remove-Oldest with a budget of 3 on generated data, up to the first call of a
+  function named ``evict``;
+* row to update: `budgetrun run` of the Perceptron on a CSV file, up to the first call of the learner's ``update``;
+* outcome to cell: the same sweep, from the first file of a finished job in ``curves/`` or ``parts/`` to the first
+  Markdown table;
+* runs.csv to cell: `budgetrun report` of these results, up to the first Markdown table.
 
-Counted are calls of Python functions that files of the package define, and each time that a generator goes on; a file
-is entered when one of its functions is called. Two successive calls of a thread in different files are a move. Bodies
-of modules and of classes do not count, nor does anything else that runs while something is imported: these are frames
-below one of importlib, or below such a body. Nothing but names of commands, of folders of results, and of ``evict``,
-``update`` and ``Perceptron`` is assumed of the package, so that versions of it can be compared.
+Only calls of Python functions that are defined in the package count; resuming a generator is a call. A move is two
+successive calls of a thread in different files. Whatever runs during an import does not count: the bodies of modules
+and classes, and all calls from these or from importlib. The script relies only on names of commands and of result
+folders, and on ``evict``, ``update`` and ``Perceptron``, so it can compare versions of the package: set PYTHONPATH.
+With --write, the counts replace those of this version in tests/walks.csv and in CONTRIBUTING.md.
 """
 
 import argparse
+import csv
 import inspect
 import itertools
 import json
@@ -35,6 +35,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+TOP = Path(__file__).resolve().parents[1]
+RECORD = TOP / "tests" / "walks.csv"
+PAGE = TOP / "CONTRIBUTING.md"
 CONFIG = """
 name: walk
 seed: 0
@@ -65,7 +68,7 @@ def _is_table(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Walk:
-    """A command, the commands before it, and where the walk starts and stops: at a call, or when a file is in place."""
+    """A command, the command before it, and the calls or files at which the walk starts and stops."""
 
     arguments: tuple[str, ...]
     before: tuple[str, ...] = ()
@@ -84,7 +87,7 @@ WALKS = {
 
 @dataclass
 class Tracer:
-    """Records the files of the package whose functions are called during a walk, thread by thread."""
+    """Records the file of each call during a walk, per thread."""
 
     walk: Walk
     package: str
@@ -93,7 +96,7 @@ class Tracer:
     stopped: bool = False
 
     def begin(self) -> None:
-        """Record calls from now on, or from the file on at which the walk starts."""
+        """Record calls from now on, or from the moment at which the walk's first file is written."""
         self.started = self.walk.starts is None
         sys.addaudithook(self._on_event)
         threading.setprofile(self._on_call)
@@ -110,7 +113,7 @@ class Tracer:
             self.stopped = self.walk.stops_at_call(frame)
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        # Every file of results is written under another name first.
+        # Every file of results is written under a temporary name and renamed.
         if event == "os.rename" and not self.stopped:
             path = Path(os.fsdecode(arguments[1]))
             self.started = self.started or (self.walk.starts is not None and self.walk.starts(path))
@@ -127,7 +130,7 @@ class Tracer:
 
 
 def trace(name: str, folder: Path) -> None:
-    """Take a walk in this process, which then ends, and write what was called to ``calls.json`` in ``folder``."""
+    """Take a walk in this process and write the calls to ``calls.json`` in ``folder``; the command ends the process."""
     import budgetrun
     from budgetrun.__main__ import main as command
 
@@ -146,7 +149,7 @@ def trace(name: str, folder: Path) -> None:
 
 
 def take(name: str) -> list[list[str]]:
-    """Take a walk in a fresh interpreter; return for each thread the files of its calls, in their order."""
+    """Take a walk in a fresh interpreter; return the files of the calls of each thread, in order."""
     # Compiled code hides calls.
     environment = os.environ | {"BUDGETRUN_COMPILED": "0"}
     walk = WALKS[name]
@@ -163,14 +166,49 @@ def take(name: str) -> list[list[str]]:
         path = Path(folder) / "calls.json"
         found: list[list[str]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     if not found:
-        raise SystemExit(f"{name}: the walk has not come to its end\n{done.stderr}")
+        raise SystemExit(f"{name}: the walk did not reach its end\n{done.stderr}")
     return found
 
 
+def counts(threads: list[list[str]]) -> tuple[int, int, int]:
+    """Return the numbers of files, moves and calls of a walk."""
+    moves = sum(one != other for files in threads for one, other in itertools.pairwise(files))
+    return len(set().union(*threads)), moves, sum(map(len, threads))
+
+
+def recorded() -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Return the recorded counts by version and walk."""
+    rows = csv.reader(RECORD.read_text(encoding="utf-8").splitlines()[1:])
+    return {(version, walk): (int(files), int(moves), int(calls)) for version, walk, files, moves, calls in rows}
+
+
+def table(found: dict[tuple[str, str], tuple[int, int, int]]) -> str:
+    """Return the table of counts in CONTRIBUTING.md."""
+    versions = list(dict.fromkeys(version for version, _ in found))
+    lines = ["| walk | " + " | ".join(f"{v}: files | moves | calls" for v in versions) + " |"]
+    lines.append("| --- |" + " ---: | ---: | ---: |" * len(versions))
+    for name in WALKS:
+        lines.append(f"| {name} | " + " | ".join(f"{n:,}" for v in versions for n in found[v, name]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write(walks: dict[str, list[list[str]]]) -> None:
+    """Record the counts of this version, and write the table in CONTRIBUTING.md again."""
+    import budgetrun
+
+    before = recorded()
+    found = before | {(budgetrun.__version__, name): counts(threads) for name, threads in walks.items()}
+    lines = ["version,walk,files,moves,calls", *(",".join(map(str, (*key, *n))) for key, n in found.items())]
+    RECORD.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(text.replace(table(before), table(found)), encoding="utf-8")
+
+
 def main() -> None:
-    """Print the counts as a Markdown table, and with --files the files in the order in which they are first entered."""
+    """Print the counts as a table, and with --files the files of each walk in the order in which it enters them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", action="store_true", help="list the files, in the order of their first calls")
+    parser.add_argument("--write", action="store_true", help="record the counts, also in CONTRIBUTING.md")
     parser.add_argument("--trace", choices=WALKS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -180,9 +218,10 @@ def main() -> None:
     print("| walk               | files | moves |  calls |")
     print("|--------------------|------:|------:|-------:|")
     for name, threads in walks.items():
-        moves = sum(one != other for files in threads for one, other in itertools.pairwise(files))
-        n_files, calls = len(set().union(*threads)), sum(map(len, threads))
+        n_files, moves, calls = counts(threads)
         print(f"| {name:<18} | {n_files:>5,} | {moves:>5,} | {calls:>6,} |")
+    if given.write:
+        write(walks)
     if given.files:
         for name, threads in walks.items():
             print(f"\n{name}\n  " + "\n  ".join(dict.fromkeys(itertools.chain(*threads))))

@@ -8,6 +8,7 @@ Usage: python scripts/write_numbers.py            (the tests fail if a page is n
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 from collections import Counter
@@ -398,6 +399,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     texts = numbers()
     for path in PAGES:
         path.write_text(page(path.name, path.read_text(encoding="utf-8"), texts), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Foundations that every other part uses: errors, files, parameters, the registry."""
+"""Foundations that every other part uses: errors, files, problems, parameters, the registry."""

@@ -1,4 +1,4 @@
-"""From dataset cards to arrays: find and verify files, read them, and order the rounds of each repetition."""
+"""Data sets: find and verify files, read them, and order the rounds of each repetition."""
 
 from budgetrun.data.cards import Card, CardFile, card, list_cards
 from budgetrun.data.files import fetch, verify

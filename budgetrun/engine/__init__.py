@@ -1,4 +1,4 @@
-"""The engine runs learners over streams, one block of rounds at a time. It knows no algorithm by name."""
+"""The engine: runs learners on a stream, one block of rounds at a time."""
 
 from budgetrun.engine.group import REVISION, Count, Group, run, score
 

@@ -1,4 +1,4 @@
-"""The learners as scikit-learn classifiers and regressors, on the same engine.
+"""The learners as scikit-learn classifiers and regressors.
 
 Each name in `budgetrun.learners` has one classifier, or one regressor, generated from the learner's parameters; a new
 learner needs no code here. With more than two classes, the classifier uses the multiclass learner of its name, or if

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
-from typing import Any
+from doctest import DocTestParser
+from typing import Any, cast
 
 from budgetrun.estimators.arguments import DEFAULTS, Variants
 
@@ -83,23 +85,25 @@ _SEED = """
 seed_ : int
     The seed in use.
 """
-# The streams of learners' examples, `budgetrun.engine.examples`: how to make X and y, and what is X here.
+# The streams of `budgetrun.engine.examples`: how to read them, and what is X.
 _STREAMS = {
     "breast_cancer": (
-        [
-            "from sklearn.datasets import load_breast_cancer",
-            "from sklearn.preprocessing import scale",
-            "X, y = load_breast_cancer(return_X_y=True)",
-        ],
+        "from sklearn.datasets import load_breast_cancer",
+        "from sklearn.preprocessing import scale",
+        "X, y = load_breast_cancer(return_X_y=True)",
         "scale(X)",
     ),
     "digits": (
-        ["from sklearn.datasets import load_digits", "X, y = load_digits(n_class=4, return_X_y=True)"],
+        "from sklearn.datasets import load_digits",
+        "X, y = load_digits(n_class=4, return_X_y=True)",
         "X / 16",
     ),
-    "diabetes": (["from sklearn.datasets import load_diabetes", "X, y = load_diabetes(return_X_y=True)"], "X"),
+    "diabetes": (
+        "from sklearn.datasets import load_diabetes",
+        "X, y = load_diabetes(return_X_y=True)",
+        "X",
+    ),
 }
-_EXAMPLE = re.compile(r">>> (?P<stream>\w+)\(\w+\((?P<given>.*)\), (?P<kernel>gamma=.*)\)\.\w+\n(?P<mistakes>\d+)")
 
 
 def page(title: str, variants: Variants, several: Variants, arguments: dict[str, Any]) -> str:
@@ -130,7 +134,8 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
         lines += ([f"{_owners(owners, pages)}:"] if len(owners) < len(pages) else []) + text.splitlines()
-    return "\n".join([*lines, "", "Examples", "--------", *_examples(title, pages, "tie" in arguments)])
+    example = _example(title, variants[arguments.get("variant")], of_classes)
+    return "\n".join([*lines, "", "Examples", "--------", *example])
 
 
 def _sections(learner: type[Any]) -> dict[str, str]:
@@ -181,17 +186,12 @@ def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> 
     return lines
 
 
-def _examples(title: str, pages: dict[Any, dict[str, str]], classifies: bool) -> list[str]:
-    """Return the learners' examples as examples of the class."""
-    lines = [f">>> from budgetrun import {title}"]
-    for (variant, _), of_one in pages.items():
-        if found := _EXAMPLE.search(of_one["Examples"]):
-            before, X = _STREAMS[found["stream"]]
-            lines += [f">>> {line}" for line in before if f">>> {line}" not in lines]
-            given = [f'variant="{variant}"'] if variant is not None else []
-            given += [part for part in (found["given"], found["kernel"]) if part]
-            fitted = f">>> {title}({', '.join(given)}).fit({X}, y)"
-            lines += (
-                [f"{fitted}.mistakes_", found["mistakes"]] if classifies else [f"{fitted}.predict(X).shape", "(442,)"]
-            )
-    return lines
+def _example(title: str, learner: type[Any], classifies: bool) -> list[str]:
+    """Return the example of a learner, which runs it over a stream of `budgetrun.engine.examples`, as the class's."""
+    example = DocTestParser().get_examples(inspect.getdoc(learner) or "")[1]
+    call = cast(Any, ast.parse(example.source).body[0]).value.value
+    *before, X = _STREAMS[call.func.id]
+    given = ", ".join(map(ast.unparse, (*call.args[0].keywords, *call.keywords)))
+    shown, result = ("mistakes_", example.want.strip()) if classifies else ("predict(X).shape", "(442,)")
+    lines = [f"from budgetrun import {title}", *before, f"{title}({given}).fit({X}, y).{shown}"]
+    return [*(f">>> {line}" for line in lines), result]

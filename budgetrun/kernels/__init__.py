@@ -1,4 +1,4 @@
-"""Kernels, as functions of ||a - b||^2 or of <a, b>."""
+"""Kernels, rows of examples, and blocks of kernel values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learners, one file per algorithm. A file in this folder is found automatically."""
+"""The learners, one module per algorithm, found by file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Results folders: the store that writes and reads them, and the reports that are made of them."""
+"""Results folders: the store that reads and writes them, and the reports on them."""

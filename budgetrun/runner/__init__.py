@@ -1,1 +1,1 @@
-"""Running a config: planning its runs, estimating their cost, and running those that are missing."""
+"""Running configs: plan the runs, estimate their cost, and run those that are missing."""

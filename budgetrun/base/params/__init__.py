@@ -1,4 +1,4 @@
-"""The types of parameters, for configs and classifiers: which values are allowed."""
+"""Types of parameters, for configs and estimators: which values are allowed."""
 
 from __future__ import annotations
 

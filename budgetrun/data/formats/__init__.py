@@ -1,4 +1,4 @@
-"""File formats: one module each, found by its name, that turns the contents of files into examples and labels.
+"""Readers of file formats, one module each: they turn bytes into examples and labels.
 
 A module defines:
 

@@ -1,4 +1,4 @@
-"""Generated data: one module per card, found by the card's name.
+"""Generated data sets, one module per card, found by the card's name.
 
 A module has ``OPTIONS`` (for each option its type and least value, or the allowed words) and `draw`, which returns the
 examples; where they apply, `refused`, which says what is wrong with options that are good one by one, `counts`, which

@@ -1,4 +1,4 @@
-"""A user's own data: any common format, or a data frame or array, as chunks of examples in bounded memory."""
+"""Users' own data: any common format, data frames and arrays, as blocks of examples in bounded memory."""
 
 from budgetrun.data.tables.opening import open_table
 from budgetrun.data.tables.table import Chunk, Scan, Table

@@ -1,4 +1,4 @@
-"""The forms of hypotheses, one file per form."""
+"""Forms of hypotheses, one module each."""
 
 from budgetrun.engine.hypotheses.base import Hypothesis as Hypothesis
 from budgetrun.engine.hypotheses.decaying import Decaying as Decaying

@@ -1,4 +1,4 @@
-"""Compiling code, and whether it is compiled. Only this package knows numba; it imports it when it compiles."""
+"""Compiling: the only package that knows numba, which it imports when it compiles."""
 
 from __future__ import annotations
 

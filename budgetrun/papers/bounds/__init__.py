@@ -1,4 +1,4 @@
-"""Both sides of the papers' bounds on the runs of a results folder: `budgetrun bounds`."""
+"""`budgetrun bounds`: both sides of the papers' bounds, for each run of a results folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch solvers, found by file: every solver in a module of this folder is listed."""
+"""The batch solvers, found by file."""
 
 from __future__ import annotations
 

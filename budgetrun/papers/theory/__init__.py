@@ -1,4 +1,4 @@
-"""The papers' bounds, one module per paper, and competitors in hindsight to evaluate them with."""
+"""The papers' bounds, one module per paper, and the best competitors in hindsight."""
 
 from __future__ import annotations
 

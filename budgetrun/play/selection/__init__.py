@@ -1,4 +1,4 @@
-"""Selection on the stream: rules that follow several candidates, learners with their settings, without hindsight.
+"""Rules of selection, which follow several candidates on the stream, without hindsight.
 
 A rule is one file in this folder, which is found automatically.
 """

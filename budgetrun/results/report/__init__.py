@@ -1,4 +1,4 @@
-"""Tables, figures and one HTML page of a results folder, made from the files in it alone."""
+"""Tables, figures and one HTML page of a results folder, made from its files alone."""
 
 from __future__ import annotations
 

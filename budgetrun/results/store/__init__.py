@@ -1,1 +1,1 @@
-"""Results folders: their columns, and reading and writing them without losing a finished run."""
+"""Columns of results, and reading and writing them without losing a finished run."""

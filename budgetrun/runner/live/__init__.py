@@ -1,1 +1,1 @@
-"""`budgetrun run`: learners on a stream of the user's own, which is read once and in bounded memory."""
+"""`budgetrun run`: learners on the user's own stream, which is read once and in bounded memory."""

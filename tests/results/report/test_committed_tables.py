@@ -16,6 +16,8 @@ def test_tables_are_those_of_the_runs(name, tmp_path):
     report = Report(folder)
     assert not report.incomplete
     written = tables.write(tmp_path, report.tables, selecting.listings(report.results))
+    # LaTeX is written, but not committed.
+    written = [path for path in written if path.suffix != ".tex"]
     stale = [path.name for path in written if path.read_bytes() != (folder / "tables" / path.name).read_bytes()]
     assert not stale, f"type: budgetrun report results/{name}"
 

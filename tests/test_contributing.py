@@ -1,0 +1,74 @@
+"""CONTRIBUTING.md and SECURITY.md name files, tests and commands that exist; the map and the counts are current."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import walks
+
+TOP = Path(__file__).resolve().parents[1]
+PACKAGE = TOP / "budgetrun"
+PAGES = [TOP / "CONTRIBUTING.md", TOP / "SECURITY.md"]
+CONTRIBUTING = PAGES[0].read_text(encoding="utf-8")
+# Names in backticks that look like paths; <name> stands for any name.
+PATH = re.compile(r"`([\w.<>+-]*/[\w./<>+-]*|[\w.<>+-]+\.(?:py|md|yaml|toml|lock|csv|json))`")
+# Files of a results folder.
+OF_RESULTS = {"curves/", "parts/", "tables/", "runs.csv", "bounds.csv"}
+COMMANDS = re.findall(r"(?:^|`)(?:\.venv/bin/)?((?:python|pytest|pre-commit) [^#\n`]+)", CONTRIBUTING, re.MULTILINE)
+
+
+def package_map():
+    """Return the map of the package: the first lines of the docstrings of its packages and top modules."""
+    lines = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE)
+        is_package = path.name == "__init__.py" and 1 < len(inside.parts) < 4
+        if is_package or (len(inside.parts) == 1 and path.name != "__init__.py"):
+            folder = inside.parent.as_posix() + "/"
+            name = "  " * (folder.count("/") - 1) + folder.rpartition("/")[0].rpartition("/")[2] + "/"
+            words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0]
+            lines.append(f"  {name if is_package else path.name:<16} {words.rstrip('.').replace('``', '`')}\n")
+    return "".join(lines)
+
+
+def test_the_map_is_that_of_the_packages():
+    assert re.search(r"^budgetrun/\n(.*?)^\S", CONTRIBUTING, re.DOTALL | re.MULTILINE)[1] == package_map()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_path_exists(page):
+    for name in PATH.findall(page.read_text(encoding="utf-8")):
+        pattern = re.sub(r"<\w+>", "*", name).rstrip("/")
+        places = [*TOP.glob(pattern), *PACKAGE.glob(pattern)] if not name.startswith("/") else [name]
+        assert places or name in OF_RESULTS, name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_test_exists(page):
+    tests = "".join(path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8")):
+        assert f"def {name}(" in tests, name
+
+
+def test_pytest_is_called_with_paths_that_exist():
+    assert COMMANDS
+    for command in COMMANDS:
+        program, *words = command.split()
+        assert program != "pytest" or all((TOP / word).exists() for word in words), command
+
+
+@pytest.mark.parametrize("command", sorted({c.split()[1] for c in COMMANDS if c.startswith("python ")}))
+def test_every_script_starts(command):
+    """A script says how it is used, before it does anything."""
+    found = subprocess.run([sys.executable, TOP / command, "--help"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "usage" in found.stdout.lower()
+
+
+def test_walks_reach_their_ends():
+    assert walks.table(walks.recorded()) in CONTRIBUTING
+    n_files, moves, calls = walks.counts(walks.take("row to update"))
+    assert 10 < n_files < moves < calls
