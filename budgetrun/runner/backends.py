@@ -52,7 +52,7 @@ def _ignored(*told: object) -> None:
 
 
 class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
-    """Worker processes on this machine, which are kept until `stop`.
+    """Worker processes on this machine; with ``keep``, they serve one call of joblib after another, until `stop`.
 
     Each worker has a connection of its own, which the death of either side closes, and a thread of this process that
     waits for it. A call whose worker died returns a `BrokenProcessPool`, and the others go on. Workers share no queue,
@@ -61,8 +61,9 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
 
     supports_retrieve_callback = True
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, keep: bool = False, **options: Any) -> None:
         super().__init__(**options)
+        self._keep = keep
         # Callback with the calls of a worker and the share of them that has been done.
         self.told: Callable[[Calls, float], None] = _ignored
         self._workers: dict[Connection, subprocess.Popen[bytes]] = {}
@@ -93,8 +94,10 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
         return out.result()
 
     def terminate(self) -> None:
-        """End the threads, which have nothing left to do."""
+        """End the threads, which have nothing left to do, and the workers unless they are kept."""
         self._threads.shutdown(wait=False)
+        if not self._keep:
+            self.stop()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """Kill all workers and forget what is queued."""
@@ -276,10 +279,13 @@ def opened(options: Options, workers: int) -> Iterator[Workers]:
                 raise _not_installed(name) from None
             with connected(options.scheduler or "") as backend:
                 yield Workers(backend, workers, here=False)
+        elif name in ("local", "loky"):
+            kept = LocalBackend(keep=True) if name == "local" else _LokyBackend(inner_max_num_threads=1)
+            yield Workers(kept, workers, here=True)
         else:
-            factory = _LokyBackend if name == "loky" else _registered(name)
+            factory = _registered(name)
             one_thread = {"inner_max_num_threads": 1} if factory.supports_inner_max_num_threads else {}
-            yield Workers(factory(**one_thread), workers, here=name in ("local", "loky"))
+            yield Workers(factory(**one_thread), workers, here=False)
 
 
 def _registered(name: str) -> Any:

@@ -7,17 +7,15 @@ import pytest
 from cases import STREAMS
 from reference import kernel_expansion
 from reference.alma import alma
-from reference.multiclass_passive_aggressive import multiclass_passive_aggressive
-from reference.multiclass_perceptron import multiclass_perceptron
 from reference.multiclass_projectron import multiclass_projectron
 from reference.multiclass_projectron_pp import multiclass_projectron_pp
-from reference.multiclass_rbp import multiclass_rbp
-from reference.passive_aggressive import passive_aggressive
-from reference.perceptron import perceptron
+from reference.passive_aggressive import multiclass_passive_aggressive, passive_aggressive
+from reference.perceptron import multiclass_perceptron, perceptron
 from reference.projected_alma import projected_alma
 from reference.projection import Basis, gram, norm
 from reference.projectron import projectron
 from reference.projectron_pp import projectron_pp
+from reference.rbp import multiclass_rbp
 from reference.structured_projectron_pp import structured_projectron_pp
 
 KERNELS = {

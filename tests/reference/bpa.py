@@ -107,7 +107,7 @@ def several(X, codes, k, n_classes, budget, C=1.0):
     k_size = Known(lambda a, b: abs(k(a, b)))
     trace = ProjectionTrace()
     w = {}
-    for t, x_t, y_t in multiclass.stream(X, codes):
+    for t, x_t, y_t in stream(X, codes):
         scores = multiclass.values(w, X, x_t, k, n_classes)
         largest = max(multiclass.values({i: np.abs(a) for i, a in w.items()}, X, x_t, k_size, n_classes))
         rival, lead = multiclass.best_rival(scores, y_t, tolerance=TOLERANCE * largest)
@@ -134,8 +134,7 @@ def several(X, codes, k, n_classes, budget, C=1.0):
             _, after = next((Q, changed) for Q, changed in found if best + 0.5 * TOLERANCE * unit >= Q)
         if update:
             w = after
-        multiclass.record(trace, scores, lead <= 0, w)
-        trace.updates.append(update)
+        record(trace, scores, lead <= 0, w, update)
     return trace
 
 

@@ -82,10 +82,10 @@ def multiclass_dualsgd(
 ):
     U = drawn(X, k, features, seed, frequencies) if draws is None else draws
     z = feature_map(U)
-    Z = [z(x) for _, x, _ in multiclass.stream(X, codes)]
+    Z = [z(x) for _, x, _ in stream(X, codes)]
     trace = ExplicitTrace()
     alpha, r = {}, np.zeros((n_classes, 2 * len(U)))
-    for t, (i, x_t, y_t) in enumerate(multiclass.stream(X, codes), start=1):
+    for t, (i, x_t, y_t) in enumerate(stream(X, codes), start=1):
         before = regulariser * (t - 1)
         values = multiclass.values(alpha, X, x_t, k, n_classes)
         scaled = [before * (s + dot(Z[i], r_c)) for s, r_c in zip(values, r, strict=True)]
@@ -99,8 +99,7 @@ def multiclass_dualsgd(
         alpha[i][y_t] -= derived / (regulariser * t)
         alpha[i][rival] += derived / (regulariser * t)
         unscaled = {j: [a * regulariser * t for a in row] for j, row in alpha.items()}
-        multiclass.record(trace, scaled, lead <= 0, unscaled)
-        trace.updates.append(True)
+        record(trace, scaled, lead <= 0, unscaled, True)
     return trace
 
 

@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 
+from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE
 
 
-def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake"):
+def map_of(X, k, features, seed, counting):
+    """The function x -> z(x), and its number of features."""
     D = features if counting == "frequencies" else features // 2
     # u_j ~ N(0, I / sigma^2), for k(a, b) = exp(-||a - b||^2 / (2 sigma^2))
     one_over_sigma_squared = -2 * math.log(k(np.zeros(1), np.ones(1)))
@@ -19,8 +21,13 @@ def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake")
         angles = [dot(u_j, x) for u_j in u]
         return np.array([f(a) for f in (math.cos, math.sin) for a in angles]) / math.sqrt(D)
 
+    return z, 2 * D
+
+
+def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake"):
+    z, n_features = map_of(X, k, features, seed, counting)
     trace = ExplicitTrace()
-    w = np.zeros(2 * D)
+    w = np.zeros(n_features)
     for _, x_t, y_t in stream(X, y):
         z_t = z(x_t)
         score = settled(dot(w, z_t), step)
@@ -32,9 +39,28 @@ def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake")
     return trace
 
 
+def of_numbers(X, y, k, features, step, seed=0, counting="frequencies"):
+    """For regression, with the step of Li et al. (2024)."""
+    z, n_features = map_of(X, k, features, seed, counting)
+    trace = ExplicitTrace()
+    w = np.zeros(n_features)
+    for _, x_t, y_t in targets.stream(X, y):
+        z_t = z(x_t)
+        score = settled(dot(w, z_t), step)
+        w = w - 2 * step * (score - y_t) * z_t
+        targets.note(trace, score, {}, True)
+    return trace
+
+
 CASES = cases(
     fogd,
     {"features": 20, "step": 0.5},
     {"features": 60, "step": 0.05, "seed": 4},
     {"features": 30, "step": 0.9, "seed": 1, "counting": "features"},
+)
+REGRESSION_CASES = cases(
+    of_numbers,
+    {"features": 20, "step": 0.2},
+    {"features": 60, "step": 0.05, "seed": 4},
+    {"features": 30, "step": 0.4, "seed": 1, "counting": "features"},
 )

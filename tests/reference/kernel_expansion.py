@@ -106,7 +106,8 @@ def record(trace, score, mistake, alpha, update=None):
     trace.scores.append(score)
     trace.mistakes.append(mistake)
     trace.active.append(list(alpha))
-    trace.alpha.append(list(alpha.values()))
+    # A weight, or one per class.
+    trace.alpha.append([list(a) if isinstance(a, list | np.ndarray) else a for a in alpha.values()])
     if update is not None:
         trace.updates.append(update)
 

@@ -2,14 +2,7 @@
 
 import math
 
-import numpy as np
-
 from reference.projection import TOLERANCE, negligible
-
-
-def stream(X, codes):
-    X = np.asarray(X, dtype=float)
-    return ((t, X[t], int(codes[t])) for t in range(len(codes)))
 
 
 def values(alpha, X, x, k, n_classes):
@@ -36,13 +29,3 @@ def negligible_lead(alpha, X, x, k, n_classes):
     column = k.column(X, x)
     terms = [[row[c] * column[i] for i, row in alpha.items()] for c in range(n_classes)]
     return max(map(negligible, terms))
-
-
-def record(trace, scores, mistake, alpha, update=None):
-    """Note a round; without ``update``, the learner acts on mistakes only."""
-    trace.scores.append(scores)
-    trace.mistakes.append(mistake)
-    trace.active.append(list(alpha))
-    trace.alpha.append([list(row) for row in alpha.values()])
-    if update is not None:
-        trace.updates.append(update)

@@ -1,7 +1,7 @@
 """Orabona, Keshet & Caputo (2009), section 5, several classes with a prototype each: the Projectron."""
 
-from reference.kernel_expansion import cases
-from reference.multiclass import best_rival, negligible_lead, record, stream, values
+from reference.kernel_expansion import cases, record, stream
+from reference.multiclass import best_rival, negligible_lead, values
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed
 
 NAME = "projectron"

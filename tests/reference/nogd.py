@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, gram
@@ -59,9 +60,38 @@ def settled_vectors(L, V):
     return np.array(columns).T
 
 
+def of_numbers(X, y, k, budget, step, rank=None):
+    """NOGD for regression: Lu, Hoi, Wang, Zhao & Liu (2016), with the step of Li et al. (2024)."""
+    K = gram(X, k)
+    trace = ExplicitTrace()
+    alpha, w = {}, None
+    for t, x_t, y_t in targets.stream(X, y):
+        if w is None:
+            score = targets.predict(alpha, X, x_t, k)
+            alpha[t] = 2 * step * (y_t - score)  # the first B examples: KLMS
+            if len(alpha) == budget:
+                S = list(alpha)
+                D, V = np.linalg.eigh(K[np.ix_(S, S)])
+                D, V = D[::-1], V[:, ::-1]
+                top = [i for i in range(budget if rank is None else rank) if D[i] > TOLERANCE * D[0]]
+                D, V = D[top], V[:, top]
+                w = np.sqrt(D) * (V.T @ np.array(list(alpha.values())))  # w_0 = D^1/2 V' a
+        else:
+            phi = (V.T @ K[list(alpha), t]) / np.sqrt(D)  # phi = D^-1/2 V' k
+            score = settled(dot(w, phi), step * math.sqrt(K[t, t]))
+            w = w - 2 * step * (score - y_t) * phi
+        if w is not None:
+            alpha = dict(zip(alpha, (V @ (w / np.sqrt(D))).tolist(), strict=True))
+        targets.note(trace, score, alpha, True)
+    return trace
+
+
 CASES = cases(
     nogd,
     {"budget": 20, "step": 0.3},
     {"budget": 40, "step": 0.7, "rank": 5},
     {"budget": 1000, "step": 0.5},
+)
+REGRESSION_CASES = cases(
+    of_numbers, {"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2}
 )

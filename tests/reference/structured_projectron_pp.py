@@ -5,8 +5,8 @@ The joint kernel is k(x, x') L(y, y') for a matrix L over the labels, and the ma
 
 import numpy as np
 
-from reference.kernel_expansion import cases
-from reference.multiclass import best_rival, negligible_lead, record, stream
+from reference.kernel_expansion import cases, record, stream
+from reference.multiclass import best_rival, negligible_lead
 from reference.multiclass import values as prototypes
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step
 

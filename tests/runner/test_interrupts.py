@@ -42,14 +42,14 @@ def test_a_hangup_that_nohup_ignores(tmp_path):
 
 def test_an_interrupt_that_meets_a_finalizer(tmp_path):
     finalizer = "class Odd:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n        len('')\n"
-    wait = "def wait(*_):\n    Odd()\n    time.sleep(20)\n    print('lost')\ncli._folders = wait\nmain()\n"
+    wait = "def wait(*_, **__):\n    Odd()\n    time.sleep(20)\n    print('lost')\ncli.for_each = wait\nmain()\n"
     code = f"import signal, time; from budgetrun import cli; from budgetrun.__main__ import main\n{finalizer}{wait}"
     assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
 
 
 def test_an_interrupt_that_python_wraps_while_a_class_is_made(tmp_path):
     made = "class Odd:\n    def __set_name__(self, *_):\n        signal.raise_signal(signal.SIGINT)\n        len('')\n"
-    wait = "def wait(*_):\n    type('Made', (), {'odd': Odd()})\ncli._folders = wait\nmain()\n"
+    wait = "def wait(*_, **__):\n    type('Made', (), {'odd': Odd()})\ncli.for_each = wait\nmain()\n"
     code = f"import signal; from budgetrun import cli; from budgetrun.__main__ import main\n{made}{wait}"
     assert ended(start(tmp_path, "status", "results", command=code), 15) == (130, "", "interrupted\n")
 
