@@ -62,6 +62,7 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
             "a,y\n1,0\nNA,1\n",
             "s.csv:3:1: missing value in column 1 (a); set missing to skip to leave such rows out, or to zero to read 0",  # noqa: E501
         ),
+        ("a,y\n1,0\n2,1\n3,x\n", "s.csv:4:2: 'x' is not a number; a label is a number too"),
         ("a,y\n1,0\n2,1\n\n3x,1\n", "s.csv:5:1: '3x' is not a number; a feature is a finite number"),
         ("a,y\n1,0\n\n-inf,1\n", "s.csv:4:1: -inf is not a finite number; a feature is a finite number"),
         ("a,y\n1,0\n2\n", "s.csv:3:2: 1 columns where the header has 2; all rows have the same length"),
