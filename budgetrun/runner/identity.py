@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
-# Raised whenever test errors (`online.evaluate`) change; part of the run ids of streams with a test set.
+# Raised whenever test errors (`play.evaluation.evaluate`) change; part of the run ids of streams with a test set.
 EVALUATION_REVISION = 1
-# Raised whenever `runner.metrics` changes a number; part of the run ids of configs that ask for metrics.
+# Raised whenever `play.metrics` changes a number; part of the run ids of configs that ask for metrics.
 METRICS_REVISION = 1
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}

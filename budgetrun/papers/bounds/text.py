@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from budgetrun.base import grid
 from budgetrun.base.files import write
-from budgetrun.base.grid import cell
+from budgetrun.base.grid import Grid
 from budgetrun.papers.bounds.check import Checked, Row
 from budgetrun.papers.theory.base import MISSING_FACTS
 
@@ -27,11 +26,8 @@ HEADER = ("dataset", "label", "theorem", "checked", "count", "bound", "ratio", "
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write one row per run and theorem; unknown numbers are empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: cell(str(value)) for key, value in _record(row).items()} for row in rows)
-    write(path, text.getvalue())
+    records = map(_record, rows)
+    write(path, grid.csv([COLUMNS, *(map(str, map(record.__getitem__, COLUMNS)) for record in records)]))
 
 
 def _record(row: Row) -> dict[str, object]:
@@ -73,7 +69,7 @@ def summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str
     lines = []
     if groups:
         keys = sorted(groups, key=lambda key: (order[key[0]], order[key[1]]))
-        lines += _aligned([HEADER, *(_line(groups[key]) for key in keys)])
+        lines.append(grid.text(Grid(HEADER, [_line(groups[key]) for key in keys], words=(0, 1, 2, len(HEADER) - 1))))
         lines += ["", "Each line shows the run with the largest ratio of count to bound (1 is tight)."]
     share = f"{checked.n_checked:,} of {checked.n_runs:,} runs were checked"
     more = "" if checked.n_checked == checked.n_runs or checked.missing else "; --all checks the others, too"
@@ -130,16 +126,3 @@ def _number(value: float) -> str:
 
 def _ratio(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines with aligned columns: words to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    words = (0, 1, 2, len(widths) - 1)
-    return [
-        "  ".join(
-            text.ljust(width) if i in words else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

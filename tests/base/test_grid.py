@@ -1,0 +1,39 @@
+"""One table, printed in each format."""
+
+from budgetrun.base import grid
+from budgetrun.base.grid import Cell, Grid, Raw
+
+TABLE = Grid(["data\nset", "error"], [["a|b", Cell("1.5", 1.5, ("of 2",), "hint", "best")], ["c", "10.25"]], "B = p/2")
+
+
+def test_text_is_aligned_and_continued():
+    assert grid.text(TABLE).splitlines() == ["", "B = p/2", "data", "set   error", "a|b     1.5", "c     10.25"]
+    wide = Grid(["x", "first", "second"], [["a", "1", "2"]], "t")
+    assert grid.text(wide, width=9).splitlines() == [
+        *("", "t", "x  first", "a      1"),
+        *("", "t (continued)", "x  second", "a       2"),
+    ]
+
+
+def test_markdown_escapes_all_but_raw_text():
+    table = Grid(["name", "n"], [["a|b", "1"], [Raw("[c](d)"), "23"]])
+    lines = ["| name   |  n |", "|--------|---:|", r"| a\|b   |  1 |", "| [c](d) | 23 |"]
+    assert grid.markdown(table) == "\n".join(lines)
+
+
+def test_csv_has_exact_numbers_and_no_formulas():
+    assert grid.csv([["a", "b"], [0.1 + 0.2, None], ["=1", float("nan")]]) == "a,b\n0.3,\n'=1,\n"
+
+
+def test_latex_sets_budgets_as_formulas():
+    lines = grid.latex([TABLE], "50% of them", "t").splitlines()
+    assert r"\caption{50\% of them}" in lines
+    assert r"\multicolumn{2}{l}{$B = p/2$} \\" in lines
+    assert r"a\textbar{}b & 1.5 \\" in lines
+
+
+def test_html_escapes_and_marks():
+    text = grid.html(Grid(["<x>", "n"], TABLE.rows), "a & b")
+    assert 'aria-label="a &amp; b"' in text
+    assert '<th scope="col">&lt;x&gt;</th>' in text
+    assert '<td class="best" title="hint" data-value="1.5">1.5<small>of 2</small></td>' in text
