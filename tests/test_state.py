@@ -351,7 +351,7 @@ def test_other_revisions_and_versions_are_refused(tmp_path, monkeypatch):
             load_state(path)
     assert str(error.value) == (
         f"{path}: saved by budgetrun {budgetrun.__version__} with revisions of code that give other results "
-        f"(budgetrun.kernels:Gaussian: {kernels.Gaussian.revision}, now 99): train again"
+        f"(budgetrun.kernels.kernel:Gaussian: {kernels.Gaussian.revision}, now 99): train again"
     )
     with monkeypatch.context() as patch:
         patch.setattr("budgetrun.state.REVISION", engine.REVISION + 1)

@@ -150,7 +150,24 @@ class Kind(ABC):
         return wider.values(kernel, examples)
 
 
-class Bits(Kind):
+class _ByRow(Kind):
+    """Storage in an array, one row per slot."""
+
+    stored: np.ndarray
+
+    def put(self, slots: np.ndarray, examples: Encoded) -> None:
+        super().put(slots, examples)
+        self.stored[slots] = examples.rows
+
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
+
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        return self.stored[slots]
+
+
+class Bits(_ByRow):
     """Rows of zeros and ones, packed into words of 64 bits, each row times a factor."""
 
     name = "bits"
@@ -175,13 +192,8 @@ class Bits(Kind):
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
         super().put(slots, examples)
-        self.stored[slots] = examples.rows
         self.factor = _common(self.factor, examples.factors)
         self._square = _common(self._square, examples.squares)
-
-    def resize(self, capacity: int) -> None:
-        super().resize(capacity)
-        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         words = np.ascontiguousarray(examples.rows.T)
@@ -224,15 +236,12 @@ class Bits(Kind):
             counts += np.bitwise_count(operation.outer(own, given))
         return counts
 
-    def rows(self, slots: np.ndarray) -> np.ndarray:
-        return self.stored[slots]
-
     def given(self, slots: np.ndarray) -> IntegerRows:
         bits = np.unpackbits(self.stored[slots].view(np.uint8), axis=1, count=self.n_features, bitorder="little")
         return IntegerRows(bits, self.scaled[1, slots])
 
 
-class Integers(Kind):
+class Integers(_ByRow):
     """Rows of integers of 16 bits, each row times a factor."""
 
     name = "integers"
@@ -253,14 +262,6 @@ class Integers(Kind):
             return None
         return Encoded(integers, squares * (factors * factors), factors)
 
-    def put(self, slots: np.ndarray, examples: Encoded) -> None:
-        super().put(slots, examples)
-        self.stored[slots] = examples.rows
-
-    def resize(self, capacity: int) -> None:
-        super().resize(capacity)
-        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
-
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
         tiles, used, width = out.shape
@@ -276,9 +277,6 @@ class Integers(Kind):
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
             products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
-
-    def rows(self, slots: np.ndarray) -> np.ndarray:
-        return self.stored[slots]
 
     def given(self, slots: np.ndarray) -> IntegerRows:
         return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])

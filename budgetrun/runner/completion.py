@@ -12,7 +12,7 @@ from budgetrun.base.files import own_folder
 
 _NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
 _PACKAGE = Path(__file__).parents[1]
-_KERNELS = [_PACKAGE / "kernels" / "__init__.py", _PACKAGE / "kernels" / "multitask.py"]
+_KERNELS = [_PACKAGE / "kernels" / "kernel.py", _PACKAGE / "kernels" / "multitask.py"]
 
 
 def configs(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
