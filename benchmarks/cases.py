@@ -170,7 +170,7 @@ def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Compa
             error_rate=mistakes / (n * len(X)),
             seconds=seconds,
             times_faster=None if side is plain else scale * plain.seconds / seconds,
-            goal=case.goal if side is engine else None,
+            goal=case.goal if side is engine and sizes.rounds is None else None,
         )
 
     records = [record(plain, "plain loop"), record(engine), *(record(side, form="csr") for side in sparse)]

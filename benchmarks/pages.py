@@ -11,6 +11,7 @@ import pandas as pd
 
 from benchmarks.cases import Comparison
 from budgetrun import engine
+from budgetrun.base.errors import counted
 from budgetrun.runner import provenance
 
 BENCH = """# The engine compared with plain loops
@@ -55,7 +56,7 @@ HIDDEN = ("benchmark", "rounds", "features", "learners")
 def section(comparison: Comparison) -> str:
     """Return a comparison's part of the page."""
     first, notes = comparison.records[0], "\n".join(f"- {note}" for note in comparison.notes)
-    size = f"{first.rounds:,} rounds, {first.features} features, {first.learners} learners."
+    size = f"{first.rounds:,} rounds, {first.features} features, {counted(first.learners, 'learner')}."
     return f"\n## {comparison.title}\n\n{size}\n\n{table(comparison.records, HIDDEN)}\n\n{notes}\n"
 
 
