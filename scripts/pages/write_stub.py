@@ -1,6 +1,6 @@
 """Write budgetrun/__init__.pyi: what users import, for editors and mypy, generated from the estimators.
 
-Usage: python scripts/write_stub.py
+Usage: python scripts/pages/write_stub.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.estimators import CLASSIFIERS, MADE
 
 STUB = Path(budgetrun.__file__).with_suffix(".pyi")
-HEAD = '''"""Online kernel learning under a memory budget; written by scripts/write_stub.py."""
+HEAD = '''"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
 
 from typing import Literal
 
