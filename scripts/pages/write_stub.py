@@ -5,6 +5,7 @@ Usage: python scripts/pages/write_stub.py
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from budgetrun import kernels
 from budgetrun.base.registry import parameters
 from budgetrun.estimators import CLASSIFIERS, MADE
 
-STUB = Path(budgetrun.__file__).with_suffix(".pyi")
+STUB = Path(__file__).resolve().parents[2] / "budgetrun" / "__init__.pyi"
 HEAD = '''"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
 
 from typing import Literal
@@ -105,4 +106,5 @@ def stub() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     STUB.write_text(stub(), encoding="utf-8")
