@@ -13,7 +13,6 @@ import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import budgetrun
 from budgetrun import kernels
 from budgetrun.base.registry import parameters
 from budgetrun.estimators import CLASSIFIERS, MADE
