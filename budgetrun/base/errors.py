@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend, told apart from errors that are ours; and what makes sentences of their parts."""
+"""Errors that the user can correct, separate from errors of this package; and helpers for their sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def counted(n: int, noun: str) -> str:
 
 
 class InputError(Exception):
-    """What the user gave cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
+    """A mistake in the user's input: one sentence with where, what, what is allowed. Exit code 2 as a rule.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class InputError(Exception):
 
 
 class DataMissingError(InputError):
-    """A dataset's file is neither on this machine nor to be fetched; the message says what goes where. Exit code 1."""
+    """A dataset's file is missing and cannot be downloaded; the message says where to put it. Exit code 1."""
 
 
 class OutOfRangeError(InputError, FloatingPointError, ValueError):
@@ -63,14 +63,9 @@ class OutOfRangeError(InputError, FloatingPointError, ValueError):
 
 
 class CannotWriteError(InputError, OSError):
-    """A file or folder cannot be written: no room, no permission, a folder that is gone. Exit code 2.
+    """A file or folder cannot be written: the disk is full, permission or the folder is missing. Exit code 2.
 
-    Parameters
-    ----------
-    message : str
-        The sentence.
-    reason : str
-        The system's words for it, such as "No space left on device".
+    ``reason`` is the system's message, such as "No space left on device".
     """
 
     def __init__(self, message: str, reason: str = "") -> None:
@@ -92,7 +87,7 @@ def out_of_range(error: Exception, where: str) -> OutOfRangeError:
 
 
 def is_arithmetic(error: Exception) -> bool:
-    """Whether an error comes from numbers that are too large, too small or not numbers."""
+    """Return whether an error comes from numbers that are too large, too small or not numbers."""
     if isinstance(error, InputError):
         return False
     # By name, because importing numpy takes long.

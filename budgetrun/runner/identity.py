@@ -1,4 +1,4 @@
-"""What identifies a run: its parameters, its data, and the revisions of the code that it executes.
+"""Identity of a run: its parameters, its data, and the revisions of the code that it executes.
 
 Every part of the code that can change an outcome declares a revision: the algorithm, the form of its
 hypothesis, the engine, the kernel, the readers of the data, the stream, and the evaluation on a test set. Run ids
