@@ -46,7 +46,7 @@ class Setting:
         return ", ".join(self.items)
 
     def within(self, other: Setting) -> bool:
-        """Whether the other has all of these values, and maybe more."""
+        """Return True if the other has all of these values, and maybe more."""
         return set(self.items) <= set(other.items)
 
 
@@ -79,7 +79,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Results:
-    """What a sweep wrote."""
+    """The manifest and the runs of a sweep."""
 
     folder: Path
     runs_path: Path
@@ -95,7 +95,7 @@ class Results:
 
     @property
     def of_batch(self) -> bool:
-        """Whether these are runs that see all examples at once and minimize an objective, not learners."""
+        """True for runs that see all examples at once and minimize an objective, False for learners."""
         return bool(self.brackets)
 
     @property
@@ -124,7 +124,7 @@ class Results:
         return {spec.label: spec for spec in self.config.algorithms}
 
     def title(self, label: str) -> str:
-        """Return what people call a dataset or an algorithm, given by its label."""
+        """Return the title of a dataset or an algorithm, given by its label."""
         return self.report.titles.get(label, label)
 
     def titles(self, labels: Iterable[str]) -> str:
@@ -227,13 +227,13 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
 
     Numbers are float64, NaN where empty, or text if one of them is none.
     """
-    texts = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
-    numbers = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
-    empty = {name: [""] for name in numbers}
+    texts: dict[str, type] = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
+    numbers: dict[str, type] = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
     options: Any = {"keep_default_na": False, "encoding": "utf-8"}
+    typed: Any = {"dtype": texts | numbers, "na_values": {name: [""] for name in numbers}}
     try:
         try:
-            frame: pd.DataFrame = pd.read_csv(io.BytesIO(data), dtype=texts | numbers, na_values=empty, **options)
+            frame: pd.DataFrame = pd.read_csv(io.BytesIO(data), **typed, **options)
         except pd.errors.ParserError:
             raise
         except ValueError:
@@ -375,7 +375,7 @@ def _exact(value: Any) -> str:
 
 
 def _has_own_budget(spec: AlgorithmSpec | None, dataset: str) -> bool:
-    """Whether the config gives an algorithm one budget on this dataset, and may give it another on others."""
+    """Return True if the config gives an algorithm one budget on this dataset, and maybe another on others."""
     budgets = spec.by_dataset.get("budget") if spec else None
     return budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
 
