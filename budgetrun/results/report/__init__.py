@@ -55,6 +55,10 @@ class Report:
         figure_files = [path for figure in drawn for path in figure.written]
         return [*table_files, *figure_files, page.write(self.results, self.tables, selections, costs, drawn)]
 
+    def draw(self) -> list[Path]:
+        """Write ``figures/*`` alone; return the paths."""
+        return [path for figure in figures.draw(self.results) for path in figure.written]
+
     def summary(self) -> str:
         """Return the first table and where the files are, for the end of a sweep."""
         results = self.results

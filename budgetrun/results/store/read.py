@@ -227,8 +227,8 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
 
     Numbers are float64, NaN where empty, or text if one of them is none.
     """
-    texts: dict[str, type] = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
-    numbers: dict[str, type] = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
+    texts: Any = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
+    numbers: Any = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
     options: Any = {"keep_default_na": False, "encoding": "utf-8"}
     typed: Any = {"dtype": texts | numbers, "na_values": {name: [""] for name in numbers}}
     try:

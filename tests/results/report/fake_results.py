@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from budgetrun.results.report import Report, figures
+from budgetrun.results.report import Report
 from budgetrun.results.store import columns
 
 COLUMNS = [column.name for column in columns.COLUMNS]
@@ -227,7 +227,7 @@ def write_report(folder):
 
 
 def write_figures(folder):
-    return [path for figure in figures.draw(Report(folder).results) for path in figure.written]
+    return Report(folder).draw()
 
 
 def summary(folder):
