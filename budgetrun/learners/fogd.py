@@ -74,8 +74,7 @@ class FOGD(FourierSteps, BinaryLearner):
     38
     """
 
-    def margins(self, f: ExplicitFeatures, t: int) -> float:
-        return 1 - f.rounding
+    margin = 1.0
 
     def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y * self.step)

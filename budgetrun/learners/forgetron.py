@@ -11,7 +11,7 @@ import numpy as np
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 # The damage of removals may sum to at most this fraction of the mistakes, in eqs. (41)-(52).
 _ALLOWED = 15 / 32
@@ -83,13 +83,35 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     return 1.0
 
 
-class BasicForgetron(BinaryLearner):
-    """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
+class _Forgetron(Budgeted, BinaryLearner):
+    """What the Forgetrons and their mistake bounds have in common.
 
     Parameters
     ----------
     budget : int, >= 1
         B, the most support examples between rounds. The mistake bound needs B >= 83.
+    """
+
+    name = "forgetron"
+
+    def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
+        super().__init__(budget=budget)
+        self.U = largest_competitor(budget, log)
+        self.Q = 0.0
+        self.shrinking = 0.0
+
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="oldest")
+
+    def facts(self, f: Expansion) -> dict[str, float]:
+        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
+
+
+class BasicForgetron(_Forgetron):
+    """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
+
+    Parameters
+    ----------
     cap : {"every_mistake", "when_full"}
         When ||f|| is cut to U: on every mistake, as in eq. (25) (default), or only on mistakes when the budget is full,
         which Lemmas 7 and 8 allow.
@@ -117,8 +139,6 @@ class BasicForgetron(BinaryLearner):
     77
     """
 
-    budget: int
-    name = "forgetron"
     variant = "basic"
     title = "Forgetron, basic"
 
@@ -129,16 +149,10 @@ class BasicForgetron(BinaryLearner):
         cap: Literal["every_mistake", "when_full"] = "every_mistake",
         logarithm: Literal["natural", "base2"] = "natural",
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget, log=math.log if logarithm == "natural" else math.log2)
         self.cap = cap
         self.logarithm = logarithm
-        self.U = largest_competitor(budget, math.log if logarithm == "natural" else math.log2)
         self.factor = (budget + 1) ** (-1 / (2 * (budget + 1)))
-        self.Q = 0.0
-        self.shrinking = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -151,17 +165,9 @@ class BasicForgetron(BinaryLearner):
             self.Q += damage(*weight_and_margin(f, 0))
             f.evict(0)
 
-    def facts(self, f: Expansion) -> dict[str, float]:
-        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
-
-class SelfTunedForgetron(BinaryLearner):
+class SelfTunedForgetron(_Forgetron):
     """Past the budget, shrink all weights just enough, then remove the oldest example.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds. The mistake bound needs B >= 83.
 
     Attributes
     ----------
@@ -187,8 +193,6 @@ class SelfTunedForgetron(BinaryLearner):
     52
     """
 
-    budget: int
-    name = "forgetron"
     variant = "self_tuned"
     title = "Forgetron, self-tuned"
     default_variant = True
@@ -196,14 +200,8 @@ class SelfTunedForgetron(BinaryLearner):
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
-        self.budget = budget
-        self.U = largest_competitor(budget)
-        self.Q = 0.0
+        super().__init__(budget=budget)
         self.phi = 1.0
-        self.shrinking = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -220,9 +218,6 @@ class SelfTunedForgetron(BinaryLearner):
         f.scale(self.phi)
         f.evict(r)
 
-    def facts(self, f: Expansion) -> dict[str, float]:
-        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
-
 
 class GreedyForgetron(SelfTunedForgetron):
     """Past the budget, remove the example that does least damage, if that is harmless; else act as the self-tuned one.
@@ -232,13 +227,6 @@ class GreedyForgetron(SelfTunedForgetron):
     test : {"per_round", "cumulative"}
         When the least damage Psi is harmless: Psi <= 15/32, eq. (52) (default); or Psi + Q_t <= 15/32 M_t, which the
         proof allows and which lets a removal use what earlier ones have saved.
-
-    Attributes
-    ----------
-    Q : float
-        The damage of the removals so far, at most 15/32 of the mistakes.
-    phi : float in (0, 1]
-        The last shrinking coefficient.
 
     Notes
     -----
@@ -256,7 +244,6 @@ class GreedyForgetron(SelfTunedForgetron):
     42
     """
 
-    budget: int
     variant = "greedy"
     title = "Forgetron, greedy"
     default_variant = False

@@ -240,8 +240,7 @@ class AOGDALD(GradientSteps, BinaryLearner):
     25
     """
 
-    def margins(self, f: Projected, t: int) -> float:
-        return math.inf
+    margin = math.inf
 
 
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
@@ -362,6 +361,7 @@ class AOMDOGSHinge(BinaryLearner):
     title = "AOMD-OGS, hinge loss"
     default_variant = True
     form = HintedFramed
+    margin = 1.0
 
     def __init__(self, *, alpha: NotNegative = 0.01, U: Positive = 20.0, c: Positive = 0.5, M: Count = 15) -> None:
         self.alpha = alpha
@@ -376,9 +376,6 @@ class AOMDOGSHinge(BinaryLearner):
 
     def start(self, pool: Pool) -> HintedFramed:
         return HintedFramed(pool, self.M, self.step)
-
-    def margins(self, f: HintedFramed, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: HintedFramed, y: int, score: float) -> None:
         weight = y * self.step
@@ -461,8 +458,7 @@ class AONSOGS(NewtonSteps, BinaryLearner):
     24
     """
 
-    def margins(self, f: Curved, t: int) -> float:
-        return math.inf
+    margin = math.inf
 
 
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):
