@@ -157,13 +157,7 @@ class BOGD(_RandomRemoval):
 
 
 def decay(step: float, regulariser: float) -> float:
-    """Return 1 - eta lambda, by which a round multiplies all weights.
-
-    Raises
-    ------
-    ValueError
-        It is not above 0.
-    """
+    """Return 1 - eta lambda, by which a round multiplies all weights; a ValueError if it is not above 0."""
     if step * regulariser >= 1:
         raise ValueError(
             f"step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got "

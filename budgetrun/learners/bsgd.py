@@ -17,7 +17,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class OfMargin(Budgeted):
+class BSGD(Budgeted):
     """BSGD, for two classes or more.
 
     References
@@ -35,11 +35,11 @@ class OfMargin(Budgeted):
         super().__init__(budget=budget)
         self.regulariser = regulariser
         self.as_program = first == "program"
-        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
+        # True if it leaves out equal examples: the program compares them by the Gaussian kernel.
         self.by_equality = False
 
 
-class RemovingBSGD(OfMargin, BinaryLearner):
+class RemovingBSGD(BSGD, BinaryLearner):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, remove the smallest weight.
 
     Parameters

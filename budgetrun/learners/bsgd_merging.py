@@ -25,7 +25,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.learners.base import MulticlassLearner, gaussian_rate
-from budgetrun.learners.bsgd import OfMargin, RemovingBSGD
+from budgetrun.learners.bsgd import BSGD, RemovingBSGD
 
 # Two points are merged with a third one in the support set.
 AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
@@ -207,7 +207,7 @@ class LookupWDBSGD(LookupHBSGD):
         return i, looked_up(self.places, share[i : i + 1], kernel[i : i + 1])[0]
 
 
-class MulticlassRemovingBSGD(OfMargin, MulticlassLearner):
+class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
     """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, remove an example.
 
     Parameters

@@ -137,7 +137,7 @@ class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
     form = MulticlassAbsorbing
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassAbsorbing:
-        return MulticlassAbsorbing(pool, n_classes, rate(pool, self.frequencies), self.features, self.seed)
+        return MulticlassAbsorbing(pool, rate(pool, self.frequencies), self.features, self.seed, n_classes)
 
     def update(self, f: MulticlassAbsorbing, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
@@ -146,13 +146,7 @@ class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
 
 
 def leaving(budget: int, k: int | None) -> int:
-    """Return the number of examples that leave a full support set.
-
-    Raises
-    ------
-    ValueError
-        It is larger than the budget.
-    """
+    """Return the number of examples that leave a full support set; a ValueError if it is larger than the budget."""
     if k is not None and k > budget:
         raise ValueError(f"k must be at most budget, {budget}, got {k}")
     return max(1, int(0.2 * budget + 0.5)) if k is None else k

@@ -84,7 +84,7 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
 
 
 class _Forgetron(Budgeted, BinaryLearner):
-    """What the Forgetrons and their mistake bounds have in common.
+    """Base of the Forgetrons, with the quantities in their mistake bounds.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class PROSNKONS(BinaryLearner):
     150
     """
 
-    # Whether f begins again and again, so that it cannot be expected to do well on short streams.
+    # True if f begins again and again, so that it cannot be expected to do well on short streams.
     restarts: ClassVar[bool] = True
     name = "pros_n_kons"
     title = "PROS-N-KONS"

@@ -166,7 +166,7 @@ class MulticlassMAVPOGS(MulticlassLearner):
 
 
 class GradientSteps(Learner):
-    """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss.
+    """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
 
 
 class MirrorSteps(GradientSteps):
-    """The rule of AOMD-OGS with the squared loss, whatever the labels are.
+    """The rule of AOMD-OGS with the squared loss, for two classes or numbers.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ class AOMDOGSHinge(BinaryLearner):
 
 
 class NewtonSteps(Learner):
-    """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss.
+    """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 
     Parameters
     ----------
@@ -400,8 +400,8 @@ class NewtonSteps(Learner):
     mu : float, > 0
         A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
     order : {"paper", "program"}
-        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
-        one before unless the example of the round was added.
+        A step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the one
+        before unless the example of the round was added.
 
     Notes
     -----
