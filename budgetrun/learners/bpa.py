@@ -194,10 +194,7 @@ class NearestBPA(_BPA):
     def projections(self, f: Expansion, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Project every support example on the span of the new example and its nearest one.
 
-        Returns
-        -------
-        shares, to_nearest, distances : ndarray of float64, shape (size,)
-            The weights of the new example and of the nearest one in each projection, and its squared error.
+        Returns the weights of these two in each projection, and its squared error; three arrays, shape (size,).
         """
         pairs, n, squares = self._pairs, f.size, f.squares
         by_place = np.zeros(self.budget)
@@ -306,13 +303,8 @@ class ProjectingBPA(_BPA):
 def onto_two(e: float, s: float, q: float, k_tt: float, k_nn: float, rounding: float) -> tuple[float, float]:
     """Return the weights of k(x_t, .) and k(x_n, .) in the projection of k(x_r, .) on their span.
 
-    Parameters
-    ----------
-    e, s, q : float
-        k(x_r, x_t), k(x_r, x_n) and k(x_n, x_t).
-    k_tt, k_nn : float, >= 0
-    rounding : float
-        If the two are dependent up to this, only the first has a weight, unless it is 0.
+    e, s and q are k(x_r, x_t), k(x_r, x_n) and k(x_n, x_t). If the two are dependent up to ``rounding``, only the first
+    has a weight, unless it is 0.
     """
     determinant = k_nn * k_tt - q * q
     if determinant > rounding * k_nn * k_tt:

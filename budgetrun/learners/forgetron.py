@@ -18,16 +18,9 @@ _ALLOWED = 15 / 32
 
 
 def damage(sigma: float, mu: float) -> float:
-    """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15).
+    """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15): the cost of a removal in the mistake bound.
 
-    This is the cost of removing an example, in the mistake bound.
-
-    Parameters
-    ----------
-    sigma : float in [0, 1]
-        lambda, the weight of the removed example.
-    mu : float
-        Its margin before the removal.
+    lambda (``sigma``, in [0, 1]) is the weight of the removed example, mu its margin before the removal.
     """
     return sigma * sigma + 2 * sigma - 2 * sigma * mu
 
@@ -35,13 +28,8 @@ def damage(sigma: float, mu: float) -> float:
 def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
     """Return log(1 / Phi), eq. (24): the cost of shrinking in the mistake bound, divided by ||g||^2.
 
-    Parameters
-    ----------
-    norm : float, >= 0
-        ||f'||, before shrinking.
-    phi : float in (0, 1]
-    U : float, > 0
-        The bound holds for competitors g with ||g|| <= U. Shrinking a norm above U down to U costs nothing.
+    ``norm`` is ||f'||, before shrinking by phi in (0, 1]. The bound holds for competitors g with ||g|| <= U; shrinking
+    a norm above U down to U costs nothing.
     """
     return math.log(min(norm, U) / min(phi * norm, U)) if norm > 0 else 0.0
 
@@ -60,16 +48,9 @@ def largest_competitor(budget: int, log: Callable[[float], float] = math.log) ->
 def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     """Return the largest phi in (0, 1] with Psi(phi sigma, phi mu) + Q <= 15/32 M: eqs. (42)-(44), all branches.
 
-    Parameters
-    ----------
-    sigma : float in [0, 1]
-        sigma_{r,t}, the weight of the example to be removed.
-    mu : float
-        y_r f'_t(x_r), its margin after the Perceptron's update.
-    Q : float, <= 15/32 (M - 1)
-        The damage of the earlier removals.
-    M : int, >= 1
-        The number of mistakes, including the current round.
+    sigma in [0, 1] is sigma_{r,t}, the weight of the example to be removed; mu is y_r f'_t(x_r), its margin after the
+    Perceptron's update; Q <= 15/32 (M - 1) is the damage of the earlier removals; M >= 1 counts the mistakes, including
+    the current round.
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma

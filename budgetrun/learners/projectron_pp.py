@@ -198,12 +198,7 @@ def step(loss: float, cost: float, projected_square: float) -> float:
 def gain(tau: float, loss: float, projected_square: float, lost: float) -> float:
     """Return beta, the contribution of a margin update to B of Theorems 4 and 6; see below the definition of tau.
 
-    Parameters
-    ----------
-    tau, loss, projected_square : float
-        As for `step`.
-    lost : float >= 0
-        ||delta|| in units of its largest value for a projected misclassified example: eta, or sqrt(eta) if eta is
-        compared with squared distances; then beta can be negative.
+    ``lost`` is ||delta|| in units of its largest value for a projected misclassified example: eta, or sqrt(eta) if eta
+    is compared with squared distances; then beta can be negative.
     """
     return tau * (2 * loss - tau * projected_square - 2 * lost)

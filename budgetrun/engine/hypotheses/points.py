@@ -196,14 +196,9 @@ class Points(Hypothesis):
         self.embed(list(features), n_features)
 
     def embed(self, columns: np.ndarray | list[int], width: int, capacity: int | None = None) -> None:
-        """Take these features of all points, add features that are 0, and make room; between blocks.
+        """Take these features of all points, add features that are 0, and make ``capacity`` places; between blocks.
 
-        Parameters
-        ----------
-        columns : ndarray or list of int, at most ``width``
-        width : int
-        capacity : int or None
-            The number of places; by default, it stays.
+        There are ``width`` features then, and at most so many are taken. By default, the number of places stays.
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
         points = self._points[np.asarray(columns, dtype=np.intp)][:, slots]
