@@ -262,11 +262,6 @@ class MirrorSteps(GradientSteps):
     offset : float, > 0, or None
         The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
-    Departures from the authors' program: those of AOGD-ALD.
-
     References
     ----------
     Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'

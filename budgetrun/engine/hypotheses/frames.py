@@ -184,15 +184,7 @@ class MulticlassFramed(Framed):
 
 
 class HintedFramed(Hinted, Framed):
-    """w . z(x), with a hint.
-
-    Parameters
-    ----------
-    pool : Pool
-    window : int, >= 1
-        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
-    hint_weight : float
-        The initial factor of the hint.
+    """w . z(x), with a hint. For the parameters, see `Hinted`.
 
     Attributes
     ----------
