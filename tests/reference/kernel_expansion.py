@@ -102,7 +102,7 @@ def first_smallest(values):
 
 
 def record(trace, score, mistake, alpha, update=None, *residual):
-    """Note a round; without ``update``, the learner acts on mistakes only. A ``residual`` that was not needed is None."""
+    """Note a round; without ``update``, the learner acts on mistakes only. A ``residual`` not needed is None."""
     trace.scores.append(score)
     trace.mistakes.append(mistake)
     trace.active.append(list(alpha))
