@@ -19,7 +19,7 @@ from budgetrun.data.generators import friedman, mackey_glass
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
-from budgetrun.play.targets import Errors
+from budgetrun.play.metrics import Errors
 from budgetrun.results.store.curves import Curves
 
 CONFIG = """

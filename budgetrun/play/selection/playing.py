@@ -71,12 +71,12 @@ class Selection:
         ]
         self.mistakes = self.ties = self.max_support = 0
         self.seconds = 0.0
-        # Of the candidates that were dropped.
+        # Counts of the candidates that were dropped.
         self._before = dict.fromkeys(("updates", "margin_updates"), 0)
 
     @property
     def problem(self) -> Problem:
-        """What the candidates learn."""
+        """The problem of all candidates."""
         return MULTICLASS if self.multiclass else BINARY
 
     @property

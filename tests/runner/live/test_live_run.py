@@ -159,7 +159,7 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
 def test_other_options_and_other_files_are_refused(monkeypatch):
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
-    with pytest.raises(InputError, match=r"other options \(--budget, --seeds\)"):
+    with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
         run_module.run(request(budgets=(30,), seeds=1))
     with open("s.csv", "a") as file:
         file.write("1,2,3,4,red,yes\n")
@@ -334,7 +334,7 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
     [
         (
             {"task": "auto"},
-            "a measured number is no class; name another column with --label, or learn numbers with --task regression",
+            "these look like measurements, not classes; name another column with --label, or learn numbers with",
         ),
         ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
         ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),

@@ -126,7 +126,7 @@ WORKS = {
     "a file sorted by label": ("s.csv", text_of(SORTED), [], "sorted by label"),
     "shuffled": ("s.csv", text_of(SORTED), ["--shuffle", "3"], ""),
     "a constant column": ("s.csv", text_of(TABLE.assign(one=1.0)), [], "never changed"),
-    "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "never full"),
+    "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "No learner filled"),
     "an algorithm with a parameter": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=0.5"], ""),
     "several values": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=[0.5,0.7],budget=10"], "epsilon=0.7"),
     "a variant": ("s.csv", text_of(), ["--algorithm", "forgetron(greedy)"], ""),
