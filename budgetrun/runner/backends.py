@@ -270,7 +270,7 @@ def opened(options: Options, workers: int) -> Iterator[Workers]:
     """
     name = options.backend
     with warnings.catch_warnings():
-        # What joblib says about calls that are given up, or made again.
+        # joblib warns of calls that are given up, or made again.
         warnings.filterwarnings("ignore", module="joblib")
         if name == "dask":
             try:

@@ -272,7 +272,7 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Marks of running jobs are written without further ado.
+        # Marks of running jobs raise plain errors.
         if not isinstance(error, CannotWriteError) and error.errno not in CANNOT_WRITE:
             raise
         reason = error.reason if isinstance(error, CannotWriteError) else error.strerror

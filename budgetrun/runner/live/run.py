@@ -82,12 +82,11 @@ def run(request: Request) -> int:
         classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
         encoding=None if before is None else before.encoding,
     )
-    chunks = _ordered(table, request)
-    first = None
-    if before is None or not before.session.rounds:
+    chunks, first, state = _ordered(table, request), None, before
+    if state is None or not state.session.rounds:
         first = next(chunks)
         chunks = chain([first], chunks)
-    state = before or _begin(request, table, first[0][:FIRST])
+        state = state or _begin(request, table, first[0][:FIRST])
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
         say(sentence)
@@ -177,7 +176,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
 def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
     """Return the specs of the runs, before it is known how many rounds a pipe has."""
     known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
-    specs = specs_of(config, known)
+    specs = specs_of(config, config.datasets[0], known)
     formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
     if table.n_rows is None and formulas:
         raise InputError(
