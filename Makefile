@@ -51,7 +51,7 @@ test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_
 
 test-all: $(READY)  ## Run the tests with every parameter setting of every learner in every way, and try old and new numba
 	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist worksteal
-	$(BIN)/python scripts/try_numba.py
+	$(BIN)/python scripts/attack/try_numba.py
 
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m compiled
@@ -63,10 +63,10 @@ coverage: $(READY)  ## Run the tests and those of results, slower than without, 
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'committed or not compiled' --cov --cov-report=term
 
 torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
-	$(BIN)/python scripts/torture.py $(N)
+	$(BIN)/python scripts/attack/torture.py $(N)
 
 fuzz: $(READY)  ## Try readers, configs and results folders on fresh hostile input for MINUTES=10
-	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
+	$(BIN)/python scripts/attack/fuzz.py --minutes $(MINUTES)
 
 lint: $(READY) mypy  ## Check style, formatting, types and spelling
 	$(BIN)/ruff check .

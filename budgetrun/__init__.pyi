@@ -1,4 +1,4 @@
-"""Online kernel learning under a memory budget; written by scripts/write_stub.py."""
+"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
 
 from typing import Literal
 

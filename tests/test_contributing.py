@@ -29,8 +29,8 @@ def package_map():
         if is_package or (len(inside.parts) == 1 and path.name != "__init__.py"):
             folder = inside.parent.as_posix() + "/"
             name = "  " * (folder.count("/") - 1) + folder.rpartition("/")[0].rpartition("/")[2] + "/"
-            words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0]
-            lines.append(f"  {name if is_package else path.name:<16} {words.rstrip('.').replace('``', '`')}\n")
+            words = first_line(path).rstrip(".")
+            lines.append(f"  {name if is_package else path.name:<16} {words.replace('``', '`')}\n")
     return "".join(lines)
 
 
@@ -38,10 +38,20 @@ def test_the_map_is_that_of_the_packages():
     assert re.search(r"^budgetrun/\n(.*?)^\S", CONTRIBUTING, re.DOTALL | re.MULTILINE)[1] == package_map()
 
 
+def first_line(path):
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0]
+
+
+def test_every_script_is_listed():
+    readme = (TOP / "scripts" / "README.md").read_text(encoding="utf-8")
+    scripts = sorted((TOP / "scripts").glob("*/*.py"))
+    assert re.findall("^- .*$", readme, re.MULTILINE) == [f"- `{path.name}`: {first_line(path)}" for path in scripts]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_path_exists(page):
     for name in PATH.findall(page.read_text(encoding="utf-8")):
-        pattern = re.sub(r"<\w+>", "*", name).rstrip("/")
+        pattern = re.sub(r"<[\w-]+>", "*", name).rstrip("/")
         places = [*TOP.glob(pattern), *PACKAGE.glob(pattern)] if not name.startswith("/") else [name]
         assert places or name in OF_RESULTS, name
 

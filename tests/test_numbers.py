@@ -9,7 +9,7 @@ import pytest
 from budgetrun import config
 
 TOP = Path(__file__).resolve().parent.parent
-SCRIPT = TOP / "scripts" / "write_numbers.py"
+SCRIPT = TOP / "scripts" / "pages" / "write_numbers.py"
 # What looks like a measurement: decimals, thousands, powers of ten, and integers with a unit.
 MEASURED = re.compile(r"(?<![\w.,/])\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?:%| times| s\b| seconds)?(?![\w,]\d)")
 
@@ -31,7 +31,7 @@ def texts(script):
 def test_pages_are_as_the_script_writes_them(script, texts):
     for path in script.PAGES:
         text = path.read_text(encoding="utf-8")
-        assert script.page(path.name, text, texts) == text, f"{path.name}: type python scripts/write_numbers.py"
+        assert script.page(path.name, text, texts) == text, f"{path.name}: type python scripts/pages/write_numbers.py"
 
 
 @pytest.mark.committed

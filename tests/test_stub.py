@@ -30,7 +30,7 @@ SAID = """
 
 def test_the_stub_is_current():
     pytest.importorskip("ruff")
-    assert write_stub.STUB.read_text() == write_stub.stub(), "type: python scripts/write_stub.py"
+    assert write_stub.STUB.read_text() == write_stub.stub(), "type: python scripts/pages/write_stub.py"
 
 
 def test_mypy_sees_the_estimators(tmp_path):

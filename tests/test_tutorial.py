@@ -13,4 +13,4 @@ def test_tutorial_shows_what_its_commands_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     page = tutorial.PAGE.read_text(encoding="utf-8")
-    assert tutorial.played(page) == page, "type: python scripts/tutorial.py"
+    assert tutorial.played(page) == page, "type: python scripts/pages/tutorial.py"

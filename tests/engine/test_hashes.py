@@ -1,4 +1,4 @@
-"""Results are the same bits on every machine, however they are computed: a part of what scripts/hashes.py checks."""
+"""Results have the same bits however they are computed: a part of what scripts/measure/hashes.py checks."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "hashes.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "measure" / "hashes.py"
 SPEC = importlib.util.spec_from_file_location("hashes", SCRIPT)
 hashes = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(hashes)

@@ -16,7 +16,7 @@ from budgetrun.learners import find
 from budgetrun.results.store.write import Store
 from budgetrun.runner.plan import make_plan
 
-ANEW = "python scripts/record_probes.py"
+ANEW = "python scripts/results/record_probes.py"
 
 
 def test_behaviour_is_as_recorded_or_its_revision_was_raised(tmp_path):

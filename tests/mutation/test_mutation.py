@@ -10,10 +10,10 @@ import pytest
 from budgetrun.base.files import checkout
 
 TOP = checkout()
-if TOP is None or not (TOP / "scripts" / "mutate.py").is_file():
+if TOP is None or not (TOP / "scripts" / "attack" / "mutate.py").is_file():
     pytest.skip("needs a checkout", allow_module_level=True)
 
-spec = importlib.util.spec_from_file_location("mutate", TOP / "scripts" / "mutate.py")
+spec = importlib.util.spec_from_file_location("mutate", TOP / "scripts" / "attack" / "mutate.py")
 mutate = sys.modules["mutate"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(mutate)
 

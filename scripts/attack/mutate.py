@@ -4,8 +4,8 @@ A mutant is a copy of the package with one change: `<` becomes `<=` or `>=`, `+`
 becomes `max`, a statement is dropped. It is killed if a test fails, also by taking ten times its usual time. Tests run
 in the order of their usual times, and only those that execute the changed lines, or with --thorough the changed file.
 
-    python scripts/mutate.py budgetrun/learners budgetrun/papers/theory budgetrun/papers/solvers --sample 300 --seed 0
-    python scripts/mutate.py budgetrun/papers/solvers --survivors --thorough     # try those that survived once more
+    python scripts/attack/mutate.py budgetrun/learners budgetrun/papers --sample 300 --seed 0
+    python scripts/attack/mutate.py budgetrun/papers/solvers --survivors --thorough  # try the survivors again
 
 Outcomes are kept in tests/mutation/outcomes.csv, one line per mutant, and summed up in tests/mutation/README.md. The
 mutants that change no outcome are in tests/mutation/equivalent.yaml, with a reason each; they are not tried again.
@@ -43,7 +43,7 @@ import coverage
 import pytest
 import yaml
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
 TESTS = ["tests/engine", "tests/learners", "tests/theory", "tests/solvers"]
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
@@ -490,9 +490,10 @@ def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Coun
     text = [
         "# Mutation tests",
         f"{rate}, not counting those that change no outcome (`equivalent.yaml`).",
-        f"Written by `scripts/mutate.py`, which explains it, on {datetime.date.today()} at commit {commit}. *mutants* "
-        "is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. Mutants that survived "
-        "and were killed by tests added since count as killed, so a fresh sample (another `--seed`) tells more about "
+        f"Written by `scripts/attack/mutate.py`, which explains it, on {datetime.date.today()} at commit {commit}. "
+        "*mutants* is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. "
+        "Mutants that survived and were killed by tests added since count as killed, so a fresh sample "
+        "(another `--seed`) tells more about "
         "the tests.",
         table(record, equivalent, total),
         *(["## Survivors", "\n".join(f"- {shown(key)}" for key in survivors)] if survivors else []),

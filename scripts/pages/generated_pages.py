@@ -1,4 +1,4 @@
-"""The parts of docs/learners.md and docs/gallery.md that follow from the code and the configs; see write_numbers.py."""
+"""Generate parts of docs/learners.md and docs/gallery.md from the code and the configs, for write_numbers.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from budgetrun.config.schema import Config
 from budgetrun.papers import solvers, theory
 from budgetrun.play import selection
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "results"
 CLAIMS = TOP / "configs" / "claims"
 

@@ -6,7 +6,7 @@ an undisturbed sweep. The next attack resumes the folder. The exit code is 1 if 
 left behind, if a command did not end, or if it said more than a sentence. With --record, the counts of all kinds of
 attacks together become a row of results/torture.csv, from which CONTRIBUTING.md takes them.
 
-Usage: python scripts/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--record]
+Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--record]
 """
 
 import argparse
@@ -32,7 +32,7 @@ import yaml
 
 from budgetrun.results.store.write import Row, Store
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "torture.csv"
 # What the commands of workers have in them, by backend.
 WORKERS = {"local": "budgetrun.runner.worker", "loky": "popen_loky_posix"}

@@ -1,6 +1,6 @@
 """Count the files that a reader of the code passes through, and the moves between them, on four walks.
 
-Usage: python scripts/walks.py [--files] [--write]
+Usage: python scripts/measure/walks.py [--files] [--write]
 
 Each walk is a part of one command, which runs in a fresh interpreter, without compiling and without worker processes:
 
@@ -35,7 +35,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-TOP = Path(__file__).resolve().parents[1]
+TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "walks.csv"
 PAGE = TOP / "CONTRIBUTING.md"
 CONFIG = """

@@ -1,6 +1,6 @@
 """Count where PROS-N-KONS errs on cod-rna in field_second, and with a wider kernel; write results/restarts.csv.
 
-Usage: python scripts/restarts.py                                     (in some ten seconds, with the data of cod-rna)
+Usage: python scripts/results/restarts.py          (in some ten seconds, with the data of cod-rna)
 
 Rounds are counted by their score: 0 right after the dictionary has grown, when PROS-N-KONS begins again (restarted); 0
 otherwise, as kernel values with all examples since are tiny (far); or not 0 (other). CON-KONS keeps its hypothesis.
@@ -22,7 +22,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.runner.identity import build
 from budgetrun.runner.plan import make_plan
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "restarts.csv"
 SIGMAS = (1, 10)
 ALPHA = 0.01

@@ -1,6 +1,6 @@
 """Try the oldest and the newest numba that pyproject.toml allows, for each Python that is installed.
 
-Usage: python scripts/try_numba.py [PYTHON...]
+Usage: python scripts/attack/try_numba.py [PYTHON...]
 
 For each pair there is an environment of its own, in a temporary folder, with budgetrun and what pip finds for that
 numba; in it, a compiled learner of each form has to have the bits of the interpreter. Without arguments: this Python,
@@ -9,6 +9,7 @@ and those of pyenv that the package supports.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -23,7 +24,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-TOP = Path(__file__).resolve().parents[1]
+TOP = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
 ALLOWED = next(one for one in map(Requirement, PROJECT["dependencies"]) if one.name == "numba").specifier
 TESTS = ("tests/engine/test_compiling.py", "tests/engine/test_single_rounds.py")
@@ -31,7 +32,9 @@ TESTS = ("tests/engine/test_compiling.py", "tests/engine/test_single_rounds.py")
 
 def pythons() -> dict[str, str]:
     """Return the interpreters to try, by version, one for each minor version."""
-    given = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("given", nargs="*", metavar="PYTHON")
+    given = parser.parse_args().given
     if not given:
         pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
         given = [sys.executable, *map(str, sorted(pyenv.glob("versions/*/bin/python")))]

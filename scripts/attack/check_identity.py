@@ -4,7 +4,7 @@ Each edit of tests/identity/edits.yaml is tried in a copy of the repository, whe
 of the configs on generated data are listed. A harmless edit must leave both alone; a change of behavior must fail the
 tests or change a run id. The exit code is 1 if an edit has another effect, or no longer fits the code.
 
-Usage: python scripts/check_identity.py [--jobs 2] [WORD ...]     (with WORDs: only the edits named with one of them)
+Usage: python scripts/attack/check_identity.py [--jobs 2] [WORD ...]     (with WORDs: only edits whose names have one)
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import yaml
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 EDITS = TOP / "tests" / "identity" / "edits.yaml"
 # Configs on generated data whose run ids are listed here; tests/identity does so for those with committed results.
 GENERATED = ("forgetron_fig7", "projectron_fig7", "quickstart")

@@ -1,9 +1,9 @@
-"""Run docs/tutorial.md and write what its commands print into it.
+"""Run docs/tutorial.md and write the output of its commands into it.
 
 A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
 ``yaml`` block with a name is a file of that name.
 
-Usage: python scripts/tutorial.py            (the tests fail if the page is not as this would write it)
+Usage: python scripts/pages/tutorial.py            (the tests fail if the page is not as this would write it)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from click.testing import CliRunner
 
 from budgetrun.cli import main
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "tutorial.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(console|python|text|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What differs from machine to machine: progress, and the last digits of scores.
 VARYING = {r"^\d+/\d+ runs.*\n": "", r"(\.\d{4})\d{6,}": r"\1..."}

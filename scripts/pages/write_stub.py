@@ -1,10 +1,11 @@
 """Write budgetrun/__init__.pyi: what users import, for editors and mypy, generated from the estimators.
 
-Usage: python scripts/write_stub.py
+Usage: python scripts/pages/write_stub.py
 """
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import subprocess
 import sys
@@ -12,13 +13,12 @@ import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import budgetrun
 from budgetrun import kernels
 from budgetrun.base.registry import parameters
 from budgetrun.estimators import CLASSIFIERS, MADE
 
-STUB = Path(budgetrun.__file__).with_suffix(".pyi")
-HEAD = '''"""Online kernel learning under a memory budget; written by scripts/write_stub.py."""
+STUB = Path(__file__).resolve().parents[2] / "budgetrun" / "__init__.pyi"
+HEAD = '''"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
 
 from typing import Literal
 
@@ -105,4 +105,5 @@ def stub() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     STUB.write_text(stub(), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Measure `budgetrun run` on generated streams of 1 to 20 million rows, from a pipe and from Parquet.
 
-    python scripts/stream_growth.py [--millions 1 5 20]
+    python scripts/measure/stream_growth.py [--millions 1 5 20]
 
 Writes results/streams/growth.csv and growth.png: peak memory and rounds per second, beside the engine's own on arrays.
 Needs about 1 GB of temporary disk and, with the default sizes, a quarter of an hour on two idle cores. With
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 FEATURES, BATCH = 20, 100_000
 LEARNERS = ("linear_perceptron", "forgetron", "rbp", "ahpatron:epsilon=0.7")
 BUDGET, GAMMA = 100, 0.025

@@ -1,4 +1,4 @@
-"""Race the learners against their nearest in river, on the data sets that ship with river; write results/river/.
+"""Compare the learners with the nearest models of river, on data sets that come with river; write results/river/.
 
 All sides see the same stream: river's order, standardized by river's StandardScaler as the stream goes, outside the
 time. Each predicts an example, then learns it. Parameters are the defaults of both libraries. Where there is a gamma, a
@@ -10,7 +10,7 @@ Where the logarithmic loss is not needed, ours play with probabilities=False. Me
 (`_raw_memory_usage`) after the last example, which counts the contents of arrays twice. With --data DIR, the script
 also measures one round of a9a given as dicts, and what the dict costs.
 
-Usage: python scripts/race_river.py [--turns N] [--data DIR]
+Usage: python scripts/measure/race_river.py [--turns N] [--data DIR]
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.pages import write_csv
 from budgetrun import river as budgetrun_river
 
-FOLDER = Path(__file__).resolve().parent.parent / "results" / "river"
+FOLDER = Path(__file__).resolve().parents[2] / "results" / "river"
 GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # Rounds that are played before the time is taken, because they may compile.
 _WARM = 300

@@ -3,7 +3,7 @@
 docs/numbers.yaml says how each number is computed, in which sentence it stands, and which tables and generated parts
 the pages have. Sentences are found by their words, tables by their first line.
 
-Usage: python scripts/write_numbers.py            (the tests fail if a page is not as this would write it)
+Usage: python scripts/pages/write_numbers.py            (the tests fail if a page is not as this would write it)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from budgetrun.results.report.evidence import Evidence, Number
 from budgetrun.results.report.layout import Table
 from budgetrun.runner.plan import make_plan
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "results"
 PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
 NUMBERS = TOP / "docs" / "numbers.yaml"

@@ -1,4 +1,4 @@
-"""Race the learners against river's adaptive models on the drifting streams of a config; write results/river_drift/.
+"""Compare the learners with river's adaptive models on drifting streams; write results/river_drift/.
 
 The streams are those of sutskever_bounds.yaml whose points come in the order of time, as dicts. Each model predicts an
 example, then learns it. Ours have the config's kernel, river's have their defaults; nothing is tuned. Where it says
@@ -10,7 +10,7 @@ is that to river's LogisticRegression on the same stream, which is timed right b
 the repetitions. Memory is river's own measure (`_raw_memory_usage`) after the last example, which counts the contents
 of arrays twice.
 
-Usage: python scripts/race_drift.py [--repetitions N]
+Usage: python scripts/measure/race_drift.py [--repetitions N]
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from budgetrun.data import open_stream
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import STYLE, hand_out, mark_changes, save
 
-FOLDER = Path(__file__).resolve().parent.parent / "results" / "river_drift"
+FOLDER = Path(__file__).resolve().parents[2] / "results" / "river_drift"
 CONFIG = "sutskever_bounds"
 BUDGETS = (100, 1000)
 WINDOWS = 50

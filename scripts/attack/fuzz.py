@@ -1,10 +1,10 @@
-"""Try the properties in tests/hostile on fresh examples until the time is over, or until one of them fails.
+"""Try the tests of tests/hostile on new examples until the time is over or one fails.
 
 A property is a test function with hypothesis' ``@given`` and no number of examples of its own, in any
 ``tests/hostile/test_*.py``; `make test` tries each on the same few examples every time. One round here tries all of
 them on a few hundred fresh examples each. An example that takes more than a minute, or more than 4 GB, is a failure.
 
-    python scripts/fuzz.py --minutes 10 [-k readers] [--seed 7]
+    python scripts/attack/fuzz.py --minutes 10 [-k readers] [--seed 7]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-HOSTILE = Path(__file__).resolve().parent.parent / "tests" / "hostile"
+HOSTILE = Path(__file__).resolve().parents[2] / "tests" / "hostile"
 _MOST_SECONDS = 60
 _MOST_BYTES = 4 * 2**30
 

@@ -1,6 +1,6 @@
-"""Compress runs.csv of results folders where it is large, so that they can be committed; its checksum stays valid.
+"""Compress runs.csv of results folders where it is large, before they are committed; its checksum stays valid.
 
-Usage: python scripts/pack_results.py results/forgetron_table81 ...
+Usage: python scripts/results/pack_results.py results/forgetron_table81 ...
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Copy what configs say about their reports into the manifests of finished results, then: budgetrun report results.
+"""Copy the texts of configs into the manifests of finished results; then type: budgetrun report results.
 
 A sweep does the same, but reads all data. The runs stay as they are, so nothing else of a config may have changed.
 
-Usage: python scripts/refresh_manifests.py [results/forgetron_table81 ...]     (without folders: all of results/)
+Usage: python scripts/results/refresh_manifests.py [results/NAME ...]     (without folders: all of results/)
 """
 
 import argparse
@@ -13,7 +13,7 @@ from budgetrun.config.published import manifest_entries
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 # Results of the full profile do not depend on the caps of others.
 SHOWN = ("source", "description", "report", "profiles")
 

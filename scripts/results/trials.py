@@ -1,6 +1,6 @@
-"""Run the small experiments that findings mention and no config has; write results/trials.csv, a row per average.
+"""Run the small experiments that findings mention and no config contains; write results/trials.csv.
 
-Usage: python scripts/trials.py [--data DIR] [NAME ...]            (without names: all of them, in some ten minutes)
+Usage: python scripts/results/trials.py [--data DIR] [NAME ...]       (without names: all of them, in some ten minutes)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from budgetrun.config.quantities import Quantity
 from budgetrun.results.report.aggregate import measure
 from budgetrun.results.store.read import load
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "trials.csv"
 QUANTITIES = ("online_error_percent", "mistakes", "support_size", "margin_updates", "objective")
 STEPS = ["1e-1 / sqrt(T)", "1 / sqrt(T)", "10 / sqrt(T)", "100 / sqrt(T)", "1000 / sqrt(T)"]

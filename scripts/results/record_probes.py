@@ -1,6 +1,6 @@
-"""Record anew what the short runs of tests/identity come to, after a revision was raised or a part was added.
+"""Record the outcomes of the short runs in tests/identity again, after a new part or a raised revision.
 
-Usage: python scripts/record_probes.py [--new]
+Usage: python scripts/results/record_probes.py [--new]
 
 With --new, only probes that are not recorded with their present revisions are run; the others are taken as they are.
 An outcome that differs although none of its revisions does is refused: raise the revision of the part whose behaviour
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+TESTS = Path(__file__).resolve().parents[2] / "tests"
 
 
 def without_new_facts(found: Any, known: Any) -> Any:

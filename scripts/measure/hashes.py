@@ -4,7 +4,7 @@ An entry is the sha256 of a learner's scores on a whole stream, its weights and 
 learners whose results are canonical are in the table (docs/engine.md). Real data are included if $BUDGETRUN_DATA has
 them. Each way of computing runs in a process of its own; the exit code is 1 if a hash differs.
 
-Usage: python scripts/hashes.py [--write] [--ways WAY ...] [--sizes N ...] [STREAM ...]
+Usage: python scripts/measure/hashes.py [--write] [--ways WAY ...] [--sizes N ...] [STREAM ...]
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "tests" / "engine" / "hashes.json"
 # Rounds per call; 0 for all of them at once, -1 for calls of random sizes.
 WHOLE, RANDOM = 0, -1

@@ -4,7 +4,7 @@ Both checkouts run the same cases in processes of their own, in turn, and the be
 a process is not timed; what it takes longer is shown as compilation. Only what both checkouts share is used: streams,
 kernels, learners and `budgetrun.engine.Group`.
 
-Usage: python scripts/compare_speed.py OLD_CHECKOUT [--turns 3] [CASE ...]     (a CASE is the beginning of a name)
+Usage: python scripts/measure/compare_speed.py OLD_CHECKOUT [--turns 3] [CASE ...]   (a CASE is the beginning of a name)
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-TOP = Path(__file__).resolve().parent.parent
+TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "configs" / "forgetron_table81.yaml"
 Learners = Callable[[Any, Any], list[tuple[Any, int]]]
 Case = tuple[float | None, dict[str, Any], float, Learners, tuple[int, ...]]
