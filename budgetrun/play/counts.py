@@ -31,7 +31,7 @@ class Stretch:
 
 @dataclass
 class Counts:
-    """Counts of a `Session`, and of the data of its rounds as far as it is told them."""
+    """Counts of a `Session`, and of its data if `look` is called."""
 
     rounds: int = 0
     # The rounds on which each learner's score was exactly 0.

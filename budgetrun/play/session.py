@@ -47,9 +47,9 @@ class Session:
     curve : callable
         Returns a `Curve`, given the number of learners and the names of metrics.
     prefix : int or None
-        The rounds of which the rows tell the errors, too.
+        The number of rounds whose errors rows also report.
     looks : bool
-        Whether to count classes and features as well, for warnings.
+        True to count classes and features as well, for warnings.
     isolate : tuple of exception types
         As in `Group`.
     guard : callable or None
@@ -212,7 +212,7 @@ class Session:
             return self.measures.squared
         return np.array([member.count.mistakes for member in self.members])
 
-    # -- of each player: the learners, then the selections -------------------------------------------------------------
+    # -- players: the learners, then the selections -------------------------------------------------------------------
 
     def columns(self, i: int) -> dict[str, Any]:
         """Return the columns of runs.csv for a player after all its rounds, but for those of a test set."""

@@ -97,7 +97,7 @@ def machine_rates(dtype: str) -> Rates:
 
 @cache
 def value_seconds(kind: str, n_features: int, nnz_per_row: float, dtype: str) -> float:
-    """Measure how long a kernel value takes for examples that are held so (`budgetrun.kernels.kinds.KINDS`)."""
+    """Measure the seconds of a kernel value of examples of a kind (`budgetrun.kernels.kinds.KINDS`)."""
     import scipy.sparse as sp
 
     # More features take proportionally longer.

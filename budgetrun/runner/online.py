@@ -1,4 +1,4 @@
-"""One job of learners, or of a selection among learners: they read one stream together, and learners are tested."""
+"""Jobs of learners, or of a selection among learners, on one stream, and their test errors."""
 
 from __future__ import annotations
 

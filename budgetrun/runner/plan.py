@@ -311,7 +311,7 @@ def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
 
 
 def budget_origin(spec: RunSpec) -> dict[str, Any] | None:
-    """Return what ``parameters`` in ``runs.csv`` says about a budget that is a fraction; None for other budgets."""
+    """Return the entry ``budget`` of ``parameters`` in ``runs.csv`` for a fraction; None for other budgets."""
     if spec.budget_of is None:
         return None
     origin: dict[str, Any] = {"of": spec.budget_of, "fraction": spec.budget_fraction}

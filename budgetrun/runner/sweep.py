@@ -1,4 +1,4 @@
-"""A sweep: running what a results folder lacks, whatever happens to workers, disk or terminal meanwhile."""
+"""A sweep: it makes the missing runs of a results folder, and survives failures of workers, disk and terminal."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Rule(ABC):
     samples: ClassVar[bool] = False
 
     def start(self, n_candidates: int) -> None:
-        """Forget everything, and begin with N candidates."""
+        """Start anew with N candidates."""
         self.live = np.ones(n_candidates, dtype=bool)
         self.losses = np.zeros(n_candidates, dtype=np.int64)
         self.rounds = 0
@@ -65,7 +65,7 @@ class Rule(ABC):
         votes : ndarray of int, shape (N, b), in {-1, 0, ..., n_classes - 1}
             The classes that the candidates predict before the label is known; -1 for none.
         losses : ndarray of int, shape (N, b), in {0, 1}
-            Whether they err. Those of dropped candidates are not read.
+            1 where they err. Those of dropped candidates are not read.
         n_classes : int
 
         Returns
@@ -105,7 +105,7 @@ class Rule(ABC):
         return np.zeros(len(self.live), dtype=bool)
 
     def facts(self) -> dict[str, float]:
-        """Return what `guarantees` needs, besides the number of rounds and the mistakes."""
+        """Return the facts that `guarantees` needs, besides the number of rounds and the mistakes."""
         return {
             "candidates": len(self.live),
             "live": int(self.live.sum()),

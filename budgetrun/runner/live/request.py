@@ -156,7 +156,7 @@ class _Plain(yaml.SafeDumper):
 
 
 def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the entries of the default learners, and the names of those that would keep too much of such a stream."""
+    """Return the entries of the default learners, and the names of those that would hold too many examples."""
     every = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
     most = [entry.pop("most_rounds", None) for entry in every]
     fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]

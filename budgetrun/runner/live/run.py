@@ -1,4 +1,4 @@
-"""One command on one stream: it chooses what the user did not, plays the stream, and writes a results folder."""
+"""One stream: choose the options that the user left open, play it, and write a results folder."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
 
 
 def _before(request: Request, path: Path) -> Progressed | None:
-    """Return how far an earlier call with the same arguments was; None if this is the first."""
+    """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
             raise InputError(
@@ -132,7 +132,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """Return the options that decide on the outcome, as JSON."""
+    """Return the options that determine the outcome, as JSON."""
     skipped = {"results", "replay", "force"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
@@ -147,7 +147,7 @@ def _stamp(request: Request) -> list[int]:
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
-    """Choose what the user did not, given the first examples, and build the learners."""
+    """Choose the options that the user left open, given the first examples, and build the learners."""
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
     config = read_config(text, request.folder / CONFIG)
