@@ -21,18 +21,7 @@ from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import (
-    Job,
-    Plan,
-    Run,
-    finished,
-    in_phases,
-    make_plan,
-    part_of,
-    select,
-    sources,
-    with_budgets,
-)
+from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, part_of, select, sources, with_budgets
 from budgetrun.runner.progress import Progress
 
 if TYPE_CHECKING:

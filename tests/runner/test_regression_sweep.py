@@ -128,11 +128,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
             "name: own\nmetrics: [f1, auc]",
             "metrics: f1, auc cannot be measured with task: regression; rem",
         ),
-        (
-            "{name: krls, budget: 20}",
-            "{name: dcd}",
-            "algorithms[2].name: 'dcd' is a solver, and ",
-        ),
+        ("{name: krls, budget: 20}", "{name: dcd}", "algorithms[2].name: 'dcd' is a solver, and "),
     ],
 )
 def test_mistakes_of_configs(own_file, tmp_path, old, new, message):

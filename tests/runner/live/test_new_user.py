@@ -116,12 +116,7 @@ WORKS = {
     "LIBSVM on standard input": ("-", libsvm(False), [], ""),
     "classes named in advance": ("-", text_of(), ["--classes", "0,1"], ""),
     "unscaled features": ("s.csv", text_of(UNSCALED), [], "running"),
-    "unscaled features, as they are": (
-        "s.csv",
-        text_of(UNSCALED),
-        ["--scale", "none", "--gamma", "1"],
-        "exactly 0",
-    ),
+    "unscaled features, as they are": ("s.csv", text_of(UNSCALED), ["--scale", "none", "--gamma", "1"], "exactly 0"),
     "several gammas": ("s.csv", text_of(), ["--gamma", "0.1,1,10"], ""),
     "a file sorted by label": ("s.csv", text_of(SORTED), [], "sorted by label"),
     "shuffled": ("s.csv", text_of(SORTED), ["--shuffle", "3"], ""),
