@@ -51,9 +51,9 @@ class Dataset:
     content_bytes : int
         The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     notes : tuple of str
-        How the columns of a user's own file were read.
+        Notes on how the columns of a user's own file were read.
     encoding : dict or None
-        Of a table of columns: reads a test file into the same features.
+        `Table.encoding` of a table of columns, for reading a test file into the same features.
     """
 
     X: Rows
@@ -69,7 +69,7 @@ class Dataset:
 
     @classmethod
     def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
-        """Return a dataset from examples and labels as read from files with so many bytes of content."""
+        """Return a dataset from examples and labels as read from files with ``content_bytes`` of content."""
         found, codes = np.unique(examples.y, return_inverse=True)
         classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
         reading = content_bytes + examples.reading_bytes
@@ -103,7 +103,7 @@ def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, 
 
 @dataclass(frozen=True)
 class Own:
-    """How a user's own file is read: ``label`` (first, last, a name, or a number from 1) and ``missing`` of tables."""
+    """Settings for a user's own table: its ``label`` (first, last, a name, or a number from 1) and ``missing``."""
 
     label: str | int = "first"
     missing: Missing = "refuse"

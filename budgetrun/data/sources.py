@@ -1,4 +1,4 @@
-"""Where the examples of a stream and of its test set come from: a card, a user's own file, or a generator."""
+"""Sources of a stream's examples and of its test set: a card, a user's own file, or a generator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, Own, canonical, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.tasks import listed
-from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, stored
+from budgetrun.kernels.rows import BYTES, IntegerRows, Matrix, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -39,7 +39,7 @@ class Facts:
     files : dict of file name to str
         The sha256 of each file's decompressed content.
     sha256 : str
-        Of all files together, or of a generator's name, version and options.
+        The checksum of all files together, or of a generator's name, version and options.
     reader, notes, open_ended, content_bytes
         As in `Dataset`; ``content_bytes`` is 0 if the files were not looked for.
     values : 'bits', 'integers' or 'floats'
@@ -56,6 +56,17 @@ class Facts:
     open_ended: bool = False
     content_bytes: int = 0
     values: Values = "floats"
+
+    @property
+    def n_examples(self) -> int:
+        """The number of examples."""
+        return sum(self.counts.values())
+
+    @property
+    def data_bytes(self) -> int:
+        """The memory of the examples in file order, with their labels and order."""
+        values, size = (self.n_examples * self.n_features, 0) if self.nnz is None else (self.nnz, 4)
+        return self.n_examples * 72 + values * (size + BYTES[self.values])
 
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
@@ -83,7 +94,7 @@ class Source:
     key : 'path' or 'test_path'
         The config's key for that file.
     like : Path or None
-        Of a test file: the file of its stream.
+        For a test file, the file of its stream.
     """
 
     where: str
@@ -101,7 +112,7 @@ class Source:
             return load_own(self.path, self.where, self.key, self.own, self.like)
         if self.card.format == "generated":
             assert rng is not None
-            examples = Examples(*generators.draw(self.card.name, rng, self.options))
+            examples = Examples(*generators.GENERATORS[self.card.name].draw(rng, **self.options))
             return Dataset.of(examples, {}, self.card.reader)
         return load_card(self.card, self.parts, data_dir, download)
 

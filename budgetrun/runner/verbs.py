@@ -91,7 +91,7 @@ def _complete(folder: Path) -> None:
     if not store.parts.is_dir():
         return
     manifest, path = store.manifest(), table.find(folder)
-    altered = path is not None and table.altered(path, table.recorded(folder))
+    altered = path is not None and table.altered(path, table.read(path), table.recorded(folder))
     if altered or manifest is None or manifest.get("end") is None:
         store.write_table()
     if store.rebuilt:

@@ -15,7 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
-from budgetrun.data.generators import friedman, mackey_glass
+from budgetrun.data.generators import GENERATORS
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
@@ -149,14 +149,14 @@ def test_the_diabetes_data_are_those_of_scikit_learn():
 
 
 def test_the_friedman_function():
-    X, y = friedman.draw(np.random.default_rng(0), 50, 0.0)
+    X, y = GENERATORS["friedman"].draw(np.random.default_rng(0), 50, 0.0)
     x = X[7]
     assert y[7] == pytest.approx(10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4])
 
 
 def test_the_mackey_glass_series_solves_its_equation():
     """Windows overlap, the series stays in its known range, and smaller steps give the same at first."""
-    X, y = mackey_glass.draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
+    X, y = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
     np.testing.assert_array_equal(X[1:, -1], y[:-1])
     np.testing.assert_array_equal(X[1:, :-1], X[:-1, 1:])
     assert 0.2 < y.min() < 0.6

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.tables.columns import Column, check_classes
+from budgetrun.data.tables.columns import Column, check_distinct
 from budgetrun.data.tables.source import Batch, Reader
 from budgetrun.kernels.rows import Matrix
 
@@ -26,9 +26,9 @@ class Vectors(Reader):
     sparse : bool
     label : Column or None
     label_found : str
-        How the label was found, a sentence.
+        A sentence on how the label was found.
     fitting : dict
-        What another source needs to be read alike, in addition to the number of features.
+        Settings for reading another source in the same way, in addition to the number of features.
     """
 
     def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
@@ -52,7 +52,7 @@ class Vectors(Reader):
         return self._sha256
 
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
-        """Read as the source of an encoding was read; ``numbers`` says that labels are no classes."""
+        """Read in the same way as the source of an encoding; with ``numbers``, labels are not classes."""
         if encoding is not None and encoding.get("n_features") != self.n_features:
             learned = encoding.get("n_features") or "a table of columns"
             raise InputError(f"{self.where}: {self.n_features:,} features; {learned} were learned")
@@ -60,7 +60,7 @@ class Vectors(Reader):
     def labels(self) -> set[Any]:
         """Return all labels."""
         found = set() if self._y is None else set(np.unique(self._y).tolist())
-        check_classes(found, self.where, self.label)
+        check_distinct(found, self.where, self.label)
         return found
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:

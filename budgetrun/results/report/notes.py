@@ -18,14 +18,14 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     """Return the notes of a table; ``divisor`` is whose seconds the others' are divided by, None for no ratios."""
     notes = [_of_cells(table), *of_choice]
     if divisor is not None:
-        published = "; published seconds by its published seconds" if table.has_published else ""
+        published = "; published seconds by its published seconds" if "published" in table.shows else ""
         notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
     # Earlier results do not say it.
     if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_batch:
         notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
     if any(cell.place.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
-    if table.quantity is REST_ERROR and table.has_published:
+    if table.quantity is REST_ERROR and "published" in table.shows:
         notes.append("The published numbers are of all rounds.")
     notes += _one_vs_rest(results, table)
     notes += _by_dataset(results, table)
@@ -83,9 +83,9 @@ def _underflow(results: Results) -> list[str]:
 
 def _of_cells(table: Table) -> str:
     cell = "measured mean ± standard deviation"
-    beside = ["chosen setting"] if table.has_chosen else []
-    if table.has_published:
-        in_sds = ", in published standard deviations" if table.has_sds else ""
+    beside = ["chosen setting"] if "chosen" in table.shows else []
+    if "published" in table.shows:
+        in_sds = ", in published standard deviations" if "in_sds" in table.shows else ""
         beside.append(f"published, difference relative to the published value{in_sds}")
     cell += f" ({'; '.join(beside)})" if beside else ""
     unit = ", in percent" if table.quantity.is_percent else ""

@@ -145,7 +145,7 @@ def test_pairs_of_examples_and_labels():
         [1, 0, 1, 0],
     )
     assert message(open_table, (numbers, Y[:3])) == "the data: X has 4 rows and y has 3; the numbers must be equal"
-    assert "set is no table; give a path, a data frame" in message(open_table, {1})
+    assert "set is not a table; pass a path, a data frame" in message(open_table, {1})
 
 
 def test_arrays_of_numpy(tmp_path):

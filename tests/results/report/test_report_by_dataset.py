@@ -3,9 +3,9 @@
 import csv
 import io
 
-from fake_results import build, run
+from fake_results import build, run, write_figures, write_report
 
-from budgetrun.results.report import tables, write_figures, write_report
+from budgetrun.results.report import tables
 from budgetrun.results.store.read import load
 
 ETAS = {"by_dataset": {"one": [0.1], "two": [0.9, 0.1]}}

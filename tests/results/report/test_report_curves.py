@@ -5,9 +5,8 @@ import re
 import matplotlib.axes
 import numpy as np
 import pytest
-from fake_results import SWEPT, build, run, swept_rows, write_curves
+from fake_results import SWEPT, build, run, swept_rows, write_curves, write_figures, write_report
 
-from budgetrun.results.report import write_figures, write_report
 from budgetrun.results.store.curves import Curves
 
 

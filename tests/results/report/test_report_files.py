@@ -9,11 +9,10 @@ from html.parser import HTMLParser
 
 import matplotlib.axes
 import pytest
-from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
+from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run, summary, write_figures, write_report
 
 from budgetrun.base.files import own_folder
 from budgetrun.results.plotting import slug
-from budgetrun.results.report import summary, write_figures, write_report
 
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
 

@@ -5,10 +5,10 @@ import io
 import re
 
 import pytest
-from fake_results import COLUMNS, SWEPT, build, run, runs_csv, swept_rows
+from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, write_report
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
-from budgetrun.results.report import summary, tables, write_report
+from budgetrun.results.report import tables
 from budgetrun.results.store.read import load
 
 

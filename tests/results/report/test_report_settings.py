@@ -5,10 +5,10 @@ import io
 import math
 
 import pytest
-from fake_results import ETAS, SWEPT, build, failed, run, swept_rows
+from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, write_report
 
 from budgetrun.config.quantities import ONLINE_ERROR
-from budgetrun.results.report import summary, tables, write_report
+from budgetrun.results.report import tables
 from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
 from budgetrun.results.report.published import shown, table_specs
 from budgetrun.results.store.read import Failure, Setting, items_of, load

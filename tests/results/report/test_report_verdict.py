@@ -8,12 +8,12 @@ from pathlib import Path
 import matplotlib.axes
 import pytest
 from click.testing import CliRunner
-from fake_results import EXPECTED, REPORT, build, paper_rows, run
+from fake_results import EXPECTED, REPORT, build, paper_rows, run, write_figures, write_report
 
 from budgetrun import learners
 from budgetrun.cli import main
 from budgetrun.papers import solvers
-from budgetrun.results.report import Report, tables, words, write_figures, write_report
+from budgetrun.results.report import Report, tables, words
 from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[3]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
 
 from budgetrun.cli import main
-from budgetrun.results.report import summary
+from budgetrun.results.report import Report
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -179,7 +179,7 @@ def attempt(tmp_path, monkeypatch, name, content, arguments):
 def test_works(what, tmp_path, monkeypatch):
     name, content, arguments, said = WORKS[what]
     if what not in WITH_PAGE:
-        monkeypatch.setattr("budgetrun.cli._report", lambda folder: click.echo(summary(folder)))
+        monkeypatch.setattr("budgetrun.cli._report", lambda folder: click.echo(Report(folder).summary()))
     result = attempt(tmp_path, monkeypatch, name, content, arguments)
     assert result.exit_code == 0, result.output
     assert "Traceback" not in result.output

@@ -78,7 +78,7 @@ class RoundsPanel(Panel):
 
     @property
     def is_error(self) -> bool:
-        """Whether errors of few rounds, which are noise, are left out."""
+        """True if errors of few rounds, which are noise, are left out."""
         return self.y is not SUPPORT_SIZE
 
     def _is_shown(self, place: Place) -> bool:
@@ -135,7 +135,7 @@ class RoundsPanel(Panel):
 
     @cached_property
     def changes(self) -> dict[int, str]:
-        """What has changed after how many rounds of the stream, as far as that is known."""
+        """Number of rounds -> change of the stream after them, as far as these are known."""
         spec = next((spec for spec in self.results.config.datasets if spec.label == self.dataset), None)
         known = {} if spec is None else changes_of(spec)
         return {rounds: what for rounds, what in known.items() if rounds < self.last}
@@ -152,16 +152,7 @@ class RoundsPanel(Panel):
         axes.set_ylim(max(0.0, low - margin), high + margin)
 
     def about(self) -> list[str]:
-        sentences = []
-        streams = max(m.n_streams for one in self.series for m in one.measured)
-        if streams > 1:
-            sentences.append(f"Shaded: one standard deviation over the {streams} {self.stream}s.")
-        else:
-            seeds = {one.name: max(m.n_seeds for m in one.measured) for one in self.series}
-            drawn = [name for name, n in seeds.items() if n > 1]
-            if drawn:
-                n_seeds = max(seeds.values())
-                sentences.append(f"Shaded: one standard deviation over the {n_seeds} seeds of {listed(drawn)}.")
+        sentences = self.shaded(self.series)
         if self.curves and self.is_error:
             early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")
