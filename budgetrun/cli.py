@@ -122,7 +122,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 
 @main.command()
 @click.argument("stream", metavar="STREAM")
-@click.option("--label", metavar="COLUMN", help="Name or number of the label column.  [default: found, and said]")
+@click.option("--label", metavar="COLUMN", help="Name or number of the label column.  [default: detected and printed]")
 @click.option("--budget", "budgets", default="100,300,1000", show_default=True, metavar="B,...", help="Budgets.")
 @click.option(
     "--algorithm",
@@ -171,8 +171,8 @@ def run(
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
 
     The rows are read once, in their order and in bounded memory. Every row is predicted before its label is learned.
-    The command prints the errors, draws them, and writes a page and the YAML config that it stands for. After an
-    interruption, the same command continues.
+    The command prints the errors, draws them, writes a page, and saves its settings as a config that you can edit and
+    run again. After an interruption, the same command continues.
     """
     from budgetrun.runner.live.request import Request, budgets_of, metrics_of
     from budgetrun.runner.live.run import run as run_stream

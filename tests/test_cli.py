@@ -455,7 +455,7 @@ def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
 def test_data_are_no_config(command, verb, content):
     with open("stream.data", "wb") as file:
         file.write(content)
-    what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
+    what = "not a config (a YAML file with the keys name, datasets and algorithms)"
     advice = "if it is data, run learners on it: budgetrun run stream.data"
     assert command(verb, "stream.data") == (2, "", f"stream.data: {what}; {advice}\n")
 

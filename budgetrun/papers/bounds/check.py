@@ -48,10 +48,8 @@ class Row:
     setting: str
     budget: int | None
     n_examples: int
-    # None for a bound on a solver.
-    bound: Bound | None
-    # None for a solver.
-    run: Run | None
+    bound: Bound | None  # None for a bound on a solver
+    run: Run | None  # None for a solver
     verdict: Verdict
 
     @property
@@ -76,13 +74,10 @@ class Checked:
     rows: list[Row] = field(default_factory=list)
     # Those on the first stream of each dataset, with its first kernel.
     competitors: dict[StreamKey, Competitors] = field(default_factory=dict)
-    # The runs checked, and all finished runs.
     n_checked: int = 0
-    n_runs: int = 0
-    # Labels without any bound.
-    without: list[str] = field(default_factory=list)
-    # A sentence for each dataset whose data are missing.
-    missing: list[str] = field(default_factory=list)
+    n_runs: int = 0  # all finished runs
+    without: list[str] = field(default_factory=list)  # labels without any bound
+    missing: list[str] = field(default_factory=list)  # a sentence for each dataset whose data are missing
 
     @property
     def violations(self) -> list[str]:
@@ -177,7 +172,7 @@ def _check_stream(
 ) -> tuple[list[Row], dict[str, Competitors]]:
     """Return the rows of the runs with a kernel on the tasks of a repetition, and the competitors on each task."""
     largest = float(kernel.diagonal(squares(stream.X)).max())
-    # A row of a learner has no objective.
+    # a row of a learner has no objective.
     records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
     of_solvers = [row for row in records if not math.isnan(row["objective"])]
     entries = [_Entry(row, _run(row, spec, largest)) for row in records if math.isnan(row["objective"])]
