@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +77,8 @@ class Facts:
             whole = X if isinstance(X, np.ndarray) else X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
         nnz, sha256 = None if isinstance(X, np.ndarray) else int(X.nnz), combined_sha256(hashes.values())
-        found = cls(dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader, list(notes), values=values)
-        return replace(found, open_ended=dataset.open_ended, content_bytes=dataset.content_bytes)
+        known = (dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader)
+        return cls(*known, list(notes), dataset.open_ended, dataset.content_bytes, values)
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class Source:
 
     def sha256(self, dataset: Dataset) -> str:
         """Return the checksum of examples that were loaded from here, as in `facts`."""
-        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._generated_sha256()
+        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._sha256_of_generated()
 
-    def _generated_sha256(self) -> str:
+    def _sha256_of_generated(self) -> str:
         assert self.card is not None
         options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
         return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
@@ -137,19 +137,25 @@ class Source:
             return Facts.of(dataset, dataset.notes)
         if known.format == "generated":
             drawn = generators.counts(known.name, self.options)
-            return Facts(drawn, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
+            return Facts(drawn, known.n_features, None, {}, self._sha256_of_generated(), known.reader, known.notes)
         if not known.has_checksums(parts):
             dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
             told = "Unverified: the checksum of {} is not known; that of the one used is {}."
             return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
         paths = files.fetch(known, data_dir, parts, download) if verify else []
-        n_bytes = sum(content_size(Stamp.of(path)) for path in paths)
-        nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
-        counts = known.label_counts(parts)
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-        found = Facts(counts, known.n_features, nnz, hashes, combined_sha256(hashes.values()), known.reader)
-        return replace(found, notes=known.notes, content_bytes=n_bytes, values=known.values)
+        return Facts(
+            counts=known.label_counts(parts),
+            n_features=known.n_features,
+            nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
+            files=hashes,
+            sha256=combined_sha256(hashes.values()),
+            reader=known.reader,
+            notes=known.notes,
+            content_bytes=sum(content_size(Stamp.of(path)) for path in paths),
+            values=known.values,
+        )
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:

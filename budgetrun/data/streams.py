@@ -31,31 +31,11 @@ SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
 
 @dataclass(frozen=True)
-class TestSet:
-    """Examples on which hypotheses are tested after the last round: the whole test set, in file order.
-
-    Attributes
-    ----------
-    X : ndarray or csr_array, float64, or IntegerRows, shape (n, d)
-        Dense or sparse like the stream's, and scaled by the stream's statistics. The caller's own copy.
-    tasks : dict of task name to ndarray, shape (n,), int8 or int16
-        The same tasks as the stream's; never with noise.
-    """
-
-    __test__ = False  # pytest would collect a class with this name
-
-    X: Rows
-    tasks: dict[str, NDArray[Any]]
-
-    @property
-    def n_examples(self) -> int:
-        """n, the number of examples."""
-        return int(self.X.shape[0])
-
-
-@dataclass(frozen=True)
 class Stream:
-    """The rounds of one repetition.
+    """The rounds of one repetition, or a test set.
+
+    A test set has its examples in file order, dense or sparse like the stream's and scaled by the stream's statistics,
+    and the stream's tasks, never with noise.
 
     Attributes
     ----------
@@ -66,13 +46,14 @@ class Stream:
         int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
     classes : list of labels, ascending
         All labels of the data, the same for every task; empty for regression.
-    test : TestSet or None
+    test : Stream or None
+        The examples on which hypotheses are tested after the last round.
     """
 
     X: Rows
     tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)
-    test: TestSet | None = None
+    test: Stream | None = None
 
     @property
     def n_examples(self) -> int:
@@ -209,13 +190,13 @@ def open_stream(
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
-    codes = dataset.codes[rows]
+    codes, classes = dataset.codes[rows], _classes(spec, dataset.classes)
     test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
     X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
     test = None
     if test_X is not None:
-        test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
-    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, _classes(spec, dataset.classes), test)
+        test = Stream(test_X, {name: signs[name][test_codes] for name in wanted}, classes)
+    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, classes, test)
 
 
 def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArray[np.intp]:

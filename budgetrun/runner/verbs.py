@@ -1,4 +1,4 @@
-"""Common parts of the verbs of the command line: options, and acting on each results folder."""
+"""Helpers of the verbs of the command line: options, and acting on each results folder."""
 
 from __future__ import annotations
 

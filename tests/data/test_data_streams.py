@@ -269,11 +269,7 @@ def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_
         ("a9a", {"options": {"a": 1}}, "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
         ("noisy_gaussians", {"parts": ("train",)}, "a generated dataset has no parts; remove 'parts'"),
         ("noisy_gaussians", {"options": {"n": 1}}, "options: unknown 'n'; allowed: n_per_class spread"),
-        (
-            "noisy_gaussians",
-            {"options": {"n_per_class": 0}},
-            "options.n_per_class: must be an integer >= 1, got 0",
-        ),
+        ("noisy_gaussians", {"options": {"n_per_class": 0}}, "options.n_per_class: must be an integer >= 1, got 0"),
         (
             "noisy_gaussians",
             {"options": {"spread": "std"}},

@@ -49,8 +49,6 @@ class Delimited(Reader):
     one field is text and the others count the columns. Blank lines are left out.
     """
 
-    origin: Origin
-
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
         head = head_lines(origin)

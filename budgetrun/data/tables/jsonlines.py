@@ -8,16 +8,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import (
-    HEAD_ROWS,
-    Batch,
-    Lines,
-    Origin,
-    Reader,
-    head_lines,
-    length_faults,
-    line_blocks,
-)
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Lines, Origin, Reader, head_lines, length_faults, line_blocks
 from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
@@ -25,8 +16,6 @@ _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str:
 
 class JsonLines(Reader):
     """JSON lines; the keys of the first rows are the columns."""
-
-    origin: Origin
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
@@ -43,8 +32,7 @@ class JsonLines(Reader):
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         for lines in line_blocks(self.origin):
-            if lines is None or lines.text.strip():
-                yield None if lines is None else self._batch(lines, wanted)
+            yield None if lines is None else self._batch(lines, wanted)
 
     def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa

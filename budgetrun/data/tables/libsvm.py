@@ -14,7 +14,7 @@ from budgetrun.data.formats import check_width, revision
 from budgetrun.data.tables.columns import check_distinct
 from budgetrun.data.tables.encode import is_sparse
 from budgetrun.data.tables.source import Batch, Held, Lines, Origin, Reader, head_lines, line_blocks
-from budgetrun.data.tables.vectors import Vectors, label_column
+from budgetrun.data.tables.vectors import LABEL, Vectors
 from budgetrun.data.text import NUMERIC_BYTES, clipped, count_lines, number_fault, parse_numbers, shown
 
 if TYPE_CHECKING:
@@ -33,17 +33,12 @@ _MAX_INDEX = 2**31 - 1
 class Libsvm(Vectors):
     """LIBSVM text; the number of features and the first index are those of the whole file, or a pipe's first lines."""
 
-    origin: Origin
     label_found = "the label is the first number of each line"
 
     def __init__(self, origin: Origin) -> None:
         Reader.__init__(self, origin)
-        self.format, self.hashed, self.label = revision("libsvm"), True, label_column(True)
+        self.format, self.label = revision("libsvm"), LABEL
         self._seen: set[float] = set()
-
-    @property
-    def sha256(self) -> str | None:
-        return self.origin.sha256
 
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
         if encoding is None:

@@ -64,6 +64,12 @@ def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
     return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
 
 
+def check_lengths(n_rows: int, y: Any, where: str) -> None:
+    """Raise an InputError unless there is one label per row, or no labels at all (None)."""
+    if y is not None and len(y) != n_rows:
+        raise InputError(f"{where}: X has {n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
+
+
 class Reader:
     """Rows in batches; subclasses read one format each.
 
@@ -86,15 +92,17 @@ class Reader:
     # The revision is raised whenever the same file gives other examples or labels; part of the run ids of users' files.
     format = "table 1"
 
-    def __init__(self, origin: Origin | None, where: str = "") -> None:
-        self.origin = origin
+    def __init__(self, origin: Origin | None, where: str = "", sha256: str | None = None) -> None:
+        self.origin: Any = origin
         self.samples: list[Sample] = []
         self.where, self.again = (where, True) if origin is None else (origin.name, origin.again)
+        self._sha256 = sha256
 
     @property
     def sha256(self) -> str | None:
         """Checksum of the whole content, known once all of it was read."""
-        return None if self.origin is None else self.origin.sha256
+        found: str | None = self._sha256 if self.origin is None else self.origin.sha256
+        return found
 
     @property
     def most_rows(self) -> int | None:

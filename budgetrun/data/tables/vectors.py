@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import Column, check_distinct
-from budgetrun.data.tables.source import Batch, Reader
+from budgetrun.data.tables.source import Batch, Reader, check_lengths
 from budgetrun.kernels.rows import Matrix
 
 # The rows of an array that are converted at a time.
 _ROWS = 1 << 15
+# The column of labels that come with vectors.
+LABEL = Column("label", 0, "label", "given with the examples")
 
 
 class Vectors(Reader):
@@ -32,24 +35,17 @@ class Vectors(Reader):
     """
 
     def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
-        super().__init__(None, where)
+        super().__init__(None, where, sha256)
         self._X, self._y = X, None if y is None else labels_of(y, where)
-        self.format, self._sha256, self.hashed = format, sha256, sha256 is not None
+        self.format, self.hashed = format, sha256 is not None
         self.n_rows, self.n_features = X.shape
         self.sparse = not isinstance(X, np.ndarray)
         self.fitting: dict[str, Any] = {}
-        if self._y is not None and len(self._y) != self.n_rows:
-            raise InputError(
-                f"{where}: X has {self.n_rows:,} rows and y has {len(self._y):,}; the numbers must be equal"
-            )
+        check_lengths(self.n_rows, self._y, where)
         if 0 in X.shape:
             raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
-        self.label = None if self._y is None else label_column(self._y.dtype.kind == "f")
+        self.label = None if self._y is None else replace(LABEL, numeric=self._y.dtype.kind == "f")
         self.label_found = "there are no labels" if self.label is None else "the labels are given with the examples"
-
-    @property
-    def sha256(self) -> str | None:
-        return self._sha256
 
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
         """Read in the same way as the source of an encoding; with ``numbers``, labels are not classes."""
@@ -76,11 +72,6 @@ class Vectors(Reader):
         return Batch({0: y, 1: X}, X.shape[0], place)
 
 
-def label_column(numeric: bool) -> Column:
-    """Return the column of labels that come with vectors."""
-    return Column("label", 0, "label", "given with the examples", numeric=numeric)
-
-
 def labels_of(y: Any, where: str) -> NDArray[Any]:
     """Return labels as float64 or text."""
     found = np.asarray(y)
@@ -88,9 +79,8 @@ def labels_of(y: Any, where: str) -> NDArray[Any]:
         found = found[:, 0]
     if found.ndim != 1:
         raise InputError(f"{where}: y has shape {found.shape}; one label per row is needed")
-    if found.dtype.kind == "O" and all(
-        isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in found
-    ):
+    numbers = int | float | np.number
+    if found.dtype.kind == "O" and all(isinstance(v, numbers) and not isinstance(v, bool) for v in found):
         found = found.astype(np.float64)
     if found.dtype.kind == "b":
         return np.where(found, "true", "false")

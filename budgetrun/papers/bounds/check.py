@@ -209,11 +209,14 @@ def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
 
 def _built(algorithm: Any, row: dict[str, Any]) -> Any:
     """Return the learner or solver of a run, given its class."""
-    parameters = {
-        name: value for name, value in json.loads(row["parameters"]).items() if name not in ("budget", "variant")
-    }
-    budget = {} if math.isnan(row["budget"]) else {"budget": int(row["budget"])}
-    return algorithm(**parameters, **budget, **({"seed": int(row["seed"])} if algorithm.draws else {}))
+    parameters = json.loads(row["parameters"])
+    for name in ("budget", "variant"):
+        parameters.pop(name, None)
+    if not math.isnan(row["budget"]):
+        parameters["budget"] = int(row["budget"])
+    if algorithm.draws:
+        parameters["seed"] = int(row["seed"])
+    return algorithm(**parameters)
 
 
 def _is_on_mean(bound: Bound) -> bool:

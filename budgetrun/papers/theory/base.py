@@ -230,10 +230,9 @@ class Bound(ABC):
 
     def why_void(self, run: Run) -> str:
         """Return the conditions that do not hold, or that facts are missing; empty if the bound applies."""
-        broken = (
-            [str(c) for c in self.conditions(run) if not c.holds] if not self._lacks_facts(run) else [MISSING_FACTS]
-        )
-        return "; ".join(broken)
+        if self._lacks_facts(run):
+            return MISSING_FACTS
+        return "; ".join(str(condition) for condition in self.conditions(run) if not condition.holds)
 
     def check(self, run: Run, competitors: Competitors | None) -> Verdict:
         """Return both sides, the right-hand side for the best of the competitors.
