@@ -200,7 +200,7 @@ def test_completing_imports_nothing_slow():
 def test_a_size_without_a_unit_is_refused(command):
     for size in ("8", "0.5", "4096"):
         code, _, err = command("sweep", config("."), "--memory", size)
-        said = f"{size!r} has no unit, and would be so many bytes; write {size}G for gigabytes"
+        said = f"{size!r} has no unit, so it would mean bytes; write {size}G for gigabytes"
         assert (code, said in err) == (2, True)
     for size in ("8G", "500M", "8000000000"):
         assert command("sweep", config("."), "--memory", size, "--dry-run")[0] == 0
@@ -455,7 +455,7 @@ def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
 def test_data_are_no_config(command, verb, content):
     with open("stream.data", "wb") as file:
         file.write(content)
-    what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
+    what = "not a config (a YAML file with the keys name, datasets and algorithms)"
     advice = "if it is data, run learners on it: budgetrun run stream.data"
     assert command(verb, "stream.data") == (2, "", f"stream.data: {what}; {advice}\n")
 

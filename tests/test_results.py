@@ -127,7 +127,7 @@ def test_failed_runs_are_kept_apart():
     ("config", "data", "sentence"),
     [
         ("nothing", None, "nothing: no such file or config"),
-        (CONFIG, {"other": FRAME}, "data: 'other' is no dataset of the config; its datasets are points"),
+        (CONFIG, {"other": FRAME}, "data: 'other' is not a dataset of the config; its datasets are points"),
         (CONFIG, {"points": 3}, "data: 'points': must be a path, a data frame of pandas, polars or Arrow, or a pair"),
         (CONFIG, {"points": X[:, 0]}, "data: 'points': X has shape"),
         (CONFIG, {"points": (X, WORDS[:3])}, "data: 'points': X has 90 rows and y has 3; they must be equal"),

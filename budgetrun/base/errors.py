@@ -1,4 +1,4 @@
-"""Errors that the user can correct, separate from errors of this package; and helpers for their sentences."""
+"""Errors that the user can resolve, as distinct from bugs, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def counted(n: int, noun: str) -> str:
 
 
 class InputError(Exception):
-    """A mistake in the user's input: one sentence with where, what, what is allowed. Exit code 2 as a rule.
+    """Input that cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class InputError(Exception):
 
 
 class DataMissingError(InputError):
-    """A dataset's file is missing and cannot be downloaded; the message says where to put it. Exit code 1."""
+    """A dataset's file is missing and cannot be downloaded; the message says what goes where. Exit code 1."""
 
 
 class OutOfRangeError(InputError, FloatingPointError, ValueError):
@@ -74,7 +74,7 @@ class CannotWriteError(InputError, OSError):
 
 
 class AlteredError(InputError):
-    """The table of a results folder is not as the sweep wrote it: cut off, edited, or from elsewhere."""
+    """The table of a results folder differs from what the sweep wrote: cut off, edited, or from elsewhere."""
 
 
 def out_of_range(error: Exception, where: str) -> OutOfRangeError:
@@ -87,7 +87,7 @@ def out_of_range(error: Exception, where: str) -> OutOfRangeError:
 
 
 def is_arithmetic(error: Exception) -> bool:
-    """Return whether an error comes from numbers that are too large, too small or not numbers."""
+    """Return True if an error comes from numbers that are too large, too small or not numbers."""
     if isinstance(error, InputError):
         return False
     # By name, because importing numpy takes long.

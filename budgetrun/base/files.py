@@ -6,12 +6,13 @@ Every file that is written appears whole or not at all, a failure is one sentenc
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from budgetrun.base.errors import CannotWriteError
 
@@ -71,33 +72,34 @@ def write(path: Path, content: str | bytes | memoryview) -> None:
         the last step failed the new one.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    # Processes that were killed leave such files behind; their id tells whose they are.
-    temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
-    with explained(path):
-        try:
-            _write_new(temporary, data)
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(path.parent)
+    with _replaced(path) as file:
+        file.write(data)
 
 
 @contextmanager
 def growing(path: Path) -> Iterator[TextIO]:
-    """Open a file that is written bit by bit; it replaces the one at ``path`` at the end, or if that fails never does.
+    """Open a text file that is written bit by bit, and replaces the one at ``path`` if all of it could be written.
 
     Raises
     ------
     CannotWriteError
         As in `write`.
     """
+    with _replaced(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.detach()
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that replaces the one at ``path`` when all of it is on the disk."""
+    # Processes that were killed leave such files behind; their id tells whose they are.
     temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with explained(path):
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with open(os.open(temporary, flags, 0o666), "w", encoding="utf-8", newline="") as file:
+            with open(os.open(temporary, flags, 0o666), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -131,17 +133,6 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise CannotWriteError(f"{path}: cannot be written ({reason})", reason) from None
-
-
-def _write_new(path: Path, data: bytes | memoryview) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ MOVED = {
     "learners.pairs": "engine.hypotheses.pairs",
     "learners.calibration": "play.calibration",
     "runner.metrics": "play.metrics",
-    "runner.targets": "play.targets",
+    "runner.targets": "play.metrics",
     "live.curve": "play.curve",
     "live.play": "play.counts",
     "live": "runner.live",
@@ -28,7 +28,7 @@ MOVED = {
 }
 
 # Classes that are now elsewhere than the rest of their module.
-CLASSES = {"live.play:Player": "play.session:Session"}
+CLASSES = {"live.play:Player": "play.session:Session", "live.scaling:ByRow": "runner.live.kept:ByRow"}
 
 
 def module_now(module: str) -> str:

@@ -35,7 +35,7 @@ SQUARED_ERROR = "squared_error"
 
 
 class Problem(ABC):
-    """What is learned: two classes, several classes, or numbers.
+    """A kind of problem: two classes, several classes, or numbers.
 
     Scores have shape (..., b) for b examples, or (..., n_classes, b) for several classes. Labels are those that the
     engine takes, shape (b,); codes are classes from 0, or the numbers themselves.
@@ -46,22 +46,22 @@ class Problem(ABC):
     learns : str
         In words.
     of_classes, of_signs : bool
-        Whether labels are classes; whether they are -1 and +1.
+        True if labels are classes; if they are -1 and +1.
     dtype : str
         Of labels in the engine.
     ties : tuple of str
         The values of ``tie``: f(x) = 0 is a mistake, or predicts +1. With several classes, a tie with the true class is
         a mistake.
     metrics : tuple of str
-        What the key ``metrics`` of a config may ask for.
+        The allowed names of the key ``metrics`` of a config.
     columns : tuple of str
         The columns of runs.csv that only such runs have, besides ``metrics``.
     error : str
         The quantity that tables show if they name none; a column.
     error_title, error_form : str
-        What messages call it, and how they write it.
+        Its name and its format in messages.
     total : str
-        The curve of the sum over the rounds that `error_after` makes the error of.
+        The curve of the sum over the rounds from which `error_after` computes the error.
     """
 
     name: ClassVar[Task]
@@ -78,7 +78,7 @@ class Problem(ABC):
     total: ClassVar[str] = "mistakes"
 
     def n_classes(self, n: int) -> int | None:
-        """Return what the engine is told if there are ``n`` classes: None unless each has a score of its own."""
+        """Return the engine's ``n_classes`` for ``n`` classes: None unless each has a score of its own."""
         return None
 
     def scores_each(self, n: int) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ class Problem(ABC):
         return () if self.n_classes(n) is None else (n,)
 
     def curves(self, metrics: Sequence[str]) -> list[str]:
-        """Return what is recorded along the stream besides mistakes and support sizes, given the asked metrics."""
+        """Return the names of the curves besides mistakes and support sizes, given the metrics that are asked for."""
         return [name for name in METRICS_IN_CURVES if name in metrics]
 
     def labels(self, codes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the docstrings and signatures of algorithms and kernels say, for a terminal."""
+"""The docstrings and signatures of algorithms and kernels, shortened for a terminal."""
 
 from __future__ import annotations
 

@@ -99,14 +99,8 @@ class DatasetReader:
         generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
         self._check_test(values, path, generated)
         default_order = "permuted" if values.get("path") is None else "file"
-        every_repetition_same = (
-            values.get("order", default_order) == "file"
-            and values["repetitions"] > 1
-            and not generated
-            and not values.get("balanced")
-            and not values.get("noise")
-        )
-        if every_repetition_same:
+        varies = generated or values.get("balanced") or values.get("noise")
+        if values.get("order", default_order) == "file" and values["repetitions"] > 1 and not varies:
             default = "" if "order" in values else ", the default for a file of your own"
             text = f"with order: file{default}, each of the {values['repetitions']} repetitions would be the same"
             self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
@@ -134,7 +128,7 @@ class DatasetReader:
                 self.checker.add((*path, key), "goes with path, a file of your own; remove it")
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
-        """Whether a card generates new points in every repetition; a card that does not exist is a problem."""
+        """Return True if a card generates new points in every repetition; a card that does not exist is a problem."""
         cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
         if name in cards:
             return bool(_format(cards[name]) == "generated")

@@ -23,7 +23,7 @@ def parameter_types(cls: type) -> dict[str, ValueType]:
 
 
 def is_formula(value: Any, wanted: ValueType) -> bool:
-    """Whether a value is meant as a formula: a text where a number is wanted, but not a number in quotes."""
+    """Return True for a formula: a text where a number is wanted, but not a number in quotes."""
     if not isinstance(value, str) or not wanted.takes_formulas:
         return False
     try:
@@ -78,7 +78,7 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
         raise ValueError("\n".join(problems))
     resolved = replace(spec, parameters=spec.parameters | numbers, typed=spec.typed | typed)
     if spec.budget_fraction is None:
-        # Which parameters go together only the class itself knows.
+        # Only the class itself knows which parameters go together.
         try:
             resolved.build(cls)
         except ValueError as error:

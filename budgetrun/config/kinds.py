@@ -1,4 +1,4 @@
-"""Kinds of runs beside those of online learners. Plug-ins provide them; all other code knows them by `RunKind`."""
+"""Kinds of runs besides those of online learners. Plug-ins provide them; all other code knows them by `RunKind`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,16 @@ class RunKind(ABC):
     Attributes
     ----------
     name : str
-        What an algorithm of this kind is called in messages; manifests have a key of this name.
+        Name of an algorithm of this kind in messages; manifests have a key of this name.
     quantities : tuple of str
-        What tables can show of its runs; the first is the default.
+        The quantities of its runs that tables can show; the first is the default.
     holds : str
-        What an algorithm keeps in memory.
+        Description of what an algorithm keeps in memory.
     """
 
     name: ClassVar[str]
     quantities: ClassVar[tuple[str, ...]]
     holds: ClassVar[str] = "all examples"
-
-    @property
-    def plural(self) -> str:
-        """The name for several."""
-        return f"{self.name}s"
 
     @abstractmethod
     def algorithms(self) -> Mapping[str, type[Any]]:
@@ -84,9 +79,6 @@ def find(name: str) -> RunKind:
 
 
 def kind_of(algorithm: Any) -> RunKind | None:
-    """Return the kind that has an algorithm of this name; None for learners, and for what is no name."""
-    return next((kind for kind in registry().values() if _is_in(algorithm, kind)), None)
-
-
-def _is_in(algorithm: Any, kind: RunKind) -> bool:
-    return isinstance(algorithm, str) and algorithm in kind.algorithms()
+    """Return the kind that has an algorithm of this name; None for learners, and for anything but a name."""
+    known = registry().values() if isinstance(algorithm, str) else ()
+    return next((kind for kind in known if algorithm in kind.algorithms()), None)

@@ -47,22 +47,22 @@ class ValueType:
 
     @property
     def wanted(self) -> str:
-        """What the value must be, e.g. ``an integer >= 1``; empty if the annotation cannot be put into words."""
+        """Description of good values, e.g. ``an integer >= 1``; empty if the annotation cannot be put into words."""
         return _words(self._schema)
 
     @property
     def takes_lists(self) -> bool:
-        """Whether the value can be a list, so that a list is not a sweep over values."""
+        """True if the value can be a list, so that a list is not a sweep over values."""
         return bool(self._kinds & {"array", "any"})
 
     @property
     def takes_formulas(self) -> bool:
-        """Whether the value is a number and never text, so that a text can be a formula."""
+        """True if the value is a number and never text, so that a text can be a formula."""
         return bool(self._kinds & {"integer", "number"}) and not self._kinds & {"string", "any"}
 
     @property
     def is_whole(self) -> bool:
-        """Whether a number must be an integer."""
+        """True if a number must be an integer."""
         return "number" not in self._kinds
 
     def check(self, value: Any) -> tuple[Any, dict[tuple[Any, ...], str]]:

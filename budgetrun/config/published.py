@@ -60,15 +60,13 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     if not os.path.exists(path):
         return (), [f"no such file: {path}"]
     try:
-        text = read_text(path)
+        reader = csv.reader(read_text(path).splitlines())
+        lines = [(reader.line_num, cells) for cells in reader if cells or reader.line_num == 1]
     except InputError as error:
         return (), [str(error)]
-    try:
-        list(csv.reader(text.splitlines()))
     except csv.Error as error:
         return (), [f"{shown}: not CSV ({error})"]
-    reader = csv.reader(text.splitlines())
-    header = next(reader, [])
+    _, header = lines.pop(0) if lines else (1, [])
     value, sd = value_column(quantity), sd_column(quantity)
     needed = [*_REQUIRED, value]
     allowed = list(dict.fromkeys([*needed, *_OPTIONAL, *_VALUES, *(f"{name}_sd" for name in _VALUES)]))
@@ -81,8 +79,8 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     may_be_missing = len(set(header) & set(_VALUES)) > 1
     rows: list[Published] = []
     first: dict[tuple[Any, ...], int] = {}
-    for cells in filter(None, reader):
-        where = f"{shown}:{reader.line_num}"
+    for line, cells in lines:
+        where = f"{shown}:{line}"
         if len(cells) != len(header):
             problems.append(f"{where}: must have {len(header)} cells, like the first line, got {len(cells)}")
             continue
@@ -92,22 +90,27 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
         found: dict[str, Any] = {}
         for key in (*_OPTIONAL, value, *([sd] if quantity != "seconds_ratio" else [])):
             if key == value or typed.get(key):
-                found[key], wrong = _setting(typed[key]) if key == "setting" else _number(typed[key], key)
-                problems += [f"{where}: {key}: {wrong}"] if wrong else []
+                found[key], wanted = _setting(typed[key]) if key == "setting" else _number(typed[key], key)
+                problems += [f"{where}: {key}: must be {wanted}, got {typed[key]!r}"] if found[key] is None else []
         row = Published(typed["dataset"], typed["label"], found.pop(value), sd=found.pop(sd, None), **found)
         cell_of = (row.dataset, row.label, row.budget, row.budget_fraction, row.setting)
-        if first.setdefault(cell_of, reader.line_num) != reader.line_num:
+        if first.setdefault(cell_of, line) != line:
             problems.append(f"{where}: the same dataset, label, budget and setting as in line {first[cell_of]}")
         rows.append(row)
     return tuple(rows), problems
 
 
-def _number(cell: str, column: str) -> tuple[float | int | None, str]:
-    """Return the number in a cell and what is wrong with it."""
+def _plain(text: str) -> float | str:
+    """Return the number in a text; the text itself if it is not a number."""
     try:
-        number = float(cell)
+        return float(text)
     except ValueError:
-        number = math.nan
+        return text
+
+
+def _number(cell: str, column: str) -> tuple[float | int | None, str]:
+    """Return the number in a cell, None if it is wrong, and a description of good ones."""
+    number = found if isinstance(found := _plain(cell), float) else math.nan
     if column == "budget":
         good, wanted = number >= 1 and number.is_integer(), "an integer >= 1 or empty"
     elif column == "budget_fraction":
@@ -116,25 +119,16 @@ def _number(cell: str, column: str) -> tuple[float | int | None, str]:
         good, wanted = 0 <= number <= 100, "a number from 0 to 100"
     else:
         good, wanted = 0 <= number < math.inf, "a number >= 0"
-    if not good:
-        return None, f"must be {wanted}, got {cell!r}"
-    return (int(number) if column == "budget" else number), ""
+    return (None if not good else int(number) if column == "budget" else number), wanted
 
 
 def _setting(cell: str) -> tuple[str | None, str]:
-    """Return a setting with its numbers as tables show them, and what is wrong with it."""
+    """Return a setting with its numbers as tables show them, None if it is wrong, and a description of good ones."""
     # A comma separates two values only before a name; a list has commas, too.
-    pairs = [part.partition("=") for part in re.split(r",\s*(?=\w+\s*=)", cell)]
-    if not all(name.strip().isidentifier() and value.strip() for name, _, value in pairs):
-        return None, f"must be like eta=0.1, or eta=0.1, C=2, or empty, got {cell!r}"
-    return setting_text({name.strip(): _plain(value.strip()) for name, _, value in pairs}), ""
-
-
-def _plain(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    pairs = [tuple(map(str.strip, part.partition("="))) for part in re.split(r",\s*(?=\w+\s*=)", cell)]
+    good = all(name.isidentifier() and value for name, _, value in pairs)
+    text = setting_text({name: _plain(value) for name, _, value in pairs}) if good else None
+    return text, "like eta=0.1, or eta=0.1, C=2, or empty"
 
 
 def manifest_entries(report: ReportSpec) -> dict[str, dict[str, list[dict[str, Any]]]]:
@@ -175,8 +169,7 @@ def report_of(manifest: Mapping[str, Any], path: Path) -> ReportSpec:
 
     tables = []
     for table in report.tables:
-        choose = table.choose
-        if choose is not None:
+        if choose := table.choose:
             choose = choose.model_copy(update={"published": rows("choose_expected", table.name, choose.quantity)})
         published = rows("expected", table.name, table.quantity)
         tables.append(table.model_copy(update={"choose": choose, "published": published}))
@@ -189,23 +182,16 @@ def _from_manifest(row: Mapping[str, Any], column: str, where: str) -> Published
     missing = [key for key in (*_REQUIRED, column) if key not in row]
     if missing:
         raise InputError(f"{where}: {', '.join(missing)} missing; {_REPEAT}")
-    numbers: dict[str, float | None] = {}
-    for key in ("budget", "budget_fraction", column, "sd"):
+    numbers: dict[str, Any] = {}
+    for key in (column, "budget", "budget_fraction", "sd"):
         given = row.get(key)
         try:
             number = math.nan if given in (None, "") else float(given)
         except (TypeError, ValueError):
             raise InputError(f"{where}.{key}: must be a number or empty, got {given!r:.80}; {_REPEAT}") from None
-        numbers[key] = None if math.isnan(number) else number
-    value, budget = numbers[column], numbers["budget"]
+        numbers[key] = None if math.isnan(number) else int(number) if key == "budget" else number
+    value = numbers.pop(column)
     if value is None:
         return None
-    return Published(
-        str(row["dataset"]),
-        str(row["label"]),
-        value,
-        budget=None if budget is None else int(budget),
-        budget_fraction=numbers["budget_fraction"],
-        setting=str(row.get("setting") or "") or None,
-        sd=numbers["sd"],
-    )
+    setting = str(row.get("setting") or "") or None
+    return Published(str(row["dataset"]), str(row["label"]), value, setting=setting, **numbers)

@@ -24,7 +24,7 @@ _two_figures = partial(figures, n=2)
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a table or a figure shows of a run."""
+    """A number of a run that a table or a figure shows."""
 
     name: str  # as in configs
     noun: str  # its name in running text
@@ -46,7 +46,7 @@ class Quantity:
 
     @property
     def is_percent(self) -> bool:
-        """Whether it is a ratio shown in percent."""
+        """True for a ratio shown in percent."""
         return self.unit == "%"
 
     @property
@@ -71,7 +71,7 @@ _four_figures = partial(figures, n=4)
 _RMSE = "root mean squared error"
 
 ONLINE_ERROR = _error("online_error", "online error", "online error (%)")
-# Of each of about fifty equal parts of the stream; runs have only the mean over all of them.
+# The error in each of about fifty equal parts of the stream; runs have only the mean over all of them.
 WINDOWED_ERROR = replace(
     _error("windowed_error", "online error in each part of the stream", "error in each part (%)"), column="online_error"
 )
@@ -92,7 +92,7 @@ def _ratio(name: str, noun: str, axis: str, lower_is_better: bool = False) -> Qu
     return Quantity(name, noun, axis, three, three, lower_is_better=lower_is_better)
 
 
-# What the config key `metrics` may ask for; `budgetrun.play.metrics` computes them, in columns of these names.
+# Choices of the config key `metrics`; `budgetrun.play.metrics` computes them, in columns of these names.
 METRICS = {
     quantity.name: quantity
     for quantity in (
@@ -105,16 +105,16 @@ METRICS = {
         _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
     )
 }
-# Of regression learners.
+# For regression learners.
 RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
 WINDOWED_RMSE = Quantity(
     "windowed_rmse", f"{_RMSE} in each part of the stream", f"{_RMSE} of each part", _four_figures, column="rmse"
 )
 
-# Of each part of the stream, by the quantity that is the error of the whole.
+# Errors in each part of the stream, by the quantity that is the error of the whole.
 WINDOWED = {quantity.column: quantity for quantity in (WINDOWED_ERROR, WINDOWED_RMSE)}
 
-# What a table or figure of a config may show.
+# The quantities that tables and figures of a config may show.
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
@@ -134,7 +134,7 @@ QUANTITIES = {
     )
 }
 
-# What figures may show in addition.
+# The quantities that figures may show.
 IN_FIGURES = QUANTITIES | {quantity.name: quantity for quantity in WINDOWED.values()}
 
 # The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.

@@ -15,15 +15,7 @@ from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all,
 from budgetrun.config.datasets import KERNEL, DatasetReader, common_problem, dataset_label
 from budgetrun.config.problems import ValueType, nearest, quoted, value_types
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import (
-    MOST_RUNS,
-    AlgorithmSpec,
-    Config,
-    DatasetSpec,
-    FileName,
-    FractionBudget,
-    Profile,
-)
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
 from budgetrun.config.select import selections
 from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
@@ -31,8 +23,6 @@ from budgetrun.config.yaml import parse, read_text
 _Some = Annotated[list[Any], Field(min_length=1)]
 # The most settings of an algorithm on a dataset: each is tried out when a config is checked.
 MOST_SETTINGS = 100_000
-# Of files that are meant as configs, whatever is in them.
-_SUFFIXES = (".yaml", ".yml")
 _PROFILE = ValueType(FileName)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
@@ -53,14 +43,14 @@ def load(path_or_name: str | Path, profile: str = "full") -> Config:
         No such config or profile, or the config is wrong: one line per problem, in the order of the file.
     """
     path = find(str(path_or_name))
-    if path.suffix not in _SUFFIXES and not _is_mapping(path):
-        what = "this is no config (a YAML file with the keys name, datasets and algorithms)"
+    if path.suffix not in (".yaml", ".yml") and not _is_mapping(path):
+        what = "not a config (a YAML file with the keys name, datasets and algorithms)"
         raise InputError(f"{path}: {what}; if it is data, run learners on it: budgetrun run {path}")
     return read(read_text(path), path).apply_profile(profile)
 
 
 def _is_mapping(path: Path) -> bool:
-    """Whether a file could be a config: text, no longer than these may be, that YAML reads as a mapping."""
+    """Return True if a file could be a config: text of allowed length that YAML reads as a mapping."""
     try:
         return isinstance(parse(read_text(path)).data, dict)
     except InputError:
@@ -189,12 +179,12 @@ def _config(checker: Checker, data: Values) -> Values:
 
 
 def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets: list[DatasetSpec | None]) -> bool:
-    """Whether the good algorithms have more settings or runs than a config may, which is a problem; none is made."""
+    """Return True, and add a problem, if the good algorithms have more settings or runs than a config may."""
     known = {spec.label: spec for spec in specs if spec is not None}
     n_settings = n_runs = 0
     for i, spec in enumerate(specs):
         for dataset in datasets:
-            # What is wrong with them is a problem already.
+            # A wrong one is a problem already.
             if spec is None or dataset is None or not spec.has(dataset.label):
                 continue
             own = spec.on(dataset.label)
@@ -228,13 +218,6 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
 @cache
 def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
-    some = ValueType(_Some)
-    select = ValueType(_Some, required=False)
-    return types | {
-        "datasets": some,
-        "kernel": KERNEL,
-        "select": select,
-        "algorithms": some,
-        "report": _MAPPING,
-        "profiles": _MAPPING,
-    }
+    some = dict.fromkeys(("datasets", "algorithms"), ValueType(_Some))
+    mappings = dict.fromkeys(("report", "profiles"), _MAPPING)
+    return types | some | mappings | {"kernel": KERNEL, "select": ValueType(_Some, required=False)}

@@ -36,16 +36,8 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 IN_BRACES = r"\{(\w+)\}"
 
 _OF_TESTS = ("test_error", "last_test_error")
-# What a table can show of learners of classes, and of regression learners; the first is the default.
-_OF_CLASSES = (
-    "online_error",
-    "support_size",
-    "margin_updates",
-    *_OF_TESTS,
-    "seconds",
-    "seconds_ratio",
-    *METRICS,
-)
+# The quantities of a table for learners of classes, and for regression learners; the first is the default.
+_OF_CLASSES = ("online_error", "support_size", "margin_updates", *_OF_TESTS, "seconds", "seconds_ratio", *METRICS)
 _OF_NUMBERS = ("rmse", "mae", "r2", "support_size", "seconds", "seconds_ratio")
 
 
@@ -54,28 +46,30 @@ class ReportReader:
     """Reads a report; what is wrong with it goes to the checker's problems."""
 
     checker: Checker
-    # The kind of the config's runs; None for learners.
-    kind: RunKind | None
+    kind: RunKind | None  # the kind of the config's runs; None for learners
     problem: Problem
-    # Those that the config asks for.
-    metrics: Sequence[str]
-    # The labels of the datasets with a test set.
-    tested: set[str | None]
-    # The algorithms and datasets that the report may name.
-    labels: Labels
-    datasets: Labels
-    # The good algorithms, by label, and the titles of their classes, by default label.
-    algorithms: dict[str, AlgorithmSpec]
-    titles: dict[str, str]
+    metrics: Sequence[str]  # those that the config asks for
+    tested: set[str | None]  # the labels of the datasets with a test set
+    labels: Labels  # the algorithms that the report may name
+    datasets: Labels  # the datasets that it may name
+    algorithms: dict[str, AlgorithmSpec]  # the good algorithms, by label
+    titles: dict[str, str]  # the titles of their classes, by default label
 
     @property
     def algorithms_are(self) -> str:
-        """What the config's algorithms are called."""
-        return self.kind.plural if self.kind else "learners" if self.problem.of_classes else "regression learners"
+        """The name of the config's algorithms in messages."""
+        return f"{self.kind.name}s" if self.kind else "learners" if self.problem.of_classes else "regression learners"
+
+    @property
+    def either(self) -> Labels:
+        """The algorithms and datasets that the report may name, together."""
+        algorithms, datasets = self.labels.known, self.datasets.known
+        both = None if algorithms is None or datasets is None else [*algorithms, *datasets]
+        return Labels("algorithm or dataset", both)
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What a table can show."""
+        """The quantities that a table can show."""
         return self.kind.quantities if self.kind else _OF_CLASSES if self.problem.of_classes else _OF_NUMBERS
 
     def report(self, data: Any) -> ReportSpec:
@@ -93,50 +87,39 @@ class ReportReader:
         for key in ("tables", "figures"):
             self.checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
         numbers = read_numbers(self.checker, given.get("numbers") or {}, (*path, "numbers"))
-        texts: dict[KeyPath, str | None] = {
-            ("findings", i, "text"): values.get("text") for i, values in enumerate(found["findings"])
-        }
-        texts[("finding",)] = given.get("finding")
-        texts |= {("choices", i): text for i, text in enumerate(given.get("choices", ()))}
-        for here, text in texts.items():
+        texts: list[tuple[KeyPath, str | None]] = [
+            *((("findings", i, "text"), values.get("text")) for i, values in enumerate(found["findings"])),
+            (("finding",), given.get("finding")),
+            *((("choices", i), text) for i, text in enumerate(given.get("choices", ()))),
+        ]
+        for here, text in texts:
             for name in re.findall(IN_BRACES, text or ""):
                 if name not in numbers:
                     self.checker.add((*path, *here), f"no number {name!r} in report.numbers{nearest(name, numbers)}")
         titles = self.titles | self._titles(given.get("titles") or {}, (*path, "titles"))
         if self.checker.problems:
             return ReportSpec()
-        return ReportSpec(
-            **{key: given.get(key) for key in ("title", "finding", "group")},
-            tables=tuple(TableSpec(**values) for values in found["tables"]),
-            figures=tuple(FigureSpec(**values) for values in found["figures"]),
-            choices=tuple(given.get("choices", ())),
-            findings=tuple(FindingSpec(**values) for values in found["findings"]),
-            numbers={name: NumberSpec(**values) for name, values in numbers.items()},
-            titles=titles,
-        )
+        return ReportSpec(**{**given, **found, "numbers": numbers, "titles": titles})
 
     def _titles(self, given: dict[str, str], path: KeyPath) -> dict[str, str]:
         """Return the titles of a config; no two algorithms or datasets may be called the same."""
-        either = Labels("algorithm or dataset", [*(self.labels.known or []), *(self.datasets.known or [])])
-        taken = {self.titles.get(label, label): label for label in either.known or () if label not in given}
+        known = [*(self.labels.known or []), *(self.datasets.known or [])]
+        taken = {self.titles.get(label, label): label for label in known if label not in given}
         for label, title in given.items():
-            if self.labels.known is not None and self.datasets.known is not None:
-                self.checker.labels_exist((*path, label), label, either)
+            self.checker.labels_exist((*path, label), label, self.either)
             if (other := taken.setdefault(title, label)) != label:
                 self.checker.add((*path, label), f"{title!r} is already the title of {other!r}; choose another")
         return given
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
         values = self.checker.values(data, path, value_types(FindingSpec))
-        self.checker.labels_exist((*path, "dataset"), values.get("dataset"), self.datasets)
-        self.checker.labels_exist((*path, "label"), values.get("label"), self.labels)
+        self._check_labels(values, path, dataset=self.datasets, label=self.labels)
         return values
 
     def _figure(self, data: Any, path: KeyPath) -> Values:
         values = self.checker.values(data, path, value_types(FigureSpec))
-        self.checker.labels_exist((*path, "dataset"), values.get("dataset"), self.datasets)
-        for key in ("lines", "point", "band"):
-            self.checker.labels_exist((*path, key), values.get(key), self.labels)
+        algorithms = dict.fromkeys(("lines", "point", "band"), self.labels)
+        self._check_labels(values, path, dataset=self.datasets, **algorithms)
         # A wrong x or y is already a problem.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
@@ -160,6 +143,11 @@ class ReportReader:
                 self.checker.add((*path, key), text)
         return values
 
+    def _check_labels(self, values: Values, path: KeyPath, **labels: Labels) -> None:
+        """Check that the labels under each key belong to an algorithm or dataset."""
+        for key, known in labels.items():
+            self.checker.labels_exist((*path, key), values.get(key), known)
+
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
@@ -182,13 +170,9 @@ class ReportReader:
         values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
-        self.checker.labels_exist((*path, "columns"), values.get("columns"), self.labels)
-        self.checker.labels_exist((*path, "relative_to"), values.get("relative_to"), self.labels)
-        self.checker.labels_exist((*path, "rows"), values.get("rows"), self.datasets)
-        if self.labels.known is not None and self.datasets.known is not None:
-            either = Labels("algorithm or dataset", [*self.labels.known, *self.datasets.known])
-            for key in values.get("aliases", {}):
-                self.checker.labels_exist((*path, "aliases", key), key, either)
+        self._check_labels(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
+        for key in values.get("aliases", {}):
+            self.checker.labels_exist((*path, "aliases", key), key, self.either)
         known = self.quantities
         wrong = isinstance(data, dict) and "quantity" in data and "quantity" not in values
         quantity = values.setdefault("quantity", known[0])
@@ -225,8 +209,7 @@ class ReportReader:
         before = len(self.checker.problems)
         values = self.checker.values(data, path, value_types(ChooseSpec))
         if self.kind:
-            text = f"goes with learners, and the algorithms are {self.algorithms_are}; remove it"
-            self.checker.add(path, text)
+            self.checker.add(path, f"goes with learners, and the algorithms are {self.algorithms_are}; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
         allowed = ["online_error", "prefix", "printed"] if self.problem.of_classes else ["rmse", "prefix"]
         if by is not None and by not in allowed and not self.kind:

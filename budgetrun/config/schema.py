@@ -42,7 +42,7 @@ AUTO = "auto"
 # The most runs of a config: a plan of so many takes about 1.5 GB.
 MOST_RUNS = 2_000_000
 Text = Annotated[str, Field(min_length=1)]
-# What tables and figures call a dataset or an algorithm; file names contain it in the form of `plotting.slug`.
+# The name of a dataset or an algorithm in tables and figures; file names contain it in the form of `plotting.slug`.
 Name = Annotated[Text, AfterValidator(_one_line)]
 FileName = Annotated[
     str,
@@ -51,10 +51,9 @@ FileName = Annotated[
     AfterValidator(_not_a_device),
 ]
 Label = int | float | str
-# Of a support size; budgets stay numbers that can be computed with.
+# A share of a support size; the limit keeps budgets to numbers that can be computed with.
 Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
-Quantity = QuantityName
 
 _AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS, "rmse")
 # For each horizontal axis of a figure, what it can show; the first is the default.
@@ -87,7 +86,7 @@ class KernelSpec(_Spec):
 
     @cached_property
     def text(self) -> str:
-        """Tells it from other kernels."""
+        """The kernel as text, different for different kernels."""
         return f"{self.name} {json.dumps(self.parameters)}"
 
     @property
@@ -97,7 +96,7 @@ class KernelSpec(_Spec):
 
     @property
     def is_auto(self) -> bool:
-        """Whether the data decide on a value."""
+        """True if the data decide on a value."""
         return any(AUTO in (value if isinstance(value, list) else [value]) for value in self.parameters.values())
 
     def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
@@ -128,42 +127,33 @@ class KernelSpec(_Spec):
 class DatasetSpec(_Spec):
     """A dataset and how its streams are made."""
 
-    # The name of a card in ``datasets/``, or any name if ``path`` is given.
-    name: Name
+    name: Name  # the name of a card in ``datasets/``, or any name if ``path`` is given
     # The dataset's name in results, unique in a config; ``name`` by default.
     label: Name = Field(default="", validate_default=True)
-    # A file of the user.
-    path: Path | None = None
+    path: Path | None = None  # a file of the user
     # ``multiclass`` and ``regression`` leave labels unchanged; a config's datasets are all of one of them, or none is.
     task: Literal["binary", "equal_splits", "multiclass", "regression"] = "binary"
-    # Which parts of a card to read, in order; None for the card's default.
+    # The parts of a card to read, in order; None for the card's default.
     parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
     # By default ``file`` for a file of the user: a stream is not shuffled unless asked.
     order: Literal["permuted", "file"] = "permuted"
-    # Whether to use a random subset with equally many examples of both classes.
-    balanced: bool = False
+    balanced: bool = False  # use a random subset with equally many examples of both classes
     # The probability with which each label is flipped, independently.
     noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     # The labels that become +1; None for the larger of two, or for the card's default.
     positive: Label | tuple[Label, ...] | None = None
-    # The most examples to use: the first ones after balancing and permuting.
-    n_examples: Count | None = None
-    # Of a generated dataset.
-    options: dict[str, Any] = {}
-    # None for the config's value, which `load` fills in.
-    repetitions: Count | None = None
-    # None for the config's kernel, which `load` fills in.
-    kernel: KernelSpec | None = None
+    n_examples: Count | None = None  # the most examples to use: the first ones after balancing and permuting
+    options: dict[str, Any] = {}  # arguments of a generated dataset
+    repetitions: Count | None = None  # None for the config's value, which `load` fills in
+    kernel: KernelSpec | None = None  # None for the config's kernel, which `load` fills in
     # The parts of a card on which hypotheses are tested after the last round.
     test: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    # A test file of the user, to go with ``path``.
-    test_path: Path | None = None
-    # Whether the runs of this dataset are skipped, without an error, if its files are missing.
-    optional: bool = False
+    test_path: Path | None = None  # a test file of the user, to go with ``path``
+    optional: bool = False  # skip the runs of this dataset, without an error, if its files are missing
     # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
     label_column: Text | int = "first"
-    # What to do with missing values in a file of the user: an error, leave the row out, or read 0.
+    # For missing values in a file of the user: an error, leave the row out, or read 0.
     missing: Literal["refuse", "skip", "zero"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
@@ -182,15 +172,14 @@ class DatasetSpec(_Spec):
 
     @property
     def has_test(self) -> bool:
-        """Whether hypotheses are tested after the last round."""
+        """True if hypotheses are tested after the last round."""
         return self.test is not None or self.test_path is not None
 
 
 class FractionBudget(_Spec):
     """Budgets as fractions of the number of examples that another learner holds after the last round of the stream."""
 
-    # The label of that learner. The Perceptron holds one example per mistake.
-    of: Text
+    of: Text  # The label of that learner. The Perceptron holds one example per mistake.
     fractions: Annotated[tuple[Fraction, ...], Field(min_length=1)] = (1.0,)
 
 
@@ -208,31 +197,24 @@ class RunSpec:
     label: str
     name: str
     variant: str | None
-    # The arguments of its class, defaults included, except ``budget`` and ``seed``.
-    parameters: dict[str, Any]
-    # B, at least 1; None for a learner without a budget, or while the budget is a fraction.
-    budget: int | None
+    parameters: dict[str, Any]  # the arguments of its class, defaults included, except ``budget`` and ``seed``
+    budget: int | None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
     # B as a fraction, above 0, of the final support size of another learner's run.
     budget_fraction: float | None
-    # The learner's own seed; 0 for a learner that draws nothing.
-    seed: int
-    # The label of that other learner.
-    budget_of: str | None = None
-    # Which run of that learner: its swept values, ``budget`` included; empty if it has only one.
+    seed: int  # the learner's own seed; 0 for a learner that draws nothing
+    budget_of: str | None = None  # the label of that other learner
+    # The run of that learner: its swept values, ``budget`` included; empty if it has only one.
     budget_setting: dict[str, Any] = field(default_factory=dict)
-    # What distinguishes the run from others with the same label and dataset, as typed and in the order of the config:
-    # the swept values of the kernel, then those of the algorithm without the budget, then those of ``budget_setting``.
-    # Where the last two have a name in common, the latter is written ``label.name``.
+    # The difference from other runs with the same label and dataset, as typed and in the order of the config: the swept
+    # values of the kernel, then those of the algorithm without the budget, then those of ``budget_setting``. Where the
+    # last two have a name in common, the latter is written ``label.name``.
     setting: dict[str, Any] = field(default_factory=dict, compare=False)
-    # What the learner learns, if it is one.
     task: Task = "binary"
-    # The kind of run (`budgetrun.config.kinds`); empty for an online learner.
-    kind: str = ""
-    # What is typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
+    kind: str = ""  # the kind of run (`budgetrun.config.kinds`); empty for an online learner
+    # The text typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
     # in ``parameters``, and `AUTO`, whose value is in ``kernel``.
     typed: dict[str, str] = field(default_factory=dict)
-    # With one value of each parameter; None before the dataset is known.
-    kernel: KernelSpec | None = None
+    kernel: KernelSpec | None = None  # with one value of each parameter; None before the dataset is known
 
     def build(self, algorithm: Any) -> Any:
         """Return the algorithm itself, given its class.
@@ -251,12 +233,9 @@ class AlgorithmSpec(_Spec):
     """An algorithm and the values to sweep over."""
 
     name: str
-    # Filled in if the name has variants.
-    variant: str | None = None
-    # Unique in a config; by default the name, or ``name(variant)``.
-    label: str
-    # The number of seeds (0, 1, ...), or one seed per repetition, equal to its number.
-    seeds: Seeds = 1
+    variant: str | None = None  # filled in if the name has variants
+    label: str  # unique in a config; by default the name, or ``name(variant)``
+    seeds: Seeds = 1  # the number of seeds (0, 1, ...), or one seed per repetition, equal to its number
     budget: FractionBudget | ByDataset | tuple[int | None, ...] | None = None
     # The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
     # parameter that is a number is a formula in T (`budgetrun.config.formulas`).
@@ -278,7 +257,7 @@ class AlgorithmSpec(_Spec):
         return {name: values for name, values in every.items() if isinstance(values, ByDataset)}
 
     def has(self, dataset: str) -> bool:
-        """Whether every parameter has values for a dataset, given by label."""
+        """Return True if every parameter has values for a dataset, given by label."""
         return all(dataset in values.by_dataset for values in self.by_dataset.values())
 
     def on(self, dataset: str) -> AlgorithmSpec:
@@ -288,10 +267,14 @@ class AlgorithmSpec(_Spec):
         return self.model_copy(update={"budget": budget, "parameters": self.parameters | chosen})
 
     @property
+    def _values(self) -> dict[str, tuple[Any, ...]]:
+        """The values of every parameter, once they are those `on` a dataset."""
+        return cast("dict[str, tuple[Any, ...]]", self.parameters)
+
+    @property
     def swept(self) -> tuple[str, ...]:
         """The parameters with more than one value; the budget is not among them."""
-        values = cast("dict[str, tuple[Any, ...]]", self.parameters)
-        return tuple(name for name in values if len(values[name]) > 1)
+        return tuple(name for name, values in self._values.items() if len(values) > 1)
 
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
         """Yield every combination of values: parameters vary slowest, then the budget, then seeds.
@@ -303,7 +286,7 @@ class AlgorithmSpec(_Spec):
         source : AlgorithmSpec or None
             The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
         """
-        values = cast("dict[str, tuple[Any, ...]]", self.parameters)
+        values = self._values
         n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
         budgets = self._budgets(source)
         for chosen in itertools.product(*values.values()):
@@ -318,7 +301,7 @@ class AlgorithmSpec(_Spec):
 
     def count(self, source: AlgorithmSpec | None = None) -> int:
         """Return how many runs `expand` yields, without making them."""
-        n_runs = math.prod(map(len, cast("dict[str, tuple[Any, ...]]", self.parameters).values()))
+        n_runs = math.prod(map(len, self._values.values()))
         n_runs *= 1 if self.seeds == "by_repetition" else self.seeds
         if isinstance(self.budget, FractionBudget):
             return n_runs * len(self.budget.fractions) * (source.with_one_seed().count() if source else 1)
@@ -350,14 +333,10 @@ class AlgorithmSpec(_Spec):
 class SelectSpec(_Spec):
     """A rule of `budgetrun.play.selection` that follows candidates: every run of some algorithms on a stream."""
 
-    # Its name.
-    rule: str
-    # The labels of the algorithms.
-    of: Annotated[tuple[str, ...], Field(min_length=1)]
-    # Unique among those of the algorithms; by default ``rule(labels)``.
-    label: Name
-    # The arguments of its class.
-    parameters: dict[str, Any] = {}
+    rule: str  # its name
+    of: Annotated[tuple[str, ...], Field(min_length=1)]  # the labels of the algorithms
+    label: Name  # unique among those of the algorithms; by default ``rule(labels)``
+    parameters: dict[str, Any] = {}  # the arguments of its class
 
 
 @dataclass(frozen=True)
@@ -366,30 +345,25 @@ class Published:
 
     dataset: str
     label: str
-    # Errors are in percent.
-    value: float
+    value: float  # errors are in percent
     # At least 1; None if the number is for every budget, or for a ``budget_fraction``.
     budget: int | None = None
     budget_fraction: float | None = None
-    # As `setting_text` writes it; None if the number is for every setting.
-    setting: str | None = None
-    # The published standard deviation.
-    sd: float | None = None
+    setting: str | None = None  # as `setting_text` writes it; None if the number is for every setting
+    sd: float | None = None  # the published standard deviation
 
 
 class ChooseSpec(_Spec):
-    """How a table chooses among an algorithm's settings, separately for each dataset and budget."""
+    """A table's choice among an algorithm's settings, made separately for each dataset and budget."""
 
     # ``online_error``: the lowest mean online error (in hindsight); ``rmse``: the same for regression. ``prefix``: for
     # each stream, the fewest mistakes, or the lowest RMSE, in its first tenth; errors are then those of the rest.
     # ``printed``: the mean of ``quantity`` that is nearest to its published value.
     by: Literal["online_error", "prefix", "printed", "rmse"]
-    # Only with ``printed``.
-    quantity: Literal["margin_updates", "support_size"] | None = None
+    quantity: Literal["margin_updates", "support_size"] | None = None  # only with ``printed``
     # Only with ``printed``: the file of the published values of ``quantity``, as typed.
     expected: Text | None = None
-    # The content of ``expected``.
-    published: tuple[Published, ...] = Field(default=(), exclude=True)
+    published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
 
 class TableSpec(_Spec):
@@ -397,15 +371,13 @@ class TableSpec(_Spec):
 
     name: FileName
     caption: Text | None = None
-    # The file of the published numbers, as typed: relative to the config's folder.
-    expected: Text | None = None
+    expected: Text | None = None  # the file of the published numbers, as typed: relative to the config's folder
     # Labels of algorithms and of datasets, in order; None for all.
     columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    # What is shown; errors are in percent. ``gap`` is that to the best known optimum.
-    quantity: Quantity = "online_error"
-    # How to choose among settings; None shows all of them.
-    choose: ChooseSpec | None = None
+    # Errors are shown in percent; ``gap`` is the gap to the best known optimum.
+    quantity: QuantityName = "online_error"
+    choose: ChooseSpec | None = None  # the choice among settings; None shows all of them
     # A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
     # algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
     relative_to: str | None = None
@@ -414,10 +386,8 @@ class TableSpec(_Spec):
     tolerance: Positive | None = 0.05
     # The same in published standard deviations, for numbers published with one.
     tolerance_sd: Positive | None = None
-    # Label or dataset -> the label or dataset in ``expected`` to compare it with.
-    aliases: dict[str, str] = {}
-    # The content of ``expected``.
-    published: tuple[Published, ...] = Field(default=(), exclude=True)
+    aliases: dict[str, str] = {}  # label or dataset -> the label or dataset in ``expected`` to compare it with
+    published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
     @model_validator(mode="before")
     @classmethod
@@ -431,19 +401,14 @@ class FigureSpec(_Spec):
     name: FileName
     title: Text | None = None
     dataset: str
-    # Labels of algorithms, one line each.
-    lines: Annotated[tuple[str, ...], Field(min_length=1)]
-    # The algorithm shown as a single point.
-    point: str | None = None
-    # Algorithms whose range over seeds is shaded.
-    band: tuple[str, ...] = ()
+    lines: Annotated[tuple[str, ...], Field(min_length=1)]  # labels of algorithms, one line each
+    point: str | None = None  # the algorithm shown as a single point
+    band: tuple[str, ...] = ()  # algorithms whose range over seeds is shaded
     # With ``x: rounds``, the only budget shown of algorithms that have several; None for all.
     budget: Count | None = None
-    # ``seconds`` is for kinds of runs without rounds.
-    x: FigureX = "budget"
+    x: FigureX = "budget"  # ``seconds`` is for kinds of runs without rounds
     y: FigureY = "online_error"
-    # Whether the horizontal axis is logarithmic; None if the figure decides.
-    log_x: bool | None = None
+    log_x: bool | None = None  # a logarithmic horizontal axis; None if the figure decides
 
 
 class NumberSpec(_Spec):
@@ -453,10 +418,8 @@ class NumberSpec(_Spec):
     theorem (``theorem``), how often single runs err less than others (``errs_less_than``), or a cell of a ``csv``.
     """
 
-    # How the page calls it; by default the label.
-    title: Text | None = None
-    # Follows a formula's value.
-    unit: str = ""
+    title: Text | None = None  # the name on the page; by default the label
+    unit: str = ""  # follows a formula's value
     # The results folder; by default that of the claim. The other selectors come from the claim's cases by default.
     results: FileName | None = None
     dataset: Text | None = None
@@ -484,21 +447,17 @@ class NumberSpec(_Spec):
         "largest_ratio",
         "smallest_ratio",
     ] = "mean"
-    # The table whose published number it is.
-    published: Text | None = None
-    # As in bounds.csv.
-    theorem: Text | None = None
+    published: Text | None = None  # the table whose published number it is
+    theorem: Text | None = None  # as in bounds.csv
     # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
     # run of this label.
     errs_less_than: Text | None = None
-    # In the names of the numbers before it.
-    formula: Text | None = None
+    formula: Text | None = None  # in the names of the numbers before it
     # A file in the folder with the results, and the column of the one row with the values ``where``.
     csv: Text | None = None
     where: dict[str, Label] = {}
     column: Text | None = None
-    # Rounds to so many significant figures; by default as tables do.
-    digits: int | None = None
+    digits: int | None = None  # rounds to so many significant figures; by default as tables do
 
 
 class FindingSpec(_Spec):
@@ -508,17 +467,15 @@ class FindingSpec(_Spec):
     label: str | tuple[str, ...] | None = None
     budget: Count | tuple[Count, ...] | None = None
     budget_fraction: Positive | tuple[Positive, ...] | None = None
-    # As `setting_text` writes it, e.g. ``eta=0.1``.
-    setting: Text | tuple[Text, ...] | None = None
+    setting: Text | tuple[Text, ...] | None = None  # As `setting_text` writes it, e.g. ``eta=0.1``.
     text: Text
-    # Whether the difference stays open: the text says what is known of it, and explains it not.
-    open: bool = False
+    open: bool = False  # the text says what is known, but gives no explanation
 
 
 class ReportSpec(_Spec):
-    """What the report shows: tables, figures, choices made where a paper leaves them open, and findings."""
+    """The content of a report: tables, figures, choices made where a paper leaves them open, and findings."""
 
-    # What the page is called, what was found in a sentence, and the paper or question under which the index has it.
+    # The title of the page, the main finding in a sentence, and the paper or question under which the index lists it.
     title: Text | None = None
     finding: Text | None = None
     group: Text | None = None
@@ -545,35 +502,28 @@ class Profile(_Spec):
 class Config(_Spec):
     """A checked config."""
 
-    # The name of the results folder.
-    name: FileName
+    name: FileName  # the name of the results folder
     source: str = ""
     description: str = ""
-    # All randomness of the streams depends on it.
-    seed: Seed = 0
-    # ``kernel`` and ``repetitions`` of each are filled in.
-    datasets: tuple[DatasetSpec, ...]
+    seed: Seed = 0  # all randomness of the streams depends on it
+    datasets: tuple[DatasetSpec, ...]  # ``kernel`` and ``repetitions`` of each are filled in
     kernel: KernelSpec | None = None
-    # Whether a score of exactly 0 is a mistake or predicts +1.
-    tie: Literal["mistake", "positive"] = "mistake"
+    tie: Literal["mistake", "positive"] = "mistake"  # a score of exactly 0 is a mistake, or predicts +1
     dtype: Literal["float64", "float32"] = "float64"
     repetitions: Count = 1
-    # Whether every run has its own job, as runs of other kinds than learners always have. Learners then share no kernel
-    # values, so that their seconds can be compared.
+    # Every run has its own job, as runs of other kinds than learners always have. Learners then share no kernel values,
+    # so that their seconds can be compared.
     alone: bool = False
     # The seconds after which a run fails, without the time that its data take to read; None for no limit. It changes no
     # outcome, so neither run ids nor the resolved config have it.
     timeout_seconds: Positive | None = None
     algorithms: tuple[AlgorithmSpec, ...]
     select: tuple[SelectSpec, ...] = ()
-    # What is measured besides counts: names of `METRICS`.
-    metrics: tuple[MetricName, ...] = ()
+    metrics: tuple[MetricName, ...] = ()  # names of `METRICS`, measured besides counts
     report: ReportSpec = ReportSpec()
     profiles: dict[str, Profile] = {}
-    # The profile that has been applied; ``full`` is the whole config.
-    profile: str = "full"
-    # The profile's cap on the tasks of a dataset.
-    tasks: int | None = None
+    profile: str = "full"  # the profile that has been applied; ``full`` is the whole config
+    tasks: int | None = None  # the profile's cap on the tasks of a dataset
     # The path of the config, as typed, and its text; empty if the config comes from a manifest.
     file: str = Field(default="", exclude=True)
     text: str = Field(default="", exclude=True)
@@ -593,12 +543,12 @@ class Config(_Spec):
 
     @property
     def problem(self) -> Problem:
-        """What the learners learn; the same on all datasets."""
+        """The learners' problem, the same on all datasets."""
         return problem_of(self.datasets[0].task if self.datasets else None)
 
     @property
     def task(self) -> Task:
-        """Its name."""
+        """The problem's name."""
         return self.problem.name
 
     @property
@@ -608,7 +558,7 @@ class Config(_Spec):
 
     @property
     def timed(self) -> bool:
-        """Whether seconds are compared, so that each run has its own job and only one runs at a time."""
+        """True if seconds are compared, so that each run has its own job and only one runs at a time."""
         return self.alone or bool(self.kind)
 
     def on(self, dataset: str) -> dict[str, AlgorithmSpec]:
@@ -662,23 +612,14 @@ class Config(_Spec):
                 del entry["label_column"], entry["missing"]
         for entry, algorithm in zip(data["algorithms"], self.algorithms, strict=True):
             entry["solver"] = algorithm.kind == "solver"
-        if not self.select:
-            del data["select"]
-        # Keys that came later are left out where they say nothing, so that older configs stay as they were resolved.
-        later = (
-            (data["report"], ("title", "finding", "group")),
-            *((f, ("budget",)) for f in data["report"]["figures"]),
-        )
-        for entry, keys in later:
+        # Keys that came later are omitted where they are empty, so that older configs stay as they were resolved.
+        report = data["report"]
+        report["numbers"] = {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}
+        later = [(data, ("select", "metrics")), (report, ("title", "finding", "group", "numbers"))]
+        for entry, keys in [*later, *((figure, ("budget",)) for figure in report["figures"])]:
             for key in keys:
-                if entry[key] is None:
+                if not entry[key]:
                     del entry[key]
-        # What a number does not say is left out, and so are the numbers of a config without any.
-        data["report"] |= {"numbers": {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}}
-        if not self.report.numbers:
-            del data["report"]["numbers"]
-        if not self.metrics:
-            del data["metrics"]
         return data
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from budgetrun.config.formulas import parameter_types
-from budgetrun.config.problems import ValueType, allowed_names, quoted, unknown, unknown_key
+from budgetrun.config.problems import ValueType, allowed_names, quoted, unknown
 from budgetrun.config.schema import AlgorithmSpec, DatasetSpec, FractionBudget, Name, SelectSpec
 from budgetrun.config.values import Checker, Labels
 from budgetrun.config.yaml import KeyPath
@@ -53,13 +53,9 @@ def _selection(
         return []
     before = len(checker.problems)
     own = parameter_types(rules[name])
-    for key in entry:
-        if key not in _COMMON and key not in own:
-            checker.add((*path, key), unknown_key(key, [*_COMMON, *own]))
-    given = checker.values({key: entry[key] for key in _COMMON if key in entry}, path, _COMMON)
-    parameters = checker.values({key: entry[key] for key in own if key in entry}, path, own)
+    given = checker.values(entry, path, _COMMON | own)
     of = given.get("of", list(known))
-    groups = [[label] for label in several] if of == EACH else [_listed(of)]
+    groups = [[label] for label in several] if of == EACH else [of if isinstance(of, list) else [of]]
     here = (*path, "of")
     if of == EACH and "label" in given and len(groups) > 1:
         checker.add((*path, "label"), "cannot be given with of: each, which makes a selection for each algorithm")
@@ -67,15 +63,14 @@ def _selection(
         checker.labels_exist(here, of, labels)
     for label in {label for group in groups for label in group}:
         if label in known and isinstance(known[label].budget, FractionBudget):
-            checker.add(
-                here, f"{label!r} has a budget that depends on another run; candidates need budgets of their own"
-            )
+            text = f"{label!r} has a budget that depends on another run; candidates need budgets of their own"
+            checker.add(here, text)
     if not all(groups):
         checker.add(here, f"must be a label, a list of labels with at least one, or {EACH}")
     if len(checker.problems) > before:
         return []
     default = rules[name]()
-    parameters = {key: parameters.get(key, getattr(default, key)) for key in own}
+    parameters = {key: given.get(key, getattr(default, key)) for key in own}
     return [
         SelectSpec(
             rule=name,
@@ -88,11 +83,7 @@ def _selection(
 
 
 def _candidates(spec: AlgorithmSpec, dataset: DatasetSpec | None) -> int:
-    """Return how many runs an algorithm has on a stream, seeds aside; 0 if that is not known."""
+    """Return the number of runs of an algorithm on a stream, seeds aside; 0 if that is not known."""
     if dataset is None or dataset.kernel is None or not spec.has(dataset.label):
         return 0
     return len(dataset.kernel.each()) * spec.on(dataset.label).with_one_seed().count()
-
-
-def _listed(of: str | list[str]) -> list[str]:
-    return of if isinstance(of, list) else [of]

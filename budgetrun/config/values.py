@@ -1,4 +1,4 @@
-"""What reading any part of a config needs: checked values, and a list of the problems found."""
+"""Checked values of a config, and a list of the problems found."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ class Checker:
         if not isinstance(value, list) or wanted.takes_lists:
             return check(value, path, wanted)
         if not value:
-            text = f"must be {wanted.wanted}, or a list with at least one such value, got an empty list"
-            self.add(path, text)
+            self.add(path, f"must be {wanted.wanted}, or a list with at least one such value, got an empty list")
         found: list[Any] = []
         written: set[str] = set()
         for i, item in enumerate(value):
@@ -93,8 +92,7 @@ class Checker:
         first: dict[str, int] = {}
         for i, name in enumerate(names):
             if name is not None and first.setdefault(name, i) != i:
-                advice = f"give this entry a {key} of its own"
-                text = f"{key} {name!r} is already used by {section}[{first[name]}]; {advice}"
+                text = f"{key} {name!r} is already used by {section}[{first[name]}]; give this entry a {key} of its own"
                 self.add((*section.split("."), i, key), text)
         return None if None in names else first
 

@@ -18,8 +18,8 @@ KeyPath = tuple[Any, ...]
 _TAG = "tag:yaml.org,2002:"
 _LONGEST = 60
 _LONGEST_SENTENCE = 1000
-# What a file may hold: bytes, keys and values, the characters of these, and levels of nesting. The values of an alias
-# count each time that it is used.
+# The most of a file: bytes, which also limit the characters of its keys and values; keys and values, with those of an
+# alias counted each time that it is used; and levels of nesting.
 MOST_BYTES = 1_000_000
 MOST_VALUES = 50_000
 MOST_LEVELS = 30
@@ -43,7 +43,7 @@ class Problem(NamedTuple):
 class Document:
     """The content of a YAML text."""
 
-    # Plain data; None if the text is not YAML (`problems` says why). If a key is given twice, its first value counts.
+    # Plain data; None if the text is not YAML. If a key is given twice, its first value counts.
     data: Any
     # The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
     # line where an item of a list begins.
@@ -77,28 +77,12 @@ def read_text(path: Path) -> str:
     InputError
         It is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
     """
-    content = read_bytes(path)
-    if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}: is a binary file, not YAML text; name another file")
-    try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file of at most `MOST_BYTES`.
-
-    Raises
-    ------
-    InputError
-        It is not a file (reading a pipe or a device might never end), is too large, or cannot be read.
-    """
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise InputError(f"{path}: is a folder; name a file in it")
         if not stat.S_ISREG(mode):
+            # Reading it might never end.
             raise InputError(f"{path}: is a pipe or a device; name a file")
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -106,7 +90,12 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if len(content) > MOST_BYTES:
         raise InputError(f"{path}: is larger than {MOST_BYTES:,} bytes, the most for such a file")
-    return content
+    if b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is a binary file, not YAML text; name another file")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
 
 
 def load(path: Path) -> Any:
@@ -213,8 +202,7 @@ class _Builder:
 
     def build(self, node: yaml.Node, path: KeyPath, parents: tuple[yaml.Node, ...]) -> Any:
         if any(node is parent for parent in parents):
-            self._add(node, path, "this alias stands for something that contains it")
-            return None
+            return self._add(node, path, "this alias stands for something that contains it")
         self._values += 1
         if self._values > MOST_VALUES:
             raise _TooMuch(node, _TOO_MANY)
@@ -235,18 +223,15 @@ class _Builder:
             if self._characters > MOST_BYTES:
                 raise _TooMuch(node, _TOO_LONG)
             if CONTROL.search(node.value):
-                self._add(node, path, f"'{printable(shortened(node.value))}' has a control character; remove it")
-                return None
+                return self._add(node, path, f"'{printable(shortened(node.value))}' has a control character; remove it")
             try:
                 return _CONVERT[node.tag](node.value)
             except OverflowError:
-                self._add(node, path, f"{shortened(node.value)} is not an integer of at most 64 bits")
-                return None
+                return self._add(node, path, f"{shortened(node.value)} is not an integer of at most 64 bits")
             except (KeyError, ValueError):
                 pass
         tag = node.tag.replace(_TAG, "!!")
-        self._add(node, path, f"tag {shortened(tag)!r} cannot be used here; write the plain value")
-        return None
+        return self._add(node, path, f"tag {shortened(tag)!r} cannot be used here; write the plain value")
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath, parents: tuple[yaml.Node, ...]) -> dict[Any, Any]:
         mapping: dict[Any, Any] = {}
@@ -263,7 +248,8 @@ class _Builder:
             mapping[key] = self.build(value_node, here, parents)
         return mapping
 
-    def _add(self, node: yaml.Node, path: KeyPath, text: str) -> None:
+    def _add(self, node: yaml.Node, path: KeyPath, text: str) -> Any:
+        """Add a problem; the value in its place is None."""
         self.problems.append(Problem(_line(node), path, text))
 
 

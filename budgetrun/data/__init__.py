@@ -2,7 +2,7 @@
 
 from budgetrun.data.cards import Card, CardFile, card, list_cards
 from budgetrun.data.files import fetch, verify
-from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, TestSet, open_stream, stream_info
+from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, open_stream, stream_info
 
 __all__ = [
     "STREAM_REVISION",
@@ -10,7 +10,6 @@ __all__ = [
     "CardFile",
     "Stream",
     "StreamInfo",
-    "TestSet",
     "card",
     "fetch",
     "list_cards",

@@ -34,12 +34,12 @@ class CardFile(BaseModel):
         Its name under a data folder, e.g. ``libsvm/a9a.xz``. The same file may also be there uncompressed, or
         compressed with another of .gz, .bz2 and .xz.
     urls : list of str
-        Public addresses of the file, in the order in which they are tried; empty if there is none.
+        Public addresses of the file, in the order in which they are tried.
     sha256 : str or None
-        Of the decompressed content; decides whether a file is the right one. If it is None, not known, a file found on
+        Checksum of the decompressed content, which every file must have. If it is None, not known, a file found on
         this machine is used unverified, and none is ever downloaded.
     sha256_stored : str or None
-        Of the compressed file from which the card was written; for information, not checked.
+        Checksum of the compressed file from which the card was written; for information, not checked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,7 +51,7 @@ class CardFile(BaseModel):
 
 
 class Card(BaseModel):
-    """What is known of a dataset before reading it.
+    """Properties of a dataset that are known before it is read.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Card(BaseModel):
     nnz : dict of part to int
         Non-zero values, for datasets that are read as sparse matrices.
     values : 'bits', 'integers' or 'floats'
-        What the values are: a constant times 0 and 1, or times small whole numbers, or any others.
+        The values: a constant times 0 and 1, or times small whole numbers, or any others.
     default_parts : list of str
         The parts of a stream if the config names none.
     positive : list of labels or None
@@ -77,15 +77,15 @@ class Card(BaseModel):
     label_column : 'first' or 'last'
         The column of the labels, for tables.
     numbers : bool
-        Whether the labels are measured numbers, for regression.
+        The labels are measured numbers, for regression.
     options : dict
         The options of a generated dataset, with their defaults.
     version : int or None
-        Of a generated dataset; changes whenever its points do.
+        Version of a generated dataset; changes whenever its points do.
     obtain : str
-        How to get files that are never downloaded, as a clause for messages.
+        Instructions for getting files that are never downloaded, as a clause for messages.
     notes : list of str
-        What a reader of results should know about the data.
+        Facts about the data for readers of results.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -139,7 +139,7 @@ class Card(BaseModel):
         return f"{self.name} {self.version}" if self.format == "generated" else revision(self.format)
 
     def has_checksums(self, parts: tuple[str, ...]) -> bool:
-        """Return whether the checksums of all files of some parts are known."""
+        """Return True if the checksums of all files of some parts are known."""
         return all(file.sha256 for file in self.files_of(parts))
 
     def chosen_parts(self, parts: Sequence[str] | None, key: str = "parts") -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def card(name: str) -> Card:
     Raises
     ------
     InputError
-        There is no such card (the message has the nearest names), or the card is at fault.
+        There is no such card (the message has the nearest names), or the card has a fault.
     """
     paths = {path.stem: path for path in sorted(_folder().glob("*.yaml"))}
     if name not in paths:

@@ -24,7 +24,7 @@ def _xz() -> lzma.LZMADecompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=int(min(limits.limit(), 2**63)))
 
 
-# What decompresses one stream of each format, and checks its checksum at its end.
+# Decompressors of one stream, which check its checksum at its end.
 DECOMPRESS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS),
     ".bz2": bz2.BZ2Decompressor,
@@ -83,7 +83,7 @@ def read_content(path: Path) -> bytes:
     Raises
     ------
     InputError
-        The file cannot be read, is no regular file, is truncated or corrupt, is empty, is larger than the limit of
+        The file cannot be read, is not a regular file, is truncated or corrupt, is empty, is larger than the limit of
         `budgetrun.data.limits`, or changes meanwhile.
     """
     content = io.BytesIO()

@@ -21,7 +21,7 @@ from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.opening import READERS, format_of
-from budgetrun.data.tables.source import File, Held, Origin, Reader
+from budgetrun.data.tables.source import File, Held, Origin
 from budgetrun.data.tables.table import Table
 from budgetrun.data.tasks import listed
 from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
@@ -51,9 +51,9 @@ class Dataset:
     content_bytes : int
         The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
     notes : tuple of str
-        How the columns of a user's own file were read.
+        Notes on how the columns of a user's own file were read.
     encoding : dict or None
-        Of a table of columns: reads a test file into the same features.
+        `Table.encoding` of a table of columns, for reading a test file into the same features.
     """
 
     X: Rows
@@ -69,7 +69,7 @@ class Dataset:
 
     @classmethod
     def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
-        """Return a dataset from examples and labels as read from files with so many bytes of content."""
+        """Return a dataset from examples and labels as read from files with ``content_bytes`` of content."""
         found, codes = np.unique(examples.y, return_inverse=True)
         classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
         reading = content_bytes + examples.reading_bytes
@@ -103,7 +103,7 @@ def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, 
 
 @dataclass(frozen=True)
 class Own:
-    """How a user's own file is read: ``label`` (first, last, a name, or a number from 1) and ``missing`` of tables."""
+    """Settings for a user's own table: its ``label`` (first, last, a name, or a number from 1) and ``missing``."""
 
     label: str | int = "first"
     missing: Missing = "refuse"
@@ -156,22 +156,19 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     if not as_table or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
         origin = Held(read_content(path), shown(path))
-    if as_table:
-        return _from_table(READERS[name](origin), path, own, None if other is None else other.encoding)
-    assert isinstance(origin, Held)
-    layout = Layout(first_index=None if other is None else other.first_index)
-    examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
-    sha256 = hashlib.sha256(origin.content).hexdigest()
-    return Dataset.of(examples, {path.name: sha256}, formats.revision(name), len(origin.content))
-
-
-def _from_table(source: Reader, path: Path, own: Own, encoding: dict[str, Any] | None) -> Dataset:
+    n_bytes = len(origin.content) if isinstance(origin, Held) else 0
+    if not as_table:
+        assert isinstance(origin, Held)
+        layout = Layout(first_index=None if other is None else other.first_index)
+        examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
+        sha256 = hashlib.sha256(origin.content).hexdigest()
+        return Dataset.of(examples, {path.name: sha256}, formats.revision(name), n_bytes)
+    source, encoding = READERS[name](origin), None if other is None else other.encoding
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
     table = Table(source, own.label, own.missing, encoding=encoding)
     if table.label_column is None:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
-    n_bytes = len(source.origin.content) if isinstance(source.origin, Held) else 0
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
     dataset = Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes)

@@ -32,13 +32,7 @@ def cache_folder() -> Path:
 
 
 def search_folders(data_dir: Path | None = None) -> list[Path]:
-    """Return the folders in which files are looked for, in order: ``data_dir``, $BUDGETRUN_DATA, the cache.
-
-    Raises
-    ------
-    InputError
-        ``data_dir`` or $BUDGETRUN_DATA is given and is not a folder.
-    """
+    """Return the folders in which files are looked for, in order: ``data_dir``, $BUDGETRUN_DATA, the cache."""
     folders = []
     for origin, given in (("--data", data_dir), (f"${ENVIRONMENT}", os.environ.get(ENVIRONMENT))):
         if given:
@@ -87,7 +81,7 @@ def fetch(
     parts : sequence of str or None
         The names of the parts; None for all of the card.
     download : bool
-        Whether to download missing files.
+        Download missing files.
 
     Raises
     ------
@@ -155,14 +149,14 @@ def _state(file: CardFile, path: Path | None) -> str:
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why a file is still missing, as a clause; ``offline`` if trying further files would be pointless."""
+    """Reason why a file is still missing, as a clause; ``offline`` if trying further files would be pointless."""
 
     text: str
     offline: bool = False
 
 
 def _description(file: CardFile) -> str:
-    """Return how messages name a file that users must get themselves."""
+    """Return the name in messages of a file that users must get themselves."""
     return file.file + (f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else "")
 
 
@@ -183,7 +177,8 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
                 found = hashlib.sha256(read_content(arrived)).hexdigest()
             except requests.exceptions.RequestException as error:
                 offline = isinstance(error, requests.exceptions.ConnectionError)
-                failure = _Failure(f"the download of {url} failed ({_short(error)})", offline)
+                status = None if error.response is None else f"HTTP {error.response.status_code}"
+                failure = _Failure(f"the download of {url} failed ({status or type(error).__name__})", offline)
             except InputError:
                 failure = _Failure(f"{url} sent a damaged file, which was discarded")
             else:
@@ -207,8 +202,3 @@ def _retrieve(url: str, folder: Path) -> Path:
         head = opened.read(6)
     suffix = next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), "")
     return arrived.rename(folder / (bare_name(name) + suffix))
-
-
-def _short(error: Exception) -> str:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return f"HTTP {status}" if status else type(error).__name__

@@ -1,4 +1,4 @@
-"""What the data of a config are, and all that is wrong with a user's own files."""
+"""Descriptions of a config's data, and all faults of a user's own files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_LISTED = 20
 
 @dataclass
 class Inspection:
-    """What there is to say of a dataset, and what is wrong with it: sentences."""
+    """Sentences about a dataset, and sentences about its faults."""
 
     told: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Inspection:
 def inspect(dataset: DatasetSpec) -> Inspection:
     """Return the size and the classes of a dataset. Nothing is downloaded.
 
-    A user's own files are read. Of a card, files are only looked for: a missing one is no problem.
+    A user's own files are read. A card's files are only looked for; a missing one is a note, not a problem.
     """
     found, numbers = Inspection(), not problem_of(dataset.task).of_classes
     try:
@@ -57,7 +57,7 @@ def inspect(dataset: DatasetSpec) -> Inspection:
                 if source.card.format != "generated":
                     files.locate(source.card, source.parts, download=False)
         if not found.problems:
-            # What does not go together, such as three classes and a task of two.
+            # Settings that do not go together, such as three classes and a task of two.
             stream_info(dataset, download=False, verify=False)
     except DataMissingError as error:
         found.told.append(f"note: {error}")

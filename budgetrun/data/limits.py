@@ -29,13 +29,13 @@ def parse_bytes(text: str) -> float:
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"{text[:40]!r} is not a size; give a number with K, M or G, like 8G")
     if not match[2] and float(match[1]) < _LEAST_BYTES:
-        raise ValueError(f"{text!r} has no unit, and would be so many bytes; write {match[1]}G for gigabytes")
+        raise ValueError(f"{text!r} has no unit, so it would mean bytes; write {match[1]}G for gigabytes")
     return float(match[1]) * 1000.0 ** " KMGT".index(match[2].upper() or " ")
 
 
 @contextmanager
 def memory(n_bytes: float | None) -> Iterator[None]:
-    """Read within so many bytes in this block; None leaves the limit as it is."""
+    """Limit the memory of readers in this block to ``n_bytes``; None leaves the limit as it is."""
     token = _given.set(_given.get() if n_bytes is None else n_bytes)
     try:
         yield
@@ -55,7 +55,7 @@ def limit() -> float:
 
 
 def check(n_bytes: float, where: str, what: str) -> None:
-    """Raise an InputError if ``what``, which takes so many bytes, is beyond the limit."""
+    """Raise an InputError if ``what``, which takes ``n_bytes``, is beyond the limit."""
     if n_bytes > limit():
         raise InputError(
             f"{where}: {what} would need {_shown(n_bytes)} of memory, and the limit is {_shown(limit())}; if the file "

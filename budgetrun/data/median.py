@@ -63,7 +63,7 @@ def of_stream(dataset: DatasetSpec, seed: int, data_dir: Path | None, sha256: st
     Raises
     ------
     InputError
-        There is none, or the data cannot be read or have another checksum.
+        The stream has no such gamma, or the data cannot be read or have another checksum.
     """
     from budgetrun.data import open_stream
 

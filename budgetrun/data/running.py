@@ -38,7 +38,7 @@ class Running:
     n_rows : int
         The rows so far.
     stored : ndarray, shape (n_features,), int64
-        How many values of each column these rows store, if they are sparse; their other values are zeros.
+        The number of values of each column that these rows store, if they are sparse; their other values are zeros.
     mean, squares : ndarray, shape (n_features,), float64
         The mean of the values of each column, or of its stored values, and the sum of their squared distances from it.
 
@@ -112,7 +112,7 @@ def _scale_sparse(
         for k in range(starts[i], starts[i + 1]):
             j = indices[k]
             x, n = data[k], stored[j]
-            # Of the stored values and as many zeros as complete the rows.
+            # Squared distances of the stored values, and of the zeros in the other rows, from their mean.
             spread = squares[j] + mean[j] * mean[j] * (n * (n_rows - n) / n_rows) if n else 0.0
             data[k] = x / math.sqrt(spread / n_rows) if spread > 0.0 else 0.0
             if learn:

@@ -1,10 +1,10 @@
-"""Where the examples of a stream and of its test set come from: a card, a user's own file, or a generator."""
+"""Sources of a stream's examples and of its test set: a card, a user's own file, or a generator."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from budgetrun.data.content import Stamp, content_size
 from budgetrun.data.dataset import Dataset, Own, canonical, load_card, load_own
 from budgetrun.data.formats import Examples
 from budgetrun.data.tasks import listed
-from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, stored
+from budgetrun.kernels.rows import BYTES, IntegerRows, Matrix, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -39,7 +39,7 @@ class Facts:
     files : dict of file name to str
         The sha256 of each file's decompressed content.
     sha256 : str
-        Of all files together, or of a generator's name, version and options.
+        The checksum of all files together, or of a generator's name, version and options.
     reader, notes, open_ended, content_bytes
         As in `Dataset`; ``content_bytes`` is 0 if the files were not looked for.
     values : 'bits', 'integers' or 'floats'
@@ -57,6 +57,17 @@ class Facts:
     content_bytes: int = 0
     values: Values = "floats"
 
+    @property
+    def n_examples(self) -> int:
+        """The number of examples."""
+        return sum(self.counts.values())
+
+    @property
+    def data_bytes(self) -> int:
+        """The memory of the examples in file order, with their labels and order."""
+        values, size = (self.n_examples * self.n_features, 0) if self.nnz is None else (self.nnz, 4)
+        return self.n_examples * 72 + values * (size + BYTES[self.values])
+
     @classmethod
     def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
         """Return the facts about data in memory."""
@@ -66,8 +77,8 @@ class Facts:
             whole = X if isinstance(X, np.ndarray) else X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
         nnz, sha256 = None if isinstance(X, np.ndarray) else int(X.nnz), combined_sha256(hashes.values())
-        found = cls(dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader, list(notes), values=values)
-        return replace(found, open_ended=dataset.open_ended, content_bytes=dataset.content_bytes)
+        known = (dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader)
+        return cls(*known, list(notes), dataset.open_ended, dataset.content_bytes, values)
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ class Source:
     key : 'path' or 'test_path'
         The config's key for that file.
     like : Path or None
-        Of a test file: the file of its stream.
+        For a test file, the file of its stream.
     """
 
     where: str
@@ -101,15 +112,15 @@ class Source:
             return load_own(self.path, self.where, self.key, self.own, self.like)
         if self.card.format == "generated":
             assert rng is not None
-            examples = Examples(*generators.draw(self.card.name, rng, self.options))
+            examples = Examples(*generators.GENERATORS[self.card.name].draw(rng, **self.options))
             return Dataset.of(examples, {}, self.card.reader)
         return load_card(self.card, self.parts, data_dir, download)
 
     def sha256(self, dataset: Dataset) -> str:
         """Return the checksum of examples that were loaded from here, as in `facts`."""
-        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._generated_sha256()
+        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._sha256_of_generated()
 
-    def _generated_sha256(self) -> str:
+    def _sha256_of_generated(self) -> str:
         assert self.card is not None
         options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
         return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
@@ -126,19 +137,25 @@ class Source:
             return Facts.of(dataset, dataset.notes)
         if known.format == "generated":
             drawn = generators.counts(known.name, self.options)
-            return Facts(drawn, known.n_features, None, {}, self._generated_sha256(), known.reader, known.notes)
+            return Facts(drawn, known.n_features, None, {}, self._sha256_of_generated(), known.reader, known.notes)
         if not known.has_checksums(parts):
             dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
             told = "Unverified: the checksum of {} is not known; that of the one used is {}."
             return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
         paths = files.fetch(known, data_dir, parts, download) if verify else []
-        n_bytes = sum(content_size(Stamp.of(path)) for path in paths)
-        nnz = sum(known.nnz[part] for part in parts) if known.nnz else None
-        counts = known.label_counts(parts)
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
-        found = Facts(counts, known.n_features, nnz, hashes, combined_sha256(hashes.values()), known.reader)
-        return replace(found, notes=known.notes, content_bytes=n_bytes, values=known.values)
+        return Facts(
+            counts=known.label_counts(parts),
+            n_features=known.n_features,
+            nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
+            files=hashes,
+            sha256=combined_sha256(hashes.values()),
+            reader=known.reader,
+            notes=known.notes,
+            content_bytes=sum(content_size(Stamp.of(path)) for path in paths),
+            values=known.values,
+        )
 
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:

@@ -19,43 +19,23 @@ from budgetrun.data.dataset import canonical
 from budgetrun.data.scaling import scaled
 from budgetrun.data.sources import Facts, Source, check_test, fitted, sources_of
 from budgetrun.data.tasks import task_signs
-from budgetrun.kernels.rows import BYTES, DENSE_FEATURES, IntegerRows, Matrix, Rows
+from budgetrun.kernels.rows import DENSE_FEATURES, IntegerRows, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
-# What random numbers are drawn for; each purpose has its own generator.
+# The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
 
 @dataclass(frozen=True)
-class TestSet:
-    """Examples on which a hypothesis is tested after the last round: the whole test set, in file order.
-
-    Attributes
-    ----------
-    X : ndarray or csr_array, float64, or IntegerRows, shape (n, d)
-        Dense or sparse like the stream's, and scaled by the stream's statistics. The caller's own copy.
-    tasks : dict of task name to ndarray, shape (n,), int8 or int16
-        The same tasks as the stream's; never with noise.
-    """
-
-    __test__ = False  # pytest would collect a class with this name
-
-    X: Rows
-    tasks: dict[str, NDArray[Any]]
-
-    @property
-    def n_examples(self) -> int:
-        """n, the number of examples."""
-        return int(self.X.shape[0])
-
-
-@dataclass(frozen=True)
 class Stream:
-    """The rounds of one repetition.
+    """The rounds of one repetition, or a test set.
+
+    A test set has its examples in file order, dense or sparse like the stream's and scaled by the stream's statistics,
+    and the stream's tasks, never with noise.
 
     Attributes
     ----------
@@ -66,13 +46,14 @@ class Stream:
         int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
     classes : list of labels, ascending
         All labels of the data, the same for every task; empty for regression.
-    test : TestSet or None
+    test : Stream or None
+        The examples on which hypotheses are tested after the last round.
     """
 
     X: Rows
     tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)
-    test: TestSet | None = None
+    test: Stream | None = None
 
     @property
     def n_examples(self) -> int:
@@ -87,7 +68,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class StreamInfo:
-    """What is known of a stream before it is opened.
+    """Properties of a stream that are known before it is opened.
 
     Attributes
     ----------
@@ -99,7 +80,7 @@ class StreamInfo:
         Mean number of non-zero values per example, over all the data read; None if the stream is dense.
     task_names : list of str
     sha256 : str
-        Of the data: of the file's content, of several files' hashes, or of a generator's name, version and options;
+        The checksum of the file's content, of several files' hashes, or of a generator's name, version and options;
         with a test set, of both together.
     files : dict of file name to str
         The sha256 of each file's decompressed content; empty for generated data.
@@ -118,9 +99,9 @@ class StreamInfo:
     content_bytes : int
         The memory that reading them takes in addition; 0 if the files were not looked for.
     kind : str
-        How kernels hold the examples (`budgetrun.kernels.kinds.KINDS`); empty in manifests of earlier versions.
+        Storage of the examples in kernels (`budgetrun.kernels.kinds.KINDS`); empty in manifests of earlier versions.
     median_gamma : float or None
-        What ``gamma: auto`` stands for (`budgetrun.data.median`); None if no kernel asks for it.
+        The value of ``gamma: auto`` (`budgetrun.data.median`); None if no kernel asks for it.
     """
 
     n_examples: int
@@ -177,7 +158,7 @@ def open_stream(
     Raises
     ------
     InputError
-        The spec does not fit the data, a file is at fault, or the data have another checksum.
+        The spec does not fit the data, a file has a fault, or the data have another checksum.
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
@@ -190,7 +171,7 @@ def open_stream(
     if test_source is not None and tested is not None:
         found = _with_test(found, test_source.sha256(tested))
     if sha256 not in (None, found):
-        names = " or ".join(dict.fromkeys([*dataset.sha256s, *(tested.sha256s if tested else ())]))
+        names = " or ".join(dataset.sha256s | (tested.sha256s if tested else {}))
         raise InputError(
             f"{where}: {names} changed after the runs were planned: sha256 {found[:12]}, planned {str(sha256)[:12]}; "
             "put the planned data back, or start again with these"
@@ -209,13 +190,13 @@ def open_stream(
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
-    codes = dataset.codes[rows]
+    codes, classes = dataset.codes[rows], _classes(spec, dataset.classes)
     test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
     X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
     test = None
     if test_X is not None:
-        test = TestSet(test_X, {name: signs[name][test_codes] for name in wanted})
-    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, _classes(spec, dataset.classes), test)
+        test = Stream(test_X, {name: signs[name][test_codes] for name in wanted}, classes)
+    return Stream(X, {name: signs[name][codes] * flip for name in wanted}, classes, test)
 
 
 def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArray[np.intp]:
@@ -237,14 +218,14 @@ def stream_info(
     data_dir : Path or None
         The folder in which files are looked for first.
     download : bool
-        Whether to download files that are not on this machine.
+        Download files that are not on this machine.
     verify : bool
         False takes the card's word for files whose checksums it knows: they are neither looked for nor hashed.
 
     Raises
     ------
     InputError
-        The spec does not fit the data, or a file is at fault.
+        The spec does not fit the data, or a file has a fault.
     DataMissingError
         A file is neither on this machine nor can it be downloaded.
     """
@@ -252,7 +233,7 @@ def stream_info(
     where = source.where
     facts = source.facts(data_dir, download, verify)
     signs = _signs(spec, source, list(facts.counts))
-    n_examples = n_read = sum(facts.counts.values())
+    n_examples = facts.n_examples
     if spec.balanced:
         sides = _binary(signs, where)
         sizes = np.array(list(facts.counts.values()))
@@ -260,21 +241,20 @@ def stream_info(
     if spec.n_examples is not None:
         n_examples = min(n_examples, spec.n_examples)
 
-    sha256, n_test, data_bytes, content_bytes = facts.sha256, 0, _data_bytes(facts), facts.content_bytes
+    sha256, n_test, data_bytes, content_bytes = facts.sha256, 0, facts.data_bytes, facts.content_bytes
     hashes, notes, readers = dict(facts.files), list(facts.notes), [facts.reader]
     if test_source is not None:
         test = test_source.facts(data_dir, download, verify)
         check_test(where, facts, test)
-        n_test = sum(test.counts.values())
-        sha256 = _with_test(sha256, test.sha256)
-        data_bytes, content_bytes = data_bytes + _data_bytes(test), max(content_bytes, test.content_bytes)
+        n_test, sha256 = test.n_examples, _with_test(sha256, test.sha256)
+        data_bytes, content_bytes = data_bytes + test.data_bytes, max(content_bytes, test.content_bytes)
         hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in test.files.items()}
         readers.append(test.reader)
         notes += [note for note in test.notes if note not in notes]
     return StreamInfo(
         n_examples=n_examples,
         n_features=facts.n_features,
-        nnz_per_row=None if facts.nnz is None else facts.nnz / n_read,
+        nnz_per_row=None if facts.nnz is None else facts.nnz / facts.n_examples,
         task_names=list(signs),
         sha256=sha256,
         files=hashes,
@@ -300,13 +280,6 @@ def _kind(facts: Facts, scale: str) -> str:
 def _with_test(stream: str, test: str) -> str:
     """Return the checksum of a stream together with its test set."""
     return hashlib.sha256(f"stream {stream}\ntest {test}".encode()).hexdigest()
-
-
-def _data_bytes(facts: Facts) -> int:
-    """Return the memory of examples in file order, with their labels and what orders them."""
-    n_examples = sum(facts.counts.values())
-    values, size = (n_examples * facts.n_features, 0) if facts.nnz is None else (facts.nnz, 4)
-    return n_examples * 72 + values * (size + BYTES[facts.values])
 
 
 def _classes(spec: DatasetSpec, labels: Iterable[Label]) -> list[Label]:
@@ -338,10 +311,7 @@ def _balanced(rng: np.random.Generator, y: NDArray[np.int8]) -> NDArray[np.intp]
 
 
 def _take(X: Rows, rows: NDArray[np.intp]) -> Rows:
-    if isinstance(X, IntegerRows):
-        return IntegerRows(_taken(X.integers, rows), X.factors[rows])
-    return _taken(X, rows).astype(np.float64, copy=False)
-
-
-def _taken(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
-    return X[rows] if isinstance(X, np.ndarray) else canonical(X[rows])
+    taken = X[rows]
+    if not isinstance(stored(taken), np.ndarray):
+        canonical(stored(taken))
+    return taken if isinstance(taken, IntegerRows) else taken.astype(np.float64, copy=False)

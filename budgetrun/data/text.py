@@ -1,4 +1,4 @@
-"""What the readers of text formats share: fast parsing of numbers, sentences about faulty ones."""
+"""Helpers of the readers of text formats: fast parsing of numbers, sentences about faulty ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def number_fault(token: str) -> str | None:
 
 
 def is_text(token: str) -> bool:
-    """Return whether a token is not a number, not even an infinite one."""
+    """Return True if a token is not a number, not even an infinite one."""
     return (number_fault(token) or "").endswith("is not a number")
 
 

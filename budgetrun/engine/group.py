@@ -24,7 +24,7 @@ from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 
 if TYPE_CHECKING:
-    # It compiles when it is imported.
+    # Importing it compiles code.
     from budgetrun.engine.single import Single
 
 Watcher = Callable[[int, int], None]
@@ -85,7 +85,7 @@ class Member:
 
 @dataclass(eq=False)
 class Player:
-    """A hypothesis, and who plays it: one learner, or those of a task that have behaved identically so far.
+    """A hypothesis and its players: one learner, or those of a task that have behaved identically so far.
 
     Attributes
     ----------

@@ -13,9 +13,9 @@ NOT_FINITE = "the scores are not finite; scale the examples, or choose less extr
 
 
 class Options(NamedTuple):
-    """How rounds are played."""
+    """Options of playing rounds."""
 
-    # Whether a score of 0 predicts +1; otherwise it is a mistake.
+    # A score of 0 predicts +1; otherwise it is a mistake.
     positive: bool = False
     # Stop before the learner acts with this many support examples; -1 for never.
     full: int = -1

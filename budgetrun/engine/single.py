@@ -30,7 +30,7 @@ class Single(Compilable):
     f : Expansion
     learner : BinaryLearner or RegressionLearner
     positive : bool
-        Whether a score of 0 predicts +1.
+        A score of 0 predicts +1.
     """
 
     def __init__(self, pool: Pool, examples: Examples, f: Expansion, learner: Any, positive: bool) -> None:

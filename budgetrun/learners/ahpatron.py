@@ -12,10 +12,10 @@ from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.ball import into_ball, with_norm
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class Ahpatron(BinaryLearner):
+class Ahpatron(Budgeted, BinaryLearner):
     """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the examples.
 
     Parameters
@@ -62,7 +62,6 @@ class Ahpatron(BinaryLearner):
     35
     """
 
-    budget: int
     name = "ahpatron"
     title = "Ahpatron"
     added: ClassVar = {"halving": "largest"}
@@ -78,7 +77,7 @@ class Ahpatron(BinaryLearner):
         norm: Literal["kept", "shrunk"] = "kept",
         halving: Literal["largest", "program"] = "largest",
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.epsilon = epsilon
         self.U = math.sqrt(budget) / 2 if U is None else U
         self.step = self.U / math.sqrt(4 * budget) if step is None else step

@@ -52,7 +52,7 @@ class SphereAVM(BinaryLearner):
     References
     ----------
     Le, Nguyen, Nguyen & Phung (2017), "Approximation vector machines for large-scale online learning", JMLR 18, with
-    hyperspheres, in the order of its authors' program.
+    hyperspheres or hypercells, in the order of its authors' program.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class SphereAVM(BinaryLearner):
     title = "AVM, hyperspheres"
     default_variant = True
     form = Covering
+    margin = math.inf
 
     def __init__(
         self,
@@ -86,9 +87,6 @@ class SphereAVM(BinaryLearner):
             why = "its cores stand for the examples near them, and examples of two tasks have no distance"
             raise InputError(f"avm: {why}, got {pool.kernel}: use another kernel, or leave avm out")
         return Covering(pool)
-
-    def margins(self, f: Covering, t: int) -> float:
-        return math.inf
 
     def update(self, f: Covering, y: int, score: float) -> None:
         weight = y * descent(self.hinge, y * score, self.regulariser * (f.now - 1), f.rounding)
@@ -117,11 +115,6 @@ class CellAVM(SphereAVM):
     Notes
     -----
     O(n d) per round for n cores. The rest is as with hyperspheres.
-
-    References
-    ----------
-    Le, Nguyen, Nguyen & Phung (2017), "Approximation vector machines for large-scale online learning", JMLR 18, with
-    hypercells, in the order of its authors' program.
 
     Examples
     --------

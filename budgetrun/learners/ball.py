@@ -24,16 +24,9 @@ def into_ball(f: Normed, radius: float) -> None:
 
 
 def with_norm(weights: np.ndarray, K: np.ndarray, norm: float) -> tuple[np.ndarray, float]:
-    """Return the weights scaled to ||f|| = norm, and ||f||^2.
+    """Return the weights, shape (n,), scaled to ||f|| = norm, and ||f||^2; unchanged weights if f = 0.
 
-    If f = 0, the weights are returned unchanged.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n,)
-    K : ndarray of float64, shape (n, n)
-        The Gram matrix of their examples.
-    norm : float, >= 0
+    ``K`` is the Gram matrix of their examples, shape (n, n).
     """
     norm_sq = float(weights @ K @ weights)
     if norm_sq <= 0:

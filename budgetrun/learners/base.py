@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.params import Task
+from budgetrun.base.params import Budget, Task
 from budgetrun.base.registry import float_parameters
 from budgetrun.engine.hypotheses import Expansion, Hypothesis, MulticlassExpansion
 from budgetrun.engine.pool import Pool
@@ -47,8 +47,9 @@ class Learner(Compilable, ABC):
     task : {"binary", "multiclass", "regression"}
         Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float
-        The learner acts on mistakes and on rounds whose margin is below this; 0 means on mistakes only, infinity in
-        every round. A learner whose threshold varies from round to round overrides ``margins``.
+        The learner acts on mistakes and on rounds whose margin is below this by more than rounding, as after an update
+        the margin can be exactly this; 0 means on mistakes only, infinity in every round. A learner whose threshold
+        varies from round to round overrides ``margins``.
     budget : int or None
         B, the most support examples between rounds; None for a learner without a budget.
     alike_until_full : str or None
@@ -114,6 +115,21 @@ class Learner(Compilable, ABC):
         return {}
 
 
+class Budgeted(Learner):
+    """A learner that always has a budget.
+
+    Parameters
+    ----------
+    budget : int, >= 1
+        B, the most support examples between rounds.
+    """
+
+    budget: int
+
+    def __init__(self, *, budget: Budget) -> None:
+        self.budget = budget
+
+
 class BinaryLearner(Learner):
     """A binary learner, with labels -1 and +1."""
 
@@ -126,7 +142,7 @@ class BinaryLearner(Learner):
 
     def margins(self, f: Any, t: int) -> float | np.ndarray:
         """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one."""
-        return self.margin
+        return self.margin - f.rounding if self.margin > 0 else 0.0
 
     @abstractmethod
     def update(self, f: Any, y: int, score: float) -> None:
@@ -167,7 +183,7 @@ class MulticlassLearner(Learner):
 
     def margins(self, f: Any, t: int, y: int, rival: int) -> float:
         """Return the margin below which it acts in round ``t`` of the block, for its class ``y`` and the rival."""
-        return self.margin
+        return self.margin - f.rounding if self.margin > 0 else 0.0
 
     @abstractmethod
     def update(self, f: Any, y: int, rival: int, lead: float) -> None:
@@ -213,14 +229,15 @@ class RegressionLearner(Learner):
         """
 
 
-def gaussian_rate(pool: Pool, name: str, why: str) -> float:
+def gaussian_rate(pool: Pool, name: str, why: str, otherwise: str = "") -> float:
     """Return gamma of the pool's kernel exp(-gamma ||a - b||^2).
 
     Raises
     ------
     InputError
-        It is another kernel; ``why`` says what the learner of this name needs the Gaussian one for.
+        It is another kernel; ``why`` says why this learner needs the Gaussian one, ``otherwise`` another way out.
     """
     if not isinstance(pool.kernel, Gaussian):
-        raise InputError(f"{name}: {why}, got {pool.kernel}: use the gaussian kernel, or leave {name} out")
+        otherwise = otherwise or f"leave {name} out"
+        raise InputError(f"{name}: {why}, got {pool.kernel}: use the gaussian kernel, or {otherwise}")
     return pool.kernel.rate

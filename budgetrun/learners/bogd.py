@@ -9,20 +9,48 @@ import numpy as np
 from budgetrun.base.params import AtLeastOne, Budget, NotNegative, Positive, Seed
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class BOGDPlusPlus(BinaryLearner):
-    """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
+class _RandomRemoval(Budgeted, BinaryLearner):
+    """Gradient descent with removals at random.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     step : float, > 0
         eta. An example with a positive loss is added with weight eta y.
     regulariser : float, >= 0, below 1 / step
         lambda. Every round, with or without a loss, multiplies all weights by 1 - eta lambda.
+
+    References
+    ----------
+    Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable kernel-based online
+    learning", ICML.
+    """
+
+    form = Decaying
+    margin = 1.0
+    draws = True
+
+    def __init__(
+        self, *, budget: Budget, step: Positive, regulariser: NotNegative = 0.0, clip: Positive = 1.0, seed: Seed = 0
+    ) -> None:
+        super().__init__(budget=budget)
+        self.step = step
+        self.decay = decay(step, regulariser)
+        self.largest = step * clip
+        self.seed = seed
+        self._random = np.random.default_rng(seed)
+
+    def start(self, pool: Pool) -> Decaying:
+        return Decaying(pool, self.decay)
+
+
+class BOGDPlusPlus(_RandomRemoval):
+    """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
+
+    Parameters
+    ----------
     clip : float, >= 1
         gamma. After a removal, weights are clipped to eta gamma.
     seed : int, >= 0
@@ -38,11 +66,6 @@ class BOGDPlusPlus(BinaryLearner):
     O(B d) per round. If one weight is larger than the sum of the others divided by B - 2, its p_i is negative. Then it
     is set to 0, and the other probabilities are scaled to sum to 1.
 
-    References
-    ----------
-    Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable kernel-based online
-    learning", ICML.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -50,11 +73,8 @@ class BOGDPlusPlus(BinaryLearner):
     46
     """
 
-    budget: int
     name = "bogd++"
     title = "BOGD++"
-    form = Decaying
-    draws = True
 
     def __init__(
         self,
@@ -66,19 +86,8 @@ class BOGDPlusPlus(BinaryLearner):
         seed: Seed = 0,
         reading: Literal["algorithm", "program"] = "algorithm",
     ) -> None:
-        self.budget = budget
-        self.step = step
-        self.decay = decay(step, regulariser)
-        self.largest = step * clip
-        self.seed = seed
+        super().__init__(budget=budget, step=step, regulariser=regulariser, clip=clip, seed=seed)
         self.reading = reading
-        self._random = np.random.default_rng(seed)
-
-    def start(self, pool: Pool) -> Decaying:
-        return Decaying(pool, self.decay)
-
-    def margins(self, f: Decaying, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:
@@ -104,17 +113,11 @@ class BOGDPlusPlus(BinaryLearner):
         f.displace(r, weights)
 
 
-class BOGD(BinaryLearner):
+class BOGD(_RandomRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is removed.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
-    step : float, > 0
-        eta. An example with a positive loss is added with weight eta y.
-    regulariser : float, >= 0, below 1 / step
-        lambda. Every round, with or without a loss, multiplies all weights by 1 - eta lambda.
     clip : float, > 0
         gamma. After a removal, f is scaled down until no weight is larger than eta gamma.
     seed : int, >= 0
@@ -139,33 +142,8 @@ class BOGD(BinaryLearner):
     39
     """
 
-    budget: int
     name = "bogd"
     title = "BOGD"
-    form = Decaying
-    draws = True
-
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive,
-        regulariser: NotNegative = 0.0,
-        clip: Positive = 1.0,
-        seed: Seed = 0,
-    ) -> None:
-        self.budget = budget
-        self.step = step
-        self.decay = decay(step, regulariser)
-        self.largest = step * clip
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
-
-    def start(self, pool: Pool) -> Decaying:
-        return Decaying(pool, self.decay)
-
-    def margins(self, f: Decaying, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:
@@ -179,13 +157,7 @@ class BOGD(BinaryLearner):
 
 
 def decay(step: float, regulariser: float) -> float:
-    """Return 1 - eta lambda, by which a round multiplies all weights.
-
-    Raises
-    ------
-    ValueError
-        It is not above 0.
-    """
+    """Return 1 - eta lambda, by which a round multiplies all weights; a ValueError if it is not above 0."""
     if step * regulariser >= 1:
         raise ValueError(
             f"step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got "

@@ -13,35 +13,33 @@ from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
 from budgetrun.engine.hypotheses.points import MulticlassPoints
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.sums import put
-from budgetrun.learners.base import BinaryLearner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
 from budgetrun.learners.passive_aggressive import step
 
 
-class _BPA(BinaryLearner):
+class _BPA(Budgeted, BinaryLearner):
     """PA-I on a budget: the parameters of all three rules, and when they act.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     C : float, > 0
         The largest step.
     keep : bool
         Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
         times the loss.
+
+    References
+    ----------
+    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S, BPA-NN and BPA-P.
     """
 
-    budget: int
     name = "bpa"
+    margin = 1.0
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.C = C
         self.keep = keep
-
-    def margins(self, f: Expansion, t: int) -> float:
-        # After an update the margin can be 1: the same example must not have a positive loss again because of rounding.
-        return 1 - f.rounding
 
 
 class SimpleBPA(_BPA):
@@ -58,10 +56,6 @@ class SimpleBPA(_BPA):
     The source was not at hand: the rule is that of three programs that agree. Two of them always replace an example;
     the third has the test of ``keep``. Which of the two the source has is not known. An example with k(x, x) = 0 is
     added with weight C, which changes no prediction. No mistake bound is known.
-
-    References
-    ----------
-    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S.
 
     Examples
     --------
@@ -89,13 +83,11 @@ class SimpleBPA(_BPA):
         f.add(y * tau + weight)
 
 
-class MulticlassSimpleBPA(MulticlassLearner):
+class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of every f_c.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     C : float, > 0
         The largest step.
 
@@ -120,22 +112,19 @@ class MulticlassSimpleBPA(MulticlassLearner):
     74
     """
 
-    budget: int
     name = "bpa"
+    margin = 1.0
     variant = "simple"
     title = "BPA-S"
     default_variant = True
     form = MulticlassPoints
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.C = C
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         return MulticlassPoints(pool, self.budget + 1, n_classes)
-
-    def margins(self, f: Any, t: int, y: int, rival: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Any, y: int, rival: int, lead: float) -> None:
         tau, n = step(1 - lead, 2 * f.square, self.C), f.size
@@ -165,10 +154,6 @@ class NearestBPA(_BPA):
     the oldest of several. If k(x_n, .) is a multiple of k(x_t, .) except for rounding, V = {t}.
 
     The source was not at hand: the rule is that of two programs that agree. No mistake bound is known.
-
-    References
-    ----------
-    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-NN.
 
     Examples
     --------
@@ -209,10 +194,7 @@ class NearestBPA(_BPA):
     def projections(self, f: Expansion, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Project every support example on the span of the new example and its nearest one.
 
-        Returns
-        -------
-        shares, to_nearest, distances : ndarray of float64, shape (size,)
-            The weights of the new example and of the nearest one in each projection, and its squared error.
+        Returns the weights of these two in each projection, and its squared error; three arrays, shape (size,).
         """
         pairs, n, squares = self._pairs, f.size, f.squares
         by_place = np.zeros(self.budget)
@@ -284,10 +266,6 @@ class ProjectingBPA(_BPA):
     abstract names; it was not compared with a program. The ridge is not in the source: without it, the weights of a
     projection on examples that are equal, or nearly dependent, are not determined. No mistake bound is known.
 
-    References
-    ----------
-    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-P.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -325,13 +303,8 @@ class ProjectingBPA(_BPA):
 def onto_two(e: float, s: float, q: float, k_tt: float, k_nn: float, rounding: float) -> tuple[float, float]:
     """Return the weights of k(x_t, .) and k(x_n, .) in the projection of k(x_r, .) on their span.
 
-    Parameters
-    ----------
-    e, s, q : float
-        k(x_r, x_t), k(x_r, x_n) and k(x_n, x_t).
-    k_tt, k_nn : float, >= 0
-    rounding : float
-        If the two are dependent up to this, only the first has a weight, unless it is 0.
+    e, s and q are k(x_r, x_t), k(x_r, x_n) and k(x_n, x_t). If the two are dependent up to ``rounding``, only the first
+    has a weight, unless it is 0.
     """
     determinant = k_nn * k_tt - q * q
     if determinant > rounding * k_nn * k_tt:

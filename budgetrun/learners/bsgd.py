@@ -14,16 +14,36 @@ from budgetrun.engine.hypotheses.merging import last_equal, lightest
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class RemovingBSGD(BinaryLearner):
+class BSGD(Budgeted):
+    """BSGD, for two classes or more.
+
+    References
+    ----------
+    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
+    large-scale SVM training", JMLR 13: BSGD with removal, projection or merging; for several classes, with the loss of
+    Crammer & Singer (2001). Theorem 1 bounds the average objective, not the mistakes.
+    """
+
+    name = "bsgd"
+
+    def __init__(
+        self, *, budget: Budget, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
+    ) -> None:
+        super().__init__(budget=budget)
+        self.regulariser = regulariser
+        self.as_program = first == "program"
+        # True if it leaves out equal examples: the program compares them by the Gaussian kernel.
+        self.by_equality = False
+
+
+class RemovingBSGD(BSGD, BinaryLearner):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, remove the smallest weight.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
         y / (lambda t).
@@ -40,11 +60,6 @@ class RemovingBSGD(BinaryLearner):
     Departures from the source: none; the step is that of Pegasos, 1 / (lambda t), without an offset and without its
     projection on a ball. On a tie, a margin of exactly 1, nothing is added.
 
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: BSGD with removal. Theorem 1 bounds the average objective, not the mistakes.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -52,8 +67,6 @@ class RemovingBSGD(BinaryLearner):
     54
     """
 
-    budget: int
-    name = "bsgd"
     variant = "removal"
     title = "BSGD, removal"
     default_variant = True
@@ -62,11 +75,7 @@ class RemovingBSGD(BinaryLearner):
     def __init__(
         self, *, budget: Budget, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
     ) -> None:
-        self.budget = budget
-        self.regulariser = regulariser
-        self.as_program = first == "program"
-        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
-        self.by_equality = False
+        super().__init__(budget=budget, regulariser=regulariser, first=first)
         # The rounds before the block.
         self.before = 0
 
@@ -117,11 +126,6 @@ class ProjectingBSGD(RemovingBSGD):
     Departures from the source: the ridge. Without it, the projection on examples that are equal, or nearly dependent,
     has no stable weights, on which the next removal depends. The source also has a form with the best example to
     remove, in O(B^3), which it does not recommend.
-
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: BSGD with projection. Theorem 1 bounds the average objective, not the mistakes.
 
     Examples
     --------

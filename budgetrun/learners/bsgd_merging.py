@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from budgetrun.base.errors import InputError
 from budgetrun.base.params import Countable, Positive
 from budgetrun.engine.hypotheses.merging import (
     WIDTH,
@@ -25,8 +24,8 @@ from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
-from budgetrun.learners.base import MulticlassLearner
-from budgetrun.learners.bsgd import RemovingBSGD
+from budgetrun.learners.base import MulticlassLearner, gaussian_rate
+from budgetrun.learners.bsgd import BSGD, RemovingBSGD
 
 # Two points are merged with a third one in the support set.
 AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
@@ -151,7 +150,7 @@ class LookupHBSGD(MergingBSGD):
     References
     ----------
     Qaadan & Glasmachers (2018), "Speeding up budgeted stochastic gradient descent SVM training with precomputed golden
-    section search": Lookup-h.
+    section search": Lookup-h and Lookup-WD.
 
     Examples
     --------
@@ -191,11 +190,6 @@ class LookupWDBSGD(LookupHBSGD):
     The source was not at hand: the size of the table is from memory, and so is that h comes from the table of
     ``bsgd(lookup_h)``.
 
-    References
-    ----------
-    Qaadan & Glasmachers (2018), "Speeding up budgeted stochastic gradient descent SVM training with precomputed golden
-    section search": Lookup-WD.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import breast_cancer
@@ -213,13 +207,11 @@ class LookupWDBSGD(LookupHBSGD):
         return i, looked_up(self.places, share[i : i + 1], kernel[i : i + 1])[0]
 
 
-class MulticlassRemovingBSGD(MulticlassLearner):
+class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
     """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, remove an example.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t. If the true class leads its rival by less than 1, the
         example is added with weight 1 / (lambda t) for its class, and minus that for the rival.
@@ -235,11 +227,6 @@ class MulticlassRemovingBSGD(MulticlassLearner):
 
     With two classes and a binary learner that has twice the regulariser, both predict the same.
 
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: multiclass BSGD, with the loss of Crammer & Singer (2001).
-
     Examples
     --------
     >>> from budgetrun.engine.examples import digits
@@ -247,25 +234,10 @@ class MulticlassRemovingBSGD(MulticlassLearner):
     281
     """
 
-    budget: int
-    name = "bsgd"
     variant = "removal"
     title = "BSGD, removal"
     default_variant = True
     form = MulticlassPoints
-
-    def __init__(
-        self,
-        *,
-        budget: Annotated[int, Field(ge=1, strict=True), Countable],
-        regulariser: Positive = 1e-4,
-        first: Literal["paper", "program"] = "paper",
-    ) -> None:
-        self.budget = budget
-        self.regulariser = regulariser
-        self.as_program = first == "program"
-        # Whether it leaves out equal examples: the program compares them by the Gaussian kernel.
-        self.by_equality = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
@@ -316,11 +288,6 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     ``bsgd(merging)`` with one weight per class: sizes and changes are sums over the classes, and h maximizes the sum
     over the classes of a_z / (a_m + a_n). As in the authors' program, 1e-4 takes the place of an a_m + a_n of 0.
 
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: multiclass BSGD with merging.
-
     Examples
     --------
     >>> from budgetrun.engine.examples import digits
@@ -354,9 +321,4 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
 
 def rate_of(pool: Pool) -> float:
     """Return the gamma of the Gaussian kernel; an `InputError` for another kernel."""
-    if not isinstance(pool.kernel, Gaussian):
-        raise InputError(
-            f"bsgd: merging is for the gaussian kernel, got {pool.kernel}: use the gaussian kernel, or variant removal "
-            "or projection"
-        )
-    return pool.kernel.rate
+    return gaussian_rate(pool, "bsgd", "merging is for the gaussian kernel", "variant removal or projection")

@@ -9,16 +9,14 @@ import numpy as np
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class CKS(BinaryLearner):
+class CKS(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the example with the largest margin after its own removal.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     candidates : {"old", "all"}
         Which examples can be removed: those held before the round (default), or also the new one. The source says "each
         active example", which can mean either.
@@ -39,13 +37,12 @@ class CKS(BinaryLearner):
     58
     """
 
-    budget: int
     name = "cks"
     title = "CKS"
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.candidates = candidates
 
     def start(self, pool: Pool) -> Expansion:

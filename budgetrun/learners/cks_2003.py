@@ -9,7 +9,28 @@ from budgetrun.learners.base import BinaryLearner
 from budgetrun.learners.cks import margins_without
 
 
-class FixedCKS2003(BinaryLearner):
+class _CKS2003(BinaryLearner):
+    """The rule of 2003, with a fixed or a variable cache.
+
+    Parameters
+    ----------
+    beta : float, >= 0; > 0 with a variable cache
+        Examples with a margin of at most beta are added.
+
+    References
+    ----------
+    Crammer, Kandola & Singer (2004), "Online classification on a budget", NIPS 16: the algorithms with a limit on the
+    cache size, and with a variable one.
+    """
+
+    name = "cks_2003"
+    beta: float
+
+    def margins(self, f: Expansion, t: int) -> float:
+        return self.beta + f.rounding
+
+
+class FixedCKS2003(_CKS2003):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
     That is the one with the largest margin after its own removal.
@@ -18,19 +39,12 @@ class FixedCKS2003(BinaryLearner):
     ----------
     budget : int, >= 1
         n, the size of the cache: the most support examples.
-    beta : float, >= 0
-        Examples with a margin of at most beta are added.
 
     Notes
     -----
     O(B d) per round. The name CKS in the Forgetron paper, learner `cks`, stands for a different rule: it acts on
     mistakes only, and removes after the new example was added. Among examples with the same margin the oldest is
     removed. Nothing else is known to differ from the source, which was not at hand.
-
-    References
-    ----------
-    Crammer, Kandola & Singer (2004), "Online classification on a budget", NIPS 16: the algorithm with a limit on the
-    cache size.
 
     Examples
     --------
@@ -40,7 +54,6 @@ class FixedCKS2003(BinaryLearner):
     """
 
     budget: int
-    name = "cks_2003"
     variant = "fixed"
     title = "CKS of 2003, fixed cache"
     default_variant = True
@@ -52,33 +65,20 @@ class FixedCKS2003(BinaryLearner):
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, track="all", capacity=self.budget)
 
-    def margins(self, f: Expansion, t: int) -> float:
-        return self.beta + f.rounding
-
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
             f.evict(f.smallest(-margins_without(f)))
         f.add(y)
 
 
-class VariableCKS2003(BinaryLearner):
+class VariableCKS2003(_CKS2003):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
-
-    Parameters
-    ----------
-    beta : float, > 0
-        Examples with a margin of at most beta are added.
 
     Notes
     -----
     O(n d) per round and removal for n support examples. The example with the largest margin is removed first, the
     oldest of several; it is not known in which order the source removes them. Nothing else is known to differ from the
     source, which was not at hand.
-
-    References
-    ----------
-    Crammer, Kandola & Singer (2004), "Online classification on a budget", NIPS 16: the algorithm with a variable cache
-    size.
 
     Examples
     --------
@@ -87,7 +87,6 @@ class VariableCKS2003(BinaryLearner):
     23
     """
 
-    name = "cks_2003"
     variant = "variable"
     title = "CKS of 2003, variable cache"
 
@@ -96,9 +95,6 @@ class VariableCKS2003(BinaryLearner):
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, track="all")
-
-    def margins(self, f: Expansion, t: int) -> float:
-        return self.beta + f.rounding
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)

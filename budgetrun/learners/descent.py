@@ -15,17 +15,9 @@ Loss = Literal["hinge", "logistic"]
 def descent(hinge: bool, margin: float, unit: float, rounding: float) -> float:
     """Return a, which is at least 0.
 
-    Parameters
-    ----------
-    hinge : bool
-        max(0, 1 - y f(x)), with a = 1 for y f(x) <= 1, else 0; otherwise log(1 + exp(-y f(x))), with
-        a = 1 / (1 + exp(y f(x))).
-    margin : float
-        y f(x), as it is stored.
-    unit : float, >= 0
-        lambda times the number of earlier rounds, by which f is stored; f = 0 if it is 0.
-    rounding : float
-        A margin that exceeds 1 by less counts as 1.
+    With ``hinge``, the loss is max(0, 1 - y f(x)), and a is 1 for y f(x) <= 1 (or more by at most ``rounding``), else
+    0; otherwise the loss is log(1 + exp(-y f(x))), and a = 1 / (1 + exp(y f(x))). ``margin`` is y f(x) as it is stored,
+    times ``unit``: lambda times the number of earlier rounds; f = 0 if that is 0.
     """
     if hinge:
         return 1.0 if margin <= (1 + rounding) * unit else 0.0

@@ -8,19 +8,17 @@ from typing import Literal
 from budgetrun.base.params import Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, gaussian_rate
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, gaussian_rate
 from budgetrun.learners.descent import Loss, descent
 
 Frequencies = Literal["right", "program"]
 
 
-class SupportAndFeatures(Learner):
+class SupportAndFeatures(Budgeted):
     """DualSGD, for two classes or more: a support set, and random features for what leaves it.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     k : int in 1..B, or None
         The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
     features : int, >= 1
@@ -42,9 +40,9 @@ class SupportAndFeatures(Learner):
     of its authors' program.
     """
 
-    budget: int
     name = "dualsgd"
     title = "DualSGD"
+    margin = math.inf
     draws = True
 
     def __init__(
@@ -58,7 +56,7 @@ class SupportAndFeatures(Learner):
         seed: Seed = 0,
         frequencies: Frequencies = "right",
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.k = leaving(budget, k)
         self.features = features
         self.hinge = loss == "hinge"
@@ -104,9 +102,6 @@ class DualSGD(SupportAndFeatures, BinaryLearner):
     def start(self, pool: Pool) -> AbsorbingExpansion:
         return AbsorbingExpansion(pool, rate(pool, self.frequencies), self.features, self.seed)
 
-    def margins(self, f: AbsorbingExpansion, t: int) -> float:
-        return math.inf
-
     def update(self, f: AbsorbingExpansion, y: int, score: float) -> None:
         if f.size == self.budget:
             f.absorb(self.k)
@@ -142,10 +137,7 @@ class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
     form = MulticlassAbsorbing
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassAbsorbing:
-        return MulticlassAbsorbing(pool, n_classes, rate(pool, self.frequencies), self.features, self.seed)
-
-    def margins(self, f: MulticlassAbsorbing, t: int, y: int, rival: int) -> float:
-        return math.inf
+        return MulticlassAbsorbing(pool, rate(pool, self.frequencies), self.features, self.seed, n_classes)
 
     def update(self, f: MulticlassAbsorbing, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
@@ -154,13 +146,7 @@ class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
 
 
 def leaving(budget: int, k: int | None) -> int:
-    """Return the number of examples that leave a full support set.
-
-    Raises
-    ------
-    ValueError
-        It is larger than the budget.
-    """
+    """Return the number of examples that leave a full support set; a ValueError if it is larger than the budget."""
     if k is not None and k > budget:
         raise ValueError(f"k must be at most budget, {budget}, got {k}")
     return max(1, int(0.2 * budget + 0.5)) if k is None else k

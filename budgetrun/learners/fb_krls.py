@@ -8,16 +8,14 @@ from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.inverse import Inverse
 from budgetrun.engine.hypotheses.pairs import first_smallest
-from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.base import Budgeted, RegressionLearner
 
 
-class FBKRLS(RegressionLearner):
+class FBKRLS(Budgeted, RegressionLearner):
     """Kernel ridge regression on the examples held; past the budget, remove the one whose label is predicted best.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     regulariser : float, > 0
         lambda, which is added to the diagonal of the kernel matrix.
 
@@ -40,13 +38,12 @@ class FBKRLS(RegressionLearner):
     50
     """
 
-    budget: int
     name = "fb_krls"
     title = "FB-KRLS"
     compiled = False
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 0.01) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.regulariser = regulariser
         self.inverse = Inverse(regulariser)
         self.labels = np.zeros(0)

@@ -11,7 +11,7 @@ from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, g
 
 
 class FourierSteps(Learner):
-    """Random features with steps of one length, whatever the labels are.
+    """Random features with steps of one length, for two classes or numbers.
 
     Parameters
     ----------
@@ -74,8 +74,7 @@ class FOGD(FourierSteps, BinaryLearner):
     38
     """
 
-    def margins(self, f: ExplicitFeatures, t: int) -> float:
-        return 1 - f.rounding
+    margin = 1.0
 
     def update(self, f: ExplicitFeatures, y: int, score: float) -> None:
         f.step(y * self.step)
@@ -106,7 +105,7 @@ class FOGDRegressor(FourierSteps, RegressionLearner):
 
 
 def frequencies(features: int, counting: str) -> int:
-    """Return the number of frequencies; a ValueError if there are too many, or if they are no whole number."""
+    """Return the number of frequencies; a ValueError if there are too many, or if that is not a whole number."""
     if features > _MOST_FEATURES:
         raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
     if counting == "features" and features % 2:

@@ -11,23 +11,16 @@ import numpy as np
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 # The damage of removals may sum to at most this fraction of the mistakes, in eqs. (41)-(52).
 _ALLOWED = 15 / 32
 
 
 def damage(sigma: float, mu: float) -> float:
-    """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15).
+    """Return Psi(lambda, mu) = lambda^2 + 2 lambda - 2 lambda mu, eq. (15): the cost of a removal in the mistake bound.
 
-    This is the cost of removing an example, in the mistake bound.
-
-    Parameters
-    ----------
-    sigma : float in [0, 1]
-        lambda, the weight of the removed example.
-    mu : float
-        Its margin before the removal.
+    lambda (``sigma``, in [0, 1]) is the weight of the removed example, mu its margin before the removal.
     """
     return sigma * sigma + 2 * sigma - 2 * sigma * mu
 
@@ -35,13 +28,8 @@ def damage(sigma: float, mu: float) -> float:
 def loss_by_shrinking(norm: float, phi: float, U: float) -> float:
     """Return log(1 / Phi), eq. (24): the cost of shrinking in the mistake bound, divided by ||g||^2.
 
-    Parameters
-    ----------
-    norm : float, >= 0
-        ||f'||, before shrinking.
-    phi : float in (0, 1]
-    U : float, > 0
-        The bound holds for competitors g with ||g|| <= U. Shrinking a norm above U down to U costs nothing.
+    ``norm`` is ||f'||, before shrinking by phi in (0, 1]. The bound holds for competitors g with ||g|| <= U; shrinking
+    a norm above U down to U costs nothing.
     """
     return math.log(min(norm, U) / min(phi * norm, U)) if norm > 0 else 0.0
 
@@ -60,16 +48,9 @@ def largest_competitor(budget: int, log: Callable[[float], float] = math.log) ->
 def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     """Return the largest phi in (0, 1] with Psi(phi sigma, phi mu) + Q <= 15/32 M: eqs. (42)-(44), all branches.
 
-    Parameters
-    ----------
-    sigma : float in [0, 1]
-        sigma_{r,t}, the weight of the example to be removed.
-    mu : float
-        y_r f'_t(x_r), its margin after the Perceptron's update.
-    Q : float, <= 15/32 (M - 1)
-        The damage of the earlier removals.
-    M : int, >= 1
-        The number of mistakes, including the current round.
+    sigma in [0, 1] is sigma_{r,t}, the weight of the example to be removed; mu is y_r f'_t(x_r), its margin after the
+    Perceptron's update; Q <= 15/32 (M - 1) is the damage of the earlier removals; M >= 1 counts the mistakes, including
+    the current round.
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma
@@ -83,13 +64,35 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     return 1.0
 
 
-class BasicForgetron(BinaryLearner):
-    """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
+class _Forgetron(Budgeted, BinaryLearner):
+    """Base of the Forgetrons, with the quantities in their mistake bounds.
 
     Parameters
     ----------
     budget : int, >= 1
         B, the most support examples between rounds. The mistake bound needs B >= 83.
+    """
+
+    name = "forgetron"
+
+    def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
+        super().__init__(budget=budget)
+        self.U = largest_competitor(budget, log)
+        self.Q = 0.0
+        self.shrinking = 0.0
+
+    def start(self, pool: Pool) -> Expansion:
+        return Expansion(pool, norm=True, track="oldest")
+
+    def facts(self, f: Expansion) -> dict[str, float]:
+        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
+
+
+class BasicForgetron(_Forgetron):
+    """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
+
+    Parameters
+    ----------
     cap : {"every_mistake", "when_full"}
         When ||f|| is cut to U: on every mistake, as in eq. (25) (default), or only on mistakes when the budget is full,
         which Lemmas 7 and 8 allow.
@@ -117,8 +120,6 @@ class BasicForgetron(BinaryLearner):
     77
     """
 
-    budget: int
-    name = "forgetron"
     variant = "basic"
     title = "Forgetron, basic"
 
@@ -129,16 +130,10 @@ class BasicForgetron(BinaryLearner):
         cap: Literal["every_mistake", "when_full"] = "every_mistake",
         logarithm: Literal["natural", "base2"] = "natural",
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget, log=math.log if logarithm == "natural" else math.log2)
         self.cap = cap
         self.logarithm = logarithm
-        self.U = largest_competitor(budget, math.log if logarithm == "natural" else math.log2)
         self.factor = (budget + 1) ** (-1 / (2 * (budget + 1)))
-        self.Q = 0.0
-        self.shrinking = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -151,17 +146,9 @@ class BasicForgetron(BinaryLearner):
             self.Q += damage(*weight_and_margin(f, 0))
             f.evict(0)
 
-    def facts(self, f: Expansion) -> dict[str, float]:
-        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
-
-class SelfTunedForgetron(BinaryLearner):
+class SelfTunedForgetron(_Forgetron):
     """Past the budget, shrink all weights just enough, then remove the oldest example.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds. The mistake bound needs B >= 83.
 
     Attributes
     ----------
@@ -187,8 +174,6 @@ class SelfTunedForgetron(BinaryLearner):
     52
     """
 
-    budget: int
-    name = "forgetron"
     variant = "self_tuned"
     title = "Forgetron, self-tuned"
     default_variant = True
@@ -196,14 +181,8 @@ class SelfTunedForgetron(BinaryLearner):
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
-        self.budget = budget
-        self.U = largest_competitor(budget)
-        self.Q = 0.0
+        super().__init__(budget=budget)
         self.phi = 1.0
-        self.shrinking = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -220,9 +199,6 @@ class SelfTunedForgetron(BinaryLearner):
         f.scale(self.phi)
         f.evict(r)
 
-    def facts(self, f: Expansion) -> dict[str, float]:
-        return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
-
 
 class GreedyForgetron(SelfTunedForgetron):
     """Past the budget, remove the example that does least damage, if that is harmless; else act as the self-tuned one.
@@ -232,13 +208,6 @@ class GreedyForgetron(SelfTunedForgetron):
     test : {"per_round", "cumulative"}
         When the least damage Psi is harmless: Psi <= 15/32, eq. (52) (default); or Psi + Q_t <= 15/32 M_t, which the
         proof allows and which lets a removal use what earlier ones have saved.
-
-    Attributes
-    ----------
-    Q : float
-        The damage of the removals so far, at most 15/32 of the mistakes.
-    phi : float in (0, 1]
-        The last shrinking coefficient.
 
     Notes
     -----
@@ -256,7 +225,6 @@ class GreedyForgetron(SelfTunedForgetron):
     42
     """
 
-    budget: int
     variant = "greedy"
     title = "Forgetron, greedy"
     default_variant = False

@@ -59,7 +59,7 @@ class PROSNKONS(BinaryLearner):
     References
     ----------
     Calandriello, Lazaric & Valko (2017), "Efficient second-order online kernel learning with adaptive embedding",
-    NIPS: PROS-N-KONS, with the leverage scores of KORS.
+    NIPS: PROS-N-KONS, with the leverage scores of KORS; without its restarts, CON-KONS, as later authors compare it.
 
     Examples
     --------
@@ -68,11 +68,12 @@ class PROSNKONS(BinaryLearner):
     150
     """
 
-    # Whether f begins again and again, so that it cannot be expected to do well on short streams.
+    # True if f begins again and again, so that it cannot be expected to do well on short streams.
     restarts: ClassVar[bool] = True
     name = "pros_n_kons"
     title = "PROS-N-KONS"
     form = Embedded
+    margin = math.inf
     draws = True
     compiled = False
 
@@ -101,9 +102,6 @@ class PROSNKONS(BinaryLearner):
 
     def start(self, pool: Pool) -> Embedded:
         return Embedded(pool, self.C, self.g)
-
-    def margins(self, f: Embedded, t: int) -> float:
-        return math.inf
 
     def update(self, f: Embedded, y: int, score: float) -> None:
         if len(f.w):
@@ -149,11 +147,6 @@ class CONKONS(PROSNKONS):
     -----
     O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary. All else is as in PROS-N-KONS. The
     step uses the matrix with the round's gradient.
-
-    References
-    ----------
-    Calandriello, Lazaric & Valko (2017), "Efficient second-order online kernel learning with adaptive embedding",
-    NIPS: PROS-N-KONS without its restarts, as later authors compare it.
 
     Examples
     --------

@@ -10,10 +10,10 @@ from budgetrun.base.params import Budget, Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class ModifiedRBP(BinaryLearner):
+class ModifiedRBP(Budgeted, BinaryLearner):
     """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball.
 
     Parameters
@@ -50,7 +50,6 @@ class ModifiedRBP(BinaryLearner):
     57
     """
 
-    budget: int
     name = "modified_rbp"
     title = "Modified RBP"
     revision = 2
@@ -59,7 +58,7 @@ class ModifiedRBP(BinaryLearner):
     def __init__(
         self, *, budget: Budget, step: Positive = 1 / 16, radius: Positive | None = None, seed: Seed = 0
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.step = step
         self.radius = math.sqrt(budget) / 8 if radius is None else radius
         self.seed = seed

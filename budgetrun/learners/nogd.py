@@ -7,14 +7,54 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from budgetrun.base.params import Budget, Count, Positive
-from budgetrun.engine.hypotheses import Nystroem
+from budgetrun.engine.hypotheses import Hypothesis, Nystroem
 from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.learners.base import BinaryLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
 
 
-class NOGD(BinaryLearner):
+class _NystroemSteps(Budgeted):
+    """NOGD, for two classes or numbers."""
+
+    name = "nogd"
+    title = "NOGD"
+    form: ClassVar[type[Hypothesis]] = Nystroem
+    reading: str = "algorithm"
+
+    def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
+        super().__init__(budget=budget)
+        if rank is not None and rank > budget:
+            raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
+        self.rank = budget if rank is None else rank
+        self.step = step
+
+    def start(self, pool: Pool) -> Nystroem:
+        return Nystroem(pool, self.step)
+
+    def descend(self, f: Nystroem, weight: float) -> None:
+        """Take a step with this weight of the example, or of its features."""
+        if f.approximated:
+            f.step(weight)
+            return
+        f.add(weight)
+        if f.size == self.budget:
+            self.approximate(f)
+
+    @interpreted
+    def approximate(self, f: Nystroem) -> None:
+        """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
+        values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
+        if self.reading == "program":
+            every = canonical(values, every, f.rounding, len(values))
+        kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
+        roots, vectors = np.sqrt(values[kept]), every[:, kept]
+        # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
+        w = roots * ((every[kept] if self.reading == "program" else vectors.T) @ f.coef)
+        f.approximate(vectors / roots, w)
+
+
+class NOGD(_NystroemSteps, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
     Parameters
@@ -48,10 +88,7 @@ class NOGD(BinaryLearner):
     42
     """
 
-    budget: int
-    name = "nogd"
-    title = "NOGD"
-    form = Nystroem
+    margin = 1.0
     # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
     revised: ClassVar = {("reading", "program"): 2}
 
@@ -63,34 +100,14 @@ class NOGD(BinaryLearner):
         rank: Count | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
     ) -> None:
-        self.rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
-        if self.rank > budget:
-            raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
-        self.budget = budget
-        self.step = step
+        super().__init__(budget=budget, step=step, rank=max(1, int(0.2 * budget + 0.5)) if rank is None else rank)
         self.reading = reading
 
-    def start(self, pool: Pool) -> Nystroem:
-        return Nystroem(pool, self.step)
-
-    def margins(self, f: Nystroem, t: int) -> float:
-        return 1 - f.rounding
-
     def update(self, f: Nystroem, y: int, score: float) -> None:
-        if f.approximated:
-            f.step(y * self.step)
-            return
-        f.add(y * self.step)
-        if f.size == self.budget:
-            self.approximate(f)
-
-    @interpreted
-    def approximate(self, f: Nystroem) -> None:
-        """Switch to Nystroem features."""
-        approximate(f, self.rank, self.reading)
+        self.descend(f, y * self.step)
 
 
-class NOGDRegressor(RegressionLearner):
+class NOGDRegressor(_NystroemSteps, RegressionLearner):
     """Gradient descent on the squared error; once there are B support examples, over their Nystroem features.
 
     Parameters
@@ -120,43 +137,5 @@ class NOGDRegressor(RegressionLearner):
     50
     """
 
-    budget: int
-    name = "nogd"
-    title = "NOGD"
-    form = Nystroem
-
-    def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
-        if rank is not None and rank > budget:
-            raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
-        self.rank = budget if rank is None else rank
-        self.budget = budget
-        self.step = step
-
-    def start(self, pool: Pool) -> Nystroem:
-        return Nystroem(pool, self.step)
-
     def update(self, f: Nystroem, y: float, score: float) -> None:
-        weight = 2 * self.step * (y - score)
-        if f.approximated:
-            f.step(weight)
-            return
-        f.add(weight)
-        if f.size == self.budget:
-            self.approximate(f)
-
-    @interpreted
-    def approximate(self, f: Nystroem) -> None:
-        """Switch to Nystroem features."""
-        approximate(f, self.rank)
-
-
-def approximate(f: Nystroem, rank: int, reading: str = "algorithm") -> None:
-    """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
-    values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
-    if reading == "program":
-        every = canonical(values, every, f.rounding, len(values))
-    kept = np.flatnonzero(values[:rank] > f.rounding * values[0])
-    roots, vectors = np.sqrt(values[kept]), every[:, kept]
-    # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
-    w = roots * ((every[kept] if reading == "program" else vectors.T) @ f.coef)
-    f.approximate(vectors / roots, w)
+        self.descend(f, 2 * self.step * (y - score))

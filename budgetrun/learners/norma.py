@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from budgetrun.base.params import Budget, NotNegative, Positive, ProperShare
-from budgetrun.engine.hypotheses import Decaying
+from budgetrun.engine.hypotheses import Decaying, Hypothesis
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.learners.bogd import decay
 
 
-class NORMA(BinaryLearner):
-    """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
+class _Truncated(Learner):
+    """NORMA, for two classes or numbers.
 
     Parameters
     ----------
     budget : int, >= 1, or None
         B, the most support examples between rounds; None means that nothing is removed.
+    """
+
+    name = "norma"
+    title = "NORMA"
+    form: ClassVar[type[Hypothesis]] = Decaying
+
+    def __init__(self, *, budget: Budget | None, step: Positive, regulariser: NotNegative) -> None:
+        self.budget = budget
+        self.step = step
+        self.decay = decay(step, regulariser)
+
+    def start(self, pool: Pool) -> Decaying:
+        return Decaying(pool, self.decay)
+
+
+class NORMA(_Truncated, BinaryLearner):
+    """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
+
+    Parameters
+    ----------
     step : float, > 0
         eta. An example whose margin is below rho is added with weight eta y.
     regulariser : float, >= 0, below 1 / step
@@ -45,20 +65,11 @@ class NORMA(BinaryLearner):
     43
     """
 
-    name = "norma"
-    title = "NORMA"
-    form = Decaying
-
     def __init__(
         self, *, budget: Budget | None = None, step: Positive, regulariser: NotNegative = 0.0, rho: Positive = 1.0
     ) -> None:
-        self.budget = budget
-        self.step = step
-        self.decay = decay(step, regulariser)
+        super().__init__(budget=budget, step=step, regulariser=regulariser)
         self.rho = rho
-
-    def start(self, pool: Pool) -> Decaying:
-        return Decaying(pool, self.decay)
 
     def margins(self, f: Decaying, t: int) -> float:
         return self.rho * (1 - f.rounding)
@@ -69,13 +80,11 @@ class NORMA(BinaryLearner):
         f.add(y * self.step)
 
 
-class NORMARegressor(RegressionLearner):
+class NORMARegressor(_Truncated, RegressionLearner):
     """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
 
     Parameters
     ----------
-    budget : int, >= 1, or None
-        B, the most support examples between rounds; None means that nothing is removed.
     step : float, > 0
         eta.
     regulariser : float, >= 0, below 1 / step
@@ -108,10 +117,6 @@ class NORMARegressor(RegressionLearner):
     222
     """
 
-    name = "norma"
-    title = "NORMA"
-    form = Decaying
-
     def __init__(
         self,
         *,
@@ -124,17 +129,12 @@ class NORMARegressor(RegressionLearner):
     ) -> None:
         if nu is not None and loss != "insensitive":
             raise ValueError(f"nu goes with loss=insensitive only, got nu={nu:g} and loss={loss}; leave nu out")
-        self.budget = budget
-        self.step = step
-        self.decay = decay(step, regulariser)
+        super().__init__(budget=budget, step=step, regulariser=regulariser)
         self.signs = loss == "insensitive"
         # Errors of at most this add nothing; with the squared loss, every example is added.
         self.width = -math.inf if loss == "squared" else epsilon
         self.adapts = nu is not None
         self.nu = 0.0 if nu is None else nu
-
-    def start(self, pool: Pool) -> Decaying:
-        return Decaying(pool, self.decay)
 
     def tolerance(self, f: Decaying) -> float:
         return -1.0 if self.adapts else self.width + f.rounding

@@ -166,7 +166,7 @@ class MulticlassMAVPOGS(MulticlassLearner):
 
 
 class GradientSteps(Learner):
-    """The rule of AOGD-ALD, whatever the labels are: gradient descent on the squared loss.
+    """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
     Parameters
     ----------
@@ -240,8 +240,7 @@ class AOGDALD(GradientSteps, BinaryLearner):
     25
     """
 
-    def margins(self, f: Projected, t: int) -> float:
-        return math.inf
+    margin = math.inf
 
 
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
@@ -256,17 +255,12 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
 
 
 class MirrorSteps(GradientSteps):
-    """The rule of AOMD-OGS with the squared loss, whatever the labels are.
+    """The rule of AOMD-OGS with the squared loss, for two classes or numbers.
 
     Parameters
     ----------
     offset : float, > 0, or None
         The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
-
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, and has no budget.
-    Departures from the authors' program: those of AOGD-ALD.
 
     References
     ----------
@@ -362,6 +356,7 @@ class AOMDOGSHinge(BinaryLearner):
     title = "AOMD-OGS, hinge loss"
     default_variant = True
     form = HintedFramed
+    margin = 1.0
 
     def __init__(self, *, alpha: NotNegative = 0.01, U: Positive = 20.0, c: Positive = 0.5, M: Count = 15) -> None:
         self.alpha = alpha
@@ -377,9 +372,6 @@ class AOMDOGSHinge(BinaryLearner):
     def start(self, pool: Pool) -> HintedFramed:
         return HintedFramed(pool, self.M, self.step)
 
-    def margins(self, f: HintedFramed, t: int) -> float:
-        return 1 - f.rounding
-
     def update(self, f: HintedFramed, y: int, score: float) -> None:
         weight = y * self.step
         projects = depends(f, self.alpha, LEAST)
@@ -391,7 +383,7 @@ class AOMDOGSHinge(BinaryLearner):
 
 
 class NewtonSteps(Learner):
-    """The rule of AONS-OGS, whatever the labels are: Newton steps on the squared loss.
+    """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 
     Parameters
     ----------
@@ -403,8 +395,8 @@ class NewtonSteps(Learner):
     mu : float, > 0
         A is mu I, plus the sum of g g^T / (4 C^2 + 4) over the gradients g so far.
     order : {"paper", "program"}
-        Whether a step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the
-        one before unless the example of the round was added.
+        A step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the one
+        before unless the example of the round was added.
 
     Notes
     -----
@@ -461,8 +453,7 @@ class AONSOGS(NewtonSteps, BinaryLearner):
     24
     """
 
-    def margins(self, f: Curved, t: int) -> float:
-        return math.inf
+    margin = math.inf
 
 
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):

@@ -14,7 +14,7 @@ def complete(cls: type) -> None:
     """Complete the docstring of a learner that builds on others.
 
     A parameter that it leaves out is described by the nearest base that describes it, and sections other than
-    ``Examples`` are inherited as a whole. The base classes of all learners describe no rule.
+    ``Examples`` are inherited as a whole. The base classes of the three problems describe no rule.
     """
     bases = [_sections(base) for base in cls.__mro__[1:] if _has_rule(base)]
     if not cls.__doc__ or not bases:
@@ -32,7 +32,8 @@ def complete(cls: type) -> None:
 
 def _has_rule(base: type) -> bool:
     """Return whether the page of a base is that of a rule."""
-    return base.__module__.startswith("budgetrun.learners.") and base.__module__ != "budgetrun.learners.base"
+    of_rules = base.__module__ != "budgetrun.learners.base" or base.__name__ == "Budgeted"
+    return base.__module__.startswith("budgetrun.learners.") and of_rules
 
 
 @cache

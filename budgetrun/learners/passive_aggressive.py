@@ -18,6 +18,7 @@ class BoundedWeights(Learner):
 
     name = "passive_aggressive"
     title = "PA-I"
+    margin = 1.0
     only_adds = True
 
     def __init__(self, *, C: Positive = 1.0) -> None:
@@ -43,10 +44,6 @@ class PassiveAggressive(BoundedWeights, BinaryLearner):
     25
     """
 
-    def margins(self, f: Expansion, t: int) -> float:
-        # After an update the margin is 1: the same example must not have a positive loss again because of rounding.
-        return 1 - f.rounding
-
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y * step(1 - y * score, f.square, self.C))
 
@@ -68,9 +65,6 @@ class MulticlassPassiveAggressive(BoundedWeights, MulticlassLearner):
     >>> digits(MulticlassPassiveAggressive(), gamma=0.05).mistakes
     26
     """
-
-    def margins(self, f: MulticlassExpansion, t: int, y: int, rival: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         # The example is added to two functions, so the squared norm of the change is doubled.

@@ -11,7 +11,7 @@ from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball, with_norm
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 # The number of rounds that the hint averages.
 _WINDOW = 15
@@ -19,7 +19,7 @@ _WINDOW = 15
 _SMALLER = 0.1
 
 
-class POMDR(BinaryLearner):
+class POMDR(Budgeted, BinaryLearner):
     """Gradient descent with a hint; when the budget is full, give the weights of the younger half to the older half.
 
     Parameters
@@ -62,11 +62,11 @@ class POMDR(BinaryLearner):
     41
     """
 
-    budget: int
     name = "pomdr"
     title = "POMDR"
     compiled = False
     form = Optimistic
+    margin = 1.0
     added: ClassVar = {"first_budget": None, "halving": "before"}
 
     def __init__(
@@ -81,7 +81,7 @@ class POMDR(BinaryLearner):
         first_budget = budget // 2 if first_budget is None else first_budget
         if first_budget > budget:
             raise ValueError(f"first_budget must be at most budget, {budget}, got {first_budget}")
-        self.budget = budget
+        super().__init__(budget=budget)
         self.first_budget = first_budget
         self.eta = eta
         self.U = U
@@ -96,9 +96,6 @@ class POMDR(BinaryLearner):
 
     def start(self, pool: Pool) -> Optimistic:
         return Optimistic(pool, _WINDOW, self.step)
-
-    def margins(self, f: Optimistic, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Optimistic, y: int, score: float) -> None:
         if f.size == self.budget:

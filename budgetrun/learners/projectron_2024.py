@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from budgetrun.base.params import NotNegative
-from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.projectron import Projectron
 
 
@@ -35,10 +34,7 @@ class AlwaysAddingProjectron(Projectron):
 
     name = "projectron++_2024"
     title = "Projectron++ (2024)"
+    margin = 1.0
 
     def __init__(self, *, eta: NotNegative) -> None:
         super().__init__(eta=eta)
-
-    def margins(self, f: Projected, t: int) -> float:
-        # After an update the margin can be 1: the same example must not have a positive loss again because of rounding.
-        return 1 - f.rounding

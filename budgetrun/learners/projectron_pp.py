@@ -13,7 +13,7 @@ from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import MulticlassProjected, Projected
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.hierarchy import label_kernel, parse
-from budgetrun.learners.projectron import MulticlassProjectron, Projectron, Threshold
+from budgetrun.learners.projectron import MulticlassProjectron, NearTheSpan, Projectron, Threshold
 
 
 def _checked(text: str) -> str:
@@ -24,14 +24,11 @@ def _checked(text: str) -> str:
 Hierarchy = Annotated[str, AfterValidator(_checked)]
 
 
-class ProjectronPlusPlus(Projectron):
-    """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
+class _OnMargins(NearTheSpan):
+    """The Projectron++, for two classes or more.
 
     Parameters
     ----------
-    eta : float, > 0
-        The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
-        exceeds distance / eta.
     threshold : {"distance", "squared_distance"}
         What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
         authors' toolbox.
@@ -39,7 +36,28 @@ class ProjectronPlusPlus(Projectron):
     Attributes
     ----------
     gain : float
-        B of Theorem 4: the reduction of the mistake bound by the margin updates so far.
+        B of Theorem 4, or of Theorem 6 for several classes: the reduction of the mistake bound so far.
+    """
+
+    name = "projectron++"
+    title = "Projectron++"
+
+    def __init__(self, *, eta: Positive, threshold: Threshold = "distance") -> None:
+        super().__init__(eta=eta, threshold=threshold)
+        self.gain = 0.0
+
+    def facts(self, f: Any) -> dict[str, float]:
+        return {"gain": self.gain}
+
+
+class ProjectronPlusPlus(_OnMargins, Projectron):
+    """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
+
+    Parameters
+    ----------
+    eta : float, > 0
+        The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
+        exceeds distance / eta.
 
     Notes
     -----
@@ -55,13 +73,6 @@ class ProjectronPlusPlus(Projectron):
     >>> breast_cancer(ProjectronPlusPlus(eta=0.8), gamma=0.03).mistakes
     32
     """
-
-    name = "projectron++"
-    title = "Projectron++"
-
-    def __init__(self, *, eta: Positive, threshold: Threshold = "distance") -> None:
-        super().__init__(eta=eta, threshold=threshold)
-        self.gain = 0.0
 
     def margins(self, f: Projected, t: int) -> np.ndarray:
         lost = f.residuals(t)
@@ -79,11 +90,8 @@ class ProjectronPlusPlus(Projectron):
             self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
             f.project(y * tau)
 
-    def facts(self, f: Projected) -> dict[str, float]:
-        return {"gain": self.gain}
 
-
-class MulticlassProjectronPlusPlus(MulticlassProjectron):
+class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
     """The multiclass Projectron, which also projects an example with a lead below 1 if that improves the mistake bound.
 
     Parameters
@@ -91,19 +99,11 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
     eta : float, > 0
         The largest distance of a projected misclassified example, of the true class and the rival together, from the
         span; a margin error is projected if its loss exceeds distance / eta.
-    threshold : {"distance", "squared_distance"}
-        What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
-        authors' toolbox.
     hierarchy : str or None
         Groups of related labels, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``; groups can contain groups. The kernel between (x, y)
         and (x', y') is then k(x, x') K(y, y'), where K(y, y') is the common fraction of the paths from the root, and
         the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None means unrelated
         classes: K is the Kronecker delta.
-
-    Attributes
-    ----------
-    gain : float
-        B of Theorem 6: the reduction of the mistake bound by the margin updates so far.
 
     Notes
     -----
@@ -122,12 +122,8 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
     50
     """
 
-    name = "projectron++"
-    title = "Projectron++"
-
     def __init__(self, *, eta: Positive, threshold: Threshold = "distance", hierarchy: Hierarchy | None = None) -> None:
         super().__init__(eta=eta, threshold=threshold)
-        self.gain = 0.0
         self.hierarchy = hierarchy
         self.label_kernel: np.ndarray | None = None
         if hierarchy is not None:
@@ -185,9 +181,6 @@ class MulticlassProjectronPlusPlus(MulticlassProjectron):
             self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
             f.project(y, rival, tau)
 
-    def facts(self, f: MulticlassProjected) -> dict[str, float]:
-        return {"gain": self.gain}
-
 
 def costs_of_projecting(residuals: Any, eta: float, threshold: Threshold) -> Any:
     """Return the cost of projecting a margin error: distance / eta.
@@ -205,12 +198,7 @@ def step(loss: float, cost: float, projected_square: float) -> float:
 def gain(tau: float, loss: float, projected_square: float, lost: float) -> float:
     """Return beta, the contribution of a margin update to B of Theorems 4 and 6; see below the definition of tau.
 
-    Parameters
-    ----------
-    tau, loss, projected_square : float
-        As for `step`.
-    lost : float >= 0
-        ||delta|| in units of its largest value for a projected misclassified example: eta, or sqrt(eta) if eta is
-        compared with squared distances; then beta can be negative.
+    ``lost`` is ||delta|| in units of its largest value for a projected misclassified example: eta, or sqrt(eta) if eta
+    is compared with squared distances; then beta can be negative.
     """
     return tau * (2 * loss - tau * projected_square - 2 * lost)

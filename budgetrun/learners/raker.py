@@ -19,7 +19,7 @@ FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
 
 
 class OfSeveralKernels(Learner):
-    """A linear function over random features for each of several kernels, whatever the labels are.
+    """A linear function over random features for each of several kernels, for two classes or numbers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class OfSeveralKernels(Learner):
     draws = True
     compiled = False
     holds = 0.0
-    # Of the gradient: 1, or 2 for the squared loss.
+    # The factor of the gradient: 1, or 2 for the squared loss.
     _unit = 1.0
 
     def __init__(
@@ -82,7 +82,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
-    """Raker, whatever the loss is.
+    """Raker, for two classes or numbers.
 
     References
     ----------
@@ -94,7 +94,7 @@ class _Raker(OfSeveralKernels):
     title = "Raker"
     calls = 50
     _loss = staticmethod(logistic)
-    # Of the step, by default.
+    # The default rate, as a multiple of the step.
     _rate = 0.5
 
     def __init__(
@@ -185,12 +185,28 @@ class RakerRegressor(_Raker, RegressionLearner):
 
 
 class _AdaRaker(OfSeveralKernels):
-    """AdaRaker, whatever the loss is.
+    """AdaRaker, for two classes or numbers.
 
     Parameters
     ----------
     regulariser : float, >= 0, below 2 / step
         lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
+    rate : float, > 0
+        c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
+        are multiplied by (c s_n)^r if n copies have begun, with r their errors, scaled to [-1, 1], or 1 if they are
+        equal. Then they grow by 1e-10, and are scaled to sum to 1.
+
+    Notes
+    -----
+    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts
+    in every round. A prediction of at most 1e-9 eta (numbers: 2e-9 eta) counts as 0, and 0 is not a mistake in the
+    weights; squared errors that differ by at most 2e-9 of the largest count as equal. The source was not at hand: the
+    rule is that of the authors' programs for two classes and for numbers. As there, copies do not forget what they have
+    learned when their weight is set again. The programs' features are not divided by sqrt(D), so that a step of 1 is
+    the step D here, and a regulariser of 0.0005 is 0.0005 / D; defaults are their values (steps of 1 and 0.1 / 10,
+    regularisers of 0.0005 and 0.01), with D = 50. Departures from the programs: their copies that have not begun have a
+    weight, too, so that predictions depend on T; and that for numbers adds 1e-12 (copies: 1e-10) to numerator and
+    denominator of scaled errors.
 
     References
     ----------
@@ -278,19 +294,6 @@ class AdaRaker(_AdaRaker, BinaryLearner):
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta for a mistake, and grow by 0.0001; then they
         are scaled to sum to 1.
-    rate : float, > 0
-        c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
-        of the copies that err are multiplied by c s_n, if n have begun, and those of the others divided by it; all are
-        multiplied by it if all or none err. Then they grow by 1e-10, and are scaled to sum to 1.
-
-    Notes
-    -----
-    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts
-    in every round; a prediction of at most 1e-9 eta counts as 0, and 0 is no mistake in the weights. The source was not
-    at hand: the rule is that of the authors' program for two classes. As there, copies do not forget what they have
-    learned when their weight is set again. The program's features are not divided by sqrt(D), so that its step 1 is the
-    step D here, and its regulariser 0.0005 is 0.0005 / D; defaults are its values, with D = 50. Departures from the
-    program: its copies that have not begun have a weight, too, from which the others' weights depend on T.
 
     Examples
     --------
@@ -313,20 +316,6 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta^r, with r the squared errors of the copy's
         kernels, scaled to [-1, 1], or 1 if they are equal; then they grow by 1e-12.
-    rate : float, > 0
-        c. The weight of copy k is set to c s_k in rounds 1, 1 + 2^(k-1), 1 + 2 2^(k-1), ... In every round, the weights
-        are multiplied by (c s_n)^r if n copies have begun, with r their squared errors, scaled in the same way. Then
-        they grow by 1e-10, and are scaled to sum to 1.
-
-    Notes
-    -----
-    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of
-    at most 2e-9 eta counts as 0; squared errors that differ by at most 2e-9 of the largest count as equal. The source
-    was not at hand: the rule is that of the authors' program for regression. As there, copies do not forget what they
-    have learned when their weight is set again. The program's features are not divided by sqrt(D), so that its step
-    0.1 / 10 is the step D / 100 here, and its regulariser 0.01 is 0.01 / D; defaults are its values, with D = 50.
-    Departures from the program: its copies that have not begun have a weight, too, which makes all predictions smaller,
-    and depend on T; and it adds 1e-12 (copies: 1e-10) to numerator and denominator of scaled errors.
 
     Examples
     --------

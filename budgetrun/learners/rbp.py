@@ -6,28 +6,25 @@ import numpy as np
 
 from budgetrun.base.params import Budget, Seed
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
 
 
-class RandomRemoval(Learner):
+class RandomRemoval(Budgeted):
     """Parameters of the rules for two classes and for more.
 
     Parameters
     ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
     seed : int, >= 0
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
     """
 
-    budget: int
     name = "rbp"
     title = "RBP"
     draws = True
 
     def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.seed = seed
         self._random = np.random.default_rng(seed)
 

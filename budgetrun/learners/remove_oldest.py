@@ -5,17 +5,12 @@ from __future__ import annotations
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 from budgetrun.learners.forgetron import damage, weight_and_margin
 
 
-class RemoveOldest(BinaryLearner):
+class RemoveOldest(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the oldest example.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
 
     Attributes
     ----------
@@ -37,13 +32,12 @@ class RemoveOldest(BinaryLearner):
     52
     """
 
-    budget: int
     name = "remove_oldest"
     title = "Remove-Oldest"
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.damage = 0.0
 
     def start(self, pool: Pool) -> Expansion:

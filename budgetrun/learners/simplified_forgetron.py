@@ -8,10 +8,10 @@ from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class SimplifiedForgetron(BinaryLearner):
+class SimplifiedForgetron(Budgeted, BinaryLearner):
     """On a mistake, remove the oldest example if the budget is full, shrink the others, add the new one, project f.
 
     Parameters
@@ -50,7 +50,6 @@ class SimplifiedForgetron(BinaryLearner):
     90
     """
 
-    budget: int
     name = "forgetron"
     variant = "simplified"
     title = "Forgetron, simplified"
@@ -64,7 +63,7 @@ class SimplifiedForgetron(BinaryLearner):
         radius: Positive | None = None,
         regulariser: NotNegative | None = None,
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.step = step
         self.radius = math.sqrt(budget / (32 * math.log2(8 * budget))) / 2 if radius is None else radius
         self.regulariser = 1 / self.radius / self.radius / 4 if regulariser is None else regulariser

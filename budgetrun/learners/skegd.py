@@ -7,10 +7,10 @@ import numpy as np
 from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.sketched import Sketch, Sketched
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class SkeGD(BinaryLearner):
+class SkeGD(Budgeted, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over features from a sketch of K.
 
     Parameters
@@ -55,10 +55,10 @@ class SkeGD(BinaryLearner):
     92
     """
 
-    budget: int
     name = "skegd"
     title = "SkeGD"
     form = Sketched
+    margin = 1.0
     draws = True
     compiled = False
 
@@ -73,7 +73,7 @@ class SkeGD(BinaryLearner):
         cycle: Count = 100,
         seed: Seed = 0,
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.step = step
         self.columns = _part(0.75 * budget) if columns is None else columns
         self.sampled = min(budget, _part(0.2 * self.columns)) if sampled is None else sampled
@@ -90,9 +90,6 @@ class SkeGD(BinaryLearner):
 
     def start(self, pool: Pool) -> Sketched:
         return Sketched(pool, self.step)
-
-    def margins(self, f: Sketched, t: int) -> float:
-        return 1 - f.rounding
 
     def update(self, f: Sketched, y: int, score: float) -> None:
         if self._sketch is None:

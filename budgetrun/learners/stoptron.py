@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class Stoptron(BinaryLearner):
+class Stoptron(Budgeted, BinaryLearner):
     """Add every misclassified example until the budget is full; after that, leave f unchanged.
-
-    Parameters
-    ----------
-    budget : int, >= 1
-        B, the most support examples between rounds.
 
     Notes
     -----
@@ -31,14 +25,10 @@ class Stoptron(BinaryLearner):
     43
     """
 
-    budget: int
     name = "stoptron"
     title = "Stoptron"
     alike_until_full = "adds mistakes"
     only_adds = True
-
-    def __init__(self, *, budget: Budget) -> None:
-        self.budget = budget
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size < self.budget:

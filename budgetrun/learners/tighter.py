@@ -15,10 +15,10 @@ from budgetrun.engine.hypotheses.remembering import Remembering
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted
 
 
-class TighterPerceptron(BinaryLearner):
+class TighterPerceptron(Budgeted, BinaryLearner):
     """Before an example is added to a full cache, remove the one without which f errs least often.
 
     Parameters
@@ -54,7 +54,6 @@ class TighterPerceptron(BinaryLearner):
     45
     """
 
-    budget: int
     name = "tighter"
     title = "Tighter Perceptron"
     added: ClassVar[Mapping[str, Any]] = {"validation": "cache"}
@@ -63,7 +62,7 @@ class TighterPerceptron(BinaryLearner):
     def __init__(
         self, *, budget: Budget, beta: NotNegative = 0.0, validation: Literal["cache", "all"] = "cache"
     ) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.beta = beta
         self.remembers = validation == "all"
 

@@ -1,4 +1,4 @@
-"""What is counted of the rounds of a stream, besides what the engine counts of each learner."""
+"""Counts over the rounds of a stream that the engine does not make."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Stretch:
 
 @dataclass
 class Counts:
-    """Counts of a `Session`, and of the data of its rounds as far as it is told them."""
+    """Counts of a `Session`, and of its data if `look` is called."""
 
     rounds: int = 0
-    # Of each learner, the rounds whose score was exactly 0.
+    # The rounds on which each learner's score was exactly 0.
     zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     # Rounds of each class, by code; empty for numbers.
     labels: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -42,7 +42,7 @@ class Counts:
     # The values that sparse examples store.
     is_sparse: bool = False
     stored: int = 0
-    # Whether a feature has had the value of the first row in every round; shape (d,), None before the first.
+    # The first row, and the features that have had its values ever since; shape (d,), None before it.
     first: np.ndarray | None = None
     constant: np.ndarray | None = None
 

@@ -1,4 +1,4 @@
-"""The curves of learners: counts, and some metrics, after ever more rounds."""
+"""Curves of learners: counts and metrics along the stream."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Curve:
 
     def __init__(self, n_learners: int, metrics: Sequence[str] = ()) -> None:
         self._n = n_learners
-        # Each with the arrays of the recorded rounds.
+        # The values of each, one list per recorded round.
         self._metrics: dict[str, list[list[float]]] = {name: [] for name in metrics}
         self._step = BLOCK_SIZE
         self._rounds: list[int] = []
@@ -76,7 +76,7 @@ class Curve:
     def last_window(self, name: str = "mistakes") -> tuple[int, np.ndarray] | None:
         """Return the length of the last recorded stretch of at least a tenth of the rounds, and the mistakes in it.
 
-        With the name of a metric that is a sum, what it has grown by instead.
+        With the name of a metric that is a sum, its increase instead.
         """
         if len(self._rounds) < 2:
             return None

@@ -1,4 +1,4 @@
-"""Metrics of classes, besides mistakes: each prediction is made before its label is learned."""
+"""Metrics of classes besides mistakes, and the errors of numbers: each prediction precedes its label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.problem import BINARY, FADING, METRICS_IN_CURVES, MULTICLASS, SCORES_TIE, WINDOW, Problem
+from budgetrun.base.problem import BINARY, FADING, METRICS_IN_CURVES, MULTICLASS, SCORES_TIE, SQUARED_ERROR, WINDOW
 from budgetrun.play.calibration import Calibration
 
 # Log losses are at most -log of this, as those of scikit-learn.
@@ -62,7 +62,7 @@ class Tally:
             -1 and +1, or classes from 0.
         """
         scores = scores.astype(np.float64)
-        problem = self._problem
+        problem = MULTICLASS if self._n_classes else BINARY
         largest = np.maximum.accumulate(np.append(self._largest, np.abs(scores).reshape(-1, len(labels)).max(axis=0)))
         self._largest = float(largest[-1])
         wrong = problem.mistakes(scores, labels, self._tie, SCORES_TIE * largest[1:])
@@ -86,10 +86,6 @@ class Tally:
                 self._log_loss -= math.log(max(_LEAST, p[code]))
                 squares = sum((p_c - (c == code)) ** 2 for c, p_c in enumerate(p))
                 self._brier += squares if self._n_classes else squares / 2
-
-    @property
-    def _problem(self) -> Problem:
-        return MULTICLASS if self._n_classes else BINARY
 
     def _with_window(self, window: np.ndarray) -> tuple[float, int]:
         from sklearn.metrics import roc_auc_score
@@ -131,15 +127,10 @@ class Tally:
 
 
 class Tallies:
-    """The metrics of several learners of classes, if there are any metrics; see `Tally`."""
+    """The metrics of several learners of classes, one `Tally` each; none if no metrics are asked for."""
 
     def __init__(self, tallies: list[Tally]) -> None:
         self._tallies = tallies
-
-    @classmethod
-    def begun(cls, n: int, names: Sequence[str], n_classes: int | None, tie: str) -> Tallies:
-        """Return those of ``n`` learners before the first round."""
-        return cls([Tally(names, n_classes, tie) for _ in range(n)] if names else [])
 
     def add(self, scores: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> None:
         """Add a block of rounds: each learner's scores and labels; scores of nan are those of one that has failed."""
@@ -159,3 +150,62 @@ class Tallies:
     def columns(self, i: int) -> dict[str, Any]:
         """Return the columns of learner ``i`` after the rounds so far."""
         return self._tallies[i].columns() if self._tallies else {}
+
+
+class Errors:
+    """Errors of ``n`` regression learners: sums over the rounds so far.
+
+    Attributes
+    ----------
+    squared : ndarray of float64, shape (n,)
+        The sum of (y - f(x))^2.
+
+    Notes
+    -----
+    The sums do not depend on how the rounds are divided into calls, not even in the last bit. That of the squared
+    deviations of the labels is updated as by Welford (1962), "Note on a method for calculating corrected sums".
+    """
+
+    def __init__(self, n: int) -> None:
+        self.squared = np.zeros(n)
+        self._absolute = np.zeros(n)
+        self._n_rounds, self._mean, self._spread = 0, 0.0, 0.0
+
+    def add(self, scores: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> None:
+        """Add rounds: each learner's predictions and labels, shape (b,); the labels are the same for all."""
+        y = labels[0]
+        errors = np.stack(scores).astype(np.float64, copy=False) - y
+        self.squared = _continued(self.squared, np.square(errors))
+        self._absolute = _continued(self._absolute, np.abs(errors))
+        for label in y.tolist():
+            self._n_rounds += 1
+            deviation = label - self._mean
+            self._mean += deviation / self._n_rounds
+            self._spread += deviation * (label - self._mean)
+
+    def rmse(self, i: int) -> float:
+        """Return the root mean squared error of learner ``i`` so far."""
+        return math.sqrt(self.squared[i] / self._n_rounds)
+
+    def now(self) -> dict[str, list[float]]:
+        """Return the points of the curves, a number per learner."""
+        return {SQUARED_ERROR: self.squared.tolist()}
+
+    def prefix(self, i: int) -> dict[str, float]:
+        """Return the columns of learner ``i`` for a prefix that ends now."""
+        return {"prefix_rmse": self.rmse(i)}
+
+    def columns(self, i: int) -> dict[str, float | None]:
+        """Return the columns of learner ``i`` after the rounds so far.
+
+        ``r2`` is 1 minus the sum of its squared errors over that of the squared deviations of the labels from their
+        mean over these rounds; None if all labels are equal.
+        """
+        r2 = 1 - float(self.squared[i]) / self._spread if self._spread > 0 else None
+        return {"mae": float(self._absolute[i]) / self._n_rounds, "rmse": self.rmse(i), "r2": r2}
+
+
+def _continued(sums: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """Return sums, shape (n,), with further terms, shape (n, b), added one after the other."""
+    totals: np.ndarray = np.cumsum(np.column_stack([sums, terms]), axis=1)[:, -1]
+    return totals

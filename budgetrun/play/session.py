@@ -1,4 +1,4 @@
-"""The one loop that plays learners, and rules that select among them, on the rounds of a stream."""
+"""The one loop that plays learners, and rules of selection, on the rounds of a stream."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from budgetrun.engine import Group
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.play.counts import Counts
 from budgetrun.play.curve import Curve
-from budgetrun.play.metrics import Tallies
-from budgetrun.play.targets import Errors
+from budgetrun.play.metrics import Errors, Tallies, Tally
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
@@ -48,9 +47,9 @@ class Session:
     curve : callable
         Returns a `Curve`, given the number of learners and the names of metrics.
     prefix : int or None
-        The rounds of which the rows tell the errors, too.
+        The number of rounds whose errors rows also report.
     looks : bool
-        Whether to count classes and features as well, for warnings.
+        True to count classes and features as well, for warnings.
     isolate : tuple of exception types
         As in `Group`.
     guard : callable or None
@@ -100,7 +99,8 @@ class Session:
         ]
         self.measures: Tallies | Errors
         if self.problem.of_classes:
-            self.measures = Tallies.begun(len(learners), metrics, self._options["n_classes"], tie)
+            n_tallies = len(learners) if metrics else 0
+            self.measures = Tallies([Tally(metrics, self._options["n_classes"], tie) for _ in range(n_tallies)])
         else:
             self.measures = Errors(len(learners))
         self.curve = curve(len(learners), self.problem.curves(metrics) if learners else ())
@@ -110,7 +110,7 @@ class Session:
 
     @property
     def problem(self) -> Problem:
-        """What the learners learn."""
+        """The problem of all learners."""
         return problem_of(self._task)
 
     @property
@@ -185,7 +185,7 @@ class Session:
         counts, before = self.counts, self.rounds
         if self._places:
             scores = [of_groups[group][at] for group, at in self._places]
-            # Of several classes, all scores.
+            # With several classes, a round counts if all its scores are 0.
             counts.zeros = counts.zeros + [np.count_nonzero(~own.reshape(-1, X.shape[0]).any(axis=0)) for own in scores]
             self.measures.add(scores, [labels[row] for row in self._rows or [0] * len(scores)])
         if self._looks:
@@ -212,7 +212,7 @@ class Session:
             return self.measures.squared
         return np.array([member.count.mistakes for member in self.members])
 
-    # -- of each player: the learners, then the selections -------------------------------------------------------------
+    # -- players: the learners, then the selections -------------------------------------------------------------------
 
     def columns(self, i: int) -> dict[str, Any]:
         """Return the columns of runs.csv for a player after all its rounds, but for those of a test set."""

@@ -1,4 +1,4 @@
-"""What all figures share: one style, a color, marker and dash pattern per label, and how a figure is saved."""
+"""The style of all figures, a color, marker and dash pattern per label, and saving a figure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ STYLE: Any = {
 
 
 class Look(NamedTuple):
-    """How a label is drawn, the same in all figures of a report."""
+    """The color, marker and dashes of a label, the same in all figures of a report."""
 
     colour: str
     marker: str

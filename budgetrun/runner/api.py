@@ -52,7 +52,7 @@ def sweep(
         For datasets of the config, by ``label`` or ``name``: a path; a data frame of pandas, polars or Arrow, with the
         column of the labels; or a pair (X, y) of examples and labels. In a dict without ``datasets``, each becomes one.
         Data in memory are written to a temporary file for the workers, and recorded by its checksum. If the dataset
-        has no ``label_column``, the column of the labels is found, and said on standard error.
+        has no ``label_column``, the column of the labels is detected and printed on standard error.
     results : str or Path
         The folder that holds one results folder per config.
     jobs : int >= 1, or None
@@ -93,7 +93,7 @@ def load_results(folder: str | Path) -> Results:
     Raises
     ------
     InputError
-        It is no results folder, has no finished run, or is damaged.
+        It is not a results folder, has no finished run, or is damaged.
     AlteredError
         The table of runs is not as the sweep wrote it.
     """
@@ -101,7 +101,7 @@ def load_results(folder: str | Path) -> Results:
 
 
 class Results:
-    """What a sweep wrote, read only.
+    """The results of a sweep, read only.
 
     Parameters
     ----------
@@ -144,8 +144,7 @@ class Results:
         if name is not None and name not in known:
             raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(known)}")
         header, *rows = long_form(known[name] if name is not None else self._tables[0])
-        frame = pd.DataFrame(rows, columns=header)
-        return frame.apply(_numbers)
+        return pd.DataFrame(rows, columns=header).apply(_numbers)
 
     def curves(self, name: str = "mistakes", *, dataset: str | None = None, label: str | None = None) -> pd.DataFrame:
         """Return what was recorded along the runs of learners, one row per run and round.
@@ -178,8 +177,8 @@ class Results:
         runs = runs[[not curves.missing([run_id]) for run_id in runs["run_id"]]]
         if not len(runs):
             raise InputError(f"{self.folder}: no curves of these runs; run the sweep again with --force to record them")
-        parts = []
         keys = ["run_id", "dataset", "label", "setting", "budget", "task", "repetition", "seed"]
+        parts = []
         for run_id in runs["run_id"]:
             rounds, values = curves.read([run_id], name)
             parts.append(pd.DataFrame({"run_id": run_id, "rounds": rounds, name: values[0].astype(np.int64)}))
@@ -224,7 +223,7 @@ def _config(config: str | Path | Mapping[str, Any], data: dict[str, Any], folder
     except yaml.YAMLError as error:
         raise InputError(f"{path}: a config consists of what YAML can hold ({str(error).splitlines()[0]})") from None
     found = read(text, path)
-    # What is recorded does not depend on the temporary folder: the same data continue the same results.
+    # Records must not depend on the temporary folder, so that the same data continue the same results.
     datasets = [
         one.model_copy(update={"typed_path": f"{_MEMORY}{one.path.name}"})
         if one.path and one.path.parent == folder
@@ -240,9 +239,8 @@ def _with_data(entries: Any, data: dict[str, Any], folder: Path) -> list[Any]:
     names = [entry.get("label") or entry.get("name") for entry in entries]
     for name in data:
         if name not in names:
-            raise InputError(
-                f"data: {name!r} is no dataset of the config; its datasets are {', '.join(map(str, names))}"
-            )
+            known = ", ".join(map(str, names))
+            raise InputError(f"data: {name!r} is not a dataset of the config; its datasets are {known}")
     return [
         entry | _file(name, data[name], entry, folder) if name in data else entry
         for entry, name in zip(entries, names, strict=True)
@@ -308,7 +306,7 @@ def _npz(path: Path, X: Any, y: np.ndarray, name: str) -> Path:
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return runs with the columns of runs.csv alone, in types that say what is missing."""
+    """Return runs with the columns of runs.csv alone; counts may be missing."""
     kinds = {column.name: column.kind for column in COLUMNS if column.name in frame}
     found = frame[list(kinds)].assign(setting=[setting.text for setting in frame["setting"]])
     return found.astype({name: "Int64" for name, kind in kinds.items() if kind == "count"})

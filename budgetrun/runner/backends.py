@@ -1,4 +1,4 @@
-"""Where jobs run: the backends of joblib, of which `local` is ours."""
+"""Backends of joblib that run jobs; `local` is ours."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
 
 
 def _await_end(process: subprocess.Popen[bytes]) -> None:
-    # One that the system cannot end, as while a network drive is away, ends later by itself.
+    # A process that the system cannot end now, for example while a network drive is gone, ends later by itself.
     with suppress(subprocess.TimeoutExpired):
         process.wait(_KILL_SECONDS)
 
@@ -270,7 +270,7 @@ def opened(options: Options, workers: int) -> Iterator[Workers]:
     """
     name = options.backend
     with warnings.catch_warnings():
-        # What joblib says about calls that are given up, or made again.
+        # joblib warns of calls that are given up, or made again.
         warnings.filterwarnings("ignore", module="joblib")
         if name == "dask":
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
@@ -15,10 +14,10 @@ from distributed import Client, KilledWorker
 from joblib._dask import DaskDistributedBackend
 from joblib.parallel import BatchedCalls
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, say
 from budgetrun.runner.job import failure
 
-# How long to wait for an answer of a dask scheduler.
+# The time that a dask scheduler has to answer.
 DASK_TIMEOUT = "6s"
 # The seconds without any dask worker after which the user is told, and after which the sweep gives up.
 DASK_TOLD, DASK_GIVEN_UP = 10, 300
@@ -26,7 +25,7 @@ _ADDRESS = re.compile(r"((tcp|tls|ucx|ws|wss)://)?[^/\s]+:\d{1,5}")
 
 
 class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
-    """joblib's backend for dask, told what joblib never hears of: jobs that kill their workers, and lost clusters."""
+    """joblib's backend for dask, which also reports jobs that kill their workers, and lost clusters."""
 
     def __init__(self, client: Any, address: str) -> None:
         super().__init__(client=client)
@@ -74,7 +73,7 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
             ) from None
 
     def _watch(self, ended: threading.Event) -> None:
-        """Say so if there are no workers, and give up after some time."""
+        """Tell the user if there are no workers, and give up after some time."""
         patience = DASK_TOLD
         while not ended.wait(patience):
             if self._n_workers():
@@ -82,7 +81,7 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
             elif patience == DASK_TOLD:
                 patience = DASK_GIVEN_UP
                 text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
-                print(text, file=sys.stderr, flush=True)
+                say(text)
             else:
                 error = InputError(
                     f"--scheduler {self._address}: no dask worker for {DASK_GIVEN_UP} s; finished runs are kept; "
@@ -108,7 +107,7 @@ def connected(address: str) -> Iterator[DaskBackend]:
     """
     if not _ADDRESS.fullmatch(address):
         raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")
-    # It reports in its own way what is reported here in a sentence.
+    # Its own reports would repeat the sentences below.
     for part in ("client", "batched"):
         logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
     connect: Callable[..., Any] = Client

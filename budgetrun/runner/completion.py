@@ -1,4 +1,4 @@
-"""What a shell completes: names, found without importing what they name, because every key press waits for them."""
+"""Completion of names in a shell. Nothing is imported to find them, because every key press waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def datasets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 
 
 def listed(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the name of an algorithm or a kernel, whichever is listed."""
+    """Complete the name of an algorithm or a kernel, depending on the list."""
     what = context.params.get("what")
     return _beginning(typed, _named(_algorithms() if what == "algorithms" else _KERNELS if what == "kernels" else []))
 

@@ -49,15 +49,15 @@ _MOST_PROJECTED = 6000
 _MORE_ERRORS = 1.3
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
-# How many times a call of one loop an update takes.
+# The time of an update, in calls of one loop.
 _CALLS = 3
 # The most features for which the time of a kernel value is measured.
 _MEASURED_FEATURES = 512
 # The memory of a worker apart from runs, in bytes: the interpreter, its libraries, small objects.
 _BASE = 170e6
-# What compiling takes in addition.
+# The memory of compiling in addition.
 _COMPILED = 250e6
-# What reading a table of columns takes: its libraries, and blocks of 2 MB that a thread parses ahead of those in use.
+# The memory of reading a table of columns: libraries, and blocks of 2 MB that a thread parses ahead.
 _TABLE = 90e6
 # Seconds of compiling, measured on one machine: of the loops that all learners share, and of one more learner.
 _COMPILES_LOOPS, _COMPILES_LEARNER = 5.0, 2.0
@@ -65,7 +65,7 @@ _COMPILES_LOOPS, _COMPILES_LEARNER = 5.0, 2.0
 
 @dataclass(frozen=True)
 class Rates:
-    """What one core of this machine does per second."""
+    """Rates of one core of this machine, per second."""
 
     products: float  # multiplications and additions of a matrix product
     gathers: float  # additions of weighted kernel values of scattered examples
@@ -97,7 +97,7 @@ def machine_rates(dtype: str) -> Rates:
 
 @cache
 def value_seconds(kind: str, n_features: int, nnz_per_row: float, dtype: str) -> float:
-    """Measure how long a kernel value takes for examples that are held so (`budgetrun.kernels.kinds.KINDS`)."""
+    """Measure the seconds of a kernel value of examples of a kind (`budgetrun.kernels.kinds.KINDS`)."""
     import scipy.sparse as sp
 
     # More features take proportionally longer.
@@ -201,22 +201,18 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo, dtype: str) -> float:
 
 
 def compile_seconds(runs: Iterable[Run]) -> float:
-    """Return about how long it takes to compile the learners of these runs, in seconds; 0 if that is done or off.
-
-    It does not depend on the machine: constants, measured once.
-    """
+    """Return about how many seconds it takes to compile the learners of these runs; 0 if that is done or off."""
     learners = {algorithm_of(run.spec) for run in runs if not run.spec.kind} if compiling.begins() else set()
     n = sum(cast("type[Learner]", one).compiled and cast("type[Learner]", one).form.compiled for one in learners)
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
 
 class _Demands(NamedTuple):
-    """What a learner's memory and time depend on."""
+    """The properties of a learner that its memory and time depend on."""
 
     learner: type[Learner]
     has_budget: bool
     acts_on_margins: bool  # it also acts on rounds that are not mistakes
-    only_adds: bool  # its support set grows with every action
     shares: bool  # it shares a hypothesis with others until its budget is full
     copies: int  # that learn apart, each with a budget of its own: one per class, or 1
     form: Hypothesis  # the form that it starts with
@@ -240,7 +236,6 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             learner=learner,
             has_budget=has_budget,
             acts_on_margins=bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes,
-            only_adds=learner.only_adds,
             shares=learner.alike_until_full is not None,
             copies=n_classes if issubclass(learner, OneVsRest) else 1,
             form=started.start(pool, *problem_of(spec.task).scores_each(n_classes)),
@@ -259,7 +254,7 @@ def _share_of_mistakes(run: Run) -> float:
     if run.source is None:
         return 0.0
     source = _demands(run.source.spec, 2)
-    grows_with_mistakes = source.only_adds and not source.has_budget and not source.acts_on_margins
+    grows_with_mistakes = source.learner.only_adds and not source.has_budget and not source.acts_on_margins
     return (run.spec.budget_fraction or 0.0) if grows_with_mistakes else 0.0
 
 
@@ -284,7 +279,7 @@ def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) 
 def _stored(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:
     """Return how many different examples a run may hold: those of one learner, or of one per class."""
     held = _held(run, n_rounds, n_classes, share)
-    # Without a budget, the guess of the rounds on which one learner acts stands for those on which any does.
+    # Without a budget, the guess for one learner is used for all of them together.
     return held * _demands(run.spec, n_classes).copies if run.spec.budget is not None else held
 
 

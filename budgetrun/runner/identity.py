@@ -1,4 +1,4 @@
-"""Identity of a run: its parameters, its data, and the revisions of the code that it executes.
+"""The identity of a run: its parameters, its data, and the revisions of the code that it executes.
 
 Every part of the code that can change an outcome declares a revision: the algorithm, the form of its
 hypothesis, the engine, the kernel, the readers of the data, the stream, and the evaluation on a test set. Run ids
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
-# Raised whenever test errors (`play.evaluation.evaluate`) change; part of the run ids of streams with a test set.
+# Raised whenever test errors (`runner.online.evaluate`) change; part of the run ids of streams with a test set.
 EVALUATION_REVISION = 1
 # Raised whenever `play.metrics` changes a number; part of the run ids of configs that ask for metrics.
 METRICS_REVISION = 1
@@ -83,7 +83,7 @@ def run_id(
     ``source`` is the id of the run whose support size the budget is a fraction of; None for other budgets.
     """
     added = algorithm_of(spec).added
-    # A parameter that came later, at the value that stands for the time before it, leaves older runs valid.
+    # A parameter that came later leaves older runs valid at the value that means what they did.
     parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
     what: dict[str, Any] = {
         "revisions": sorted(revisions(spec, dataset, info)),

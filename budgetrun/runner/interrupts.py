@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: each ends the work in hand as a KeyboardInterrupt, at a moment when that is safe."""
+"""Ctrl-C, SIGTERM and SIGHUP: each raises KeyboardInterrupt, at a safe moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A second signal within this many seconds says nothing new, and would disturb what the first has set off.
+# A second signal within this many seconds is ignored, because it would disturb the handling of the first.
 _SAME_SECONDS = 2.0
 
 _raised = -_SAME_SECONDS
@@ -50,7 +50,7 @@ def ignored() -> AbstractContextManager[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Defer an interrupt to the end of the block, which is short and must not be done by halves."""
+    """Defer an interrupt to the end of the block, which is short and must not be interrupted."""
     received: list[int] = []
     with on_signals(lambda number, _: received.append(number)):
         yield
@@ -59,7 +59,7 @@ def deferred() -> Iterator[None]:
 
 
 def caused(error: BaseException | None) -> bool:
-    """Return whether an error stems from a KeyboardInterrupt: Python wraps one that meets the making of a class."""
+    """Return whether an error stems from a KeyboardInterrupt, which Python may wrap while it creates a class."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -68,7 +68,7 @@ def caused(error: BaseException | None) -> bool:
 
 
 def resend(lost: sys.UnraisableHookArgs) -> None:
-    """Send a signal again whose KeyboardInterrupt met a finalizer, which cannot pass it on: a hook of `sys`."""
+    """Send a signal again if its KeyboardInterrupt was lost in a finalizer; a hook of `sys`."""
     global _raised
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)

@@ -1,18 +1,19 @@
-"""What every job has in common, whatever the kind of its runs: isolation, rows and storage."""
+"""Running a job of any kind: isolation, time limits, rows and storage."""
 
 from __future__ import annotations
 
 import faulthandler
 import json
 import os
+import resource
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,13 +22,12 @@ from budgetrun.base.sources import source_digest
 from budgetrun.data import Stream, limits, open_stream
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
-from budgetrun.runner.memory import peak_mb, reset_peak
 from budgetrun.runner.plan import Job, Run, budget_origin
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker needs to know in addition to its job: some values of the config, and where things are."""
+    """Settings that a worker needs in addition to its job."""
 
     seed: int
     tie: str
@@ -52,19 +52,19 @@ class Outcome:
     stored: bool = False  # whether the rows are in the results folder already
 
 
-# What is told how much of the job at hand has been done, as a share; a worker sends it to the sweep.
+# Callback that reports the job's progress (0 to 1); a worker sends it to the sweep.
 tell: Callable[[float], None] | None = None
 _TOLD_SECONDS = 1.0
 
 
 class Share:
-    """Tells, at most once a second, how much of a job has been done."""
+    """Reports the progress of a job at most once a second."""
 
     def __init__(self) -> None:
         self._told = time.monotonic()
 
     def done(self, share: float) -> None:
-        """Tell a share between 0 and 1, if it is time to."""
+        """Report a share between 0 and 1, if a second has passed."""
         if tell is not None and (now := time.monotonic()) - self._told >= _TOLD_SECONDS:
             self._told = now
             tell(share)
@@ -90,8 +90,8 @@ def errors_of_runs(settings: Settings) -> tuple[type[BaseException], ...]:
 class Limit:
     """The seconds that the code of a run of a job may take.
 
-    A run that takes longer fails when its code returns. If it does not return, not even to Python, this process is
-    ended, and the job's mark in the results folder then names the run.
+    A run that takes longer fails when its code returns. If it never returns, this process is ended, and the job's mark
+    in the results folder names the run.
     """
 
     def __init__(self, job: Job, settings: Settings) -> None:
@@ -134,12 +134,12 @@ class Limit:
         run_id, until = running
         self._mark.seek(0)
         self._mark.write(f"{run_id}\n".encode())
-        # What does this holds no lock of the interpreter. It writes `_TIMED_OUT` and where the code is.
+        # This needs no lock of the interpreter. It writes `_TIMED_OUT` and the place in the code.
         seconds = max(0.0, until - time.monotonic()) + _GRACE_SECONDS
         faulthandler.dump_traceback_later(seconds, exit=True, file=self._mark)
 
 
-# How much longer than its limit a run may take to return, before its process is ended.
+# The seconds beyond its limit that a run has to return, before its process is ended.
 _GRACE_SECONDS = 1.0
 _TIMED_OUT = "Timeout ("
 
@@ -170,7 +170,7 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     if visible:
         # Empty, whatever a killed sweep left there.
         running.write_bytes(b"")
-    reset_peak()
+    _reset_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1), limits.memory(settings.memory):
         try:
@@ -188,6 +188,22 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     return outcome
 
 
+def _reset_peak() -> None:
+    """Restart `_peak_mb`; where the system cannot (all but Linux), the peak is that of the whole process."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak_mb() -> float:
+    """Return the peak memory since `_reset_peak`, in MB of 2^20 bytes."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
 def failed(run: Run, job: Job, error: BaseException, n_examples: int | None = None) -> Record:
     """Return the row of a run that failed, or never started, because of ``error``."""
     return row_of(run, job, n_examples=n_examples, status="failed", error=f"{type(error).__name__}: {error}")
@@ -202,8 +218,7 @@ def failure(job: Job, reasons: Iterable[str]) -> Outcome:
 def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measured: Value) -> Record:
     """Return the row of a run, with the columns that were measured."""
     spec = run.spec
-    parameters: dict[str, Any] = {"variant": spec.variant} if spec.variant else {}
-    parameters |= spec.parameters
+    parameters = ({"variant": spec.variant} if spec.variant else {}) | spec.parameters
     if (origin := budget_origin(spec)) is not None:
         parameters["budget"] = origin
     return record(
@@ -216,7 +231,7 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         parameters=json.dumps(parameters),
         kernel=", ".join(dict.fromkeys(str(identity.kernel_of(played.spec)) for played in run.played)),
         budget=spec.budget,
-        peak_memory_mb=round(peak_mb(), 1),
+        peak_memory_mb=round(_peak_mb(), 1),
         status=status,
         error=error,
         label=spec.label,

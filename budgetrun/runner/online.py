@@ -1,4 +1,4 @@
-"""One job of learners, or of a selection among learners: they read one stream together, and learners are tested."""
+"""Jobs of learners, or of a selection among learners, on one stream, and their test errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.base.problem import Problem, problem_of
+from budgetrun.engine import score
 from budgetrun.play import selection
 from budgetrun.play.curve import Planned, checkpoints, prefix_of
-from budgetrun.play.evaluation import evaluate
 from budgetrun.play.session import Session, compile_first, group_options
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, Share, errors_of_runs, failed, row_of, stream_of
@@ -22,6 +22,11 @@ from budgetrun.runner.plan import Job, Run
 
 if TYPE_CHECKING:
     from budgetrun.data import Stream
+    from budgetrun.engine.group import Member
+    from budgetrun.kernels import Rows
+
+# Test examples whose kernel values with a support set are computed at a time.
+_TEST_ROWS = 1024
 
 
 @dataclass(eq=False)
@@ -129,3 +134,38 @@ def _play_built(built: list[_Built], problem: Problem, stream: Stream, settings:
                     one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
         except isolated as error:
             one.error = error
+
+
+def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, float | None]:
+    """Return the test errors of a learner at the end of its stream, as shares of the test examples.
+
+    Any change of the numbers needs a higher `identity.EVALUATION_REVISION`.
+
+    Parameters
+    ----------
+    member : Member
+    X : ndarray, csr_array or IntegerRows, shape (n, d), n >= 1
+    y : ndarray, shape (n,), of -1 and +1, or of classes from 0
+    tie : {"mistake", "positive"}
+        As in `Group`.
+
+    Returns
+    -------
+    dict
+        ``last_test_error`` of the last hypothesis; ``test_error`` of the mean of the hypotheses of all rounds (the
+        online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
+        more examples than it holds.
+    """
+    return {
+        "test_error": _error(member, X, y, tie, averaged=True) if member.learner.averages() else None,
+        "last_test_error": _error(member, X, y, tie, averaged=False),
+    }
+
+
+def _error(member: Member, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
+    mistakes, n_wrong = problem_of(member.learner.task).mistakes, 0
+    for start in range(0, len(y), _TEST_ROWS):
+        block = slice(start, start + _TEST_ROWS)
+        wrong = mistakes(score(member, X[block], averaged), y[block].astype(np.intp), tie)
+        n_wrong += int(np.count_nonzero(wrong))
+    return n_wrong / len(y)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a sweep; ``budgetrun sweep --help`` describes each option."""
+    """Options of a sweep; ``budgetrun sweep --help`` describes each."""
 
     results: Path  # the folder that holds one results folder per config
     jobs: int | None = 1  # None: one per core, or a single one if run times are compared (`Config.timed`)

@@ -1,4 +1,4 @@
-"""The runs of a config: which there are, which remain, and which share a stream."""
+"""Plans: all runs of a config, the remaining ones, and the jobs of runs that share a stream."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Plan:
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
-    # Those of all code that the runs execute, as `identity.revisions` names them.
+    # The revisions of all code that the runs execute (`identity.revisions`).
     revisions: set[str] = field(default_factory=set)
     # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
@@ -148,13 +148,18 @@ def make_plan(
         n_runs += (config.count(dataset.label) + len(config.select)) * (dataset.repetitions or 1) * len(tasks)
         if n_runs > MOST_RUNS:
             raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
-        specs = _specs(config, dataset.label, info, problems)
+        try:
+            specs = specs_of(config, dataset, info)
+        except InputError as error:
+            problems.append(str(error))
+            continue
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
         for repetition in range(dataset.repetitions or 1):
             for task in tasks:
                 plan.runs += _runs(config, dataset, info, repetition, task, specs)
-    _refuse(problems)
+    if problems:
+        raise InputError("\n".join(problems))
     return plan
 
 
@@ -189,35 +194,24 @@ def _info(
     return replace(info, median_gamma=of_stream(dataset, config.seed, data_dir, info.sha256))
 
 
-def specs_of(config: Config, info: StreamInfo) -> list[RunSpec]:
-    """Return the specs of the runs on the only dataset of a config, in the order of `make_plan`.
+def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:
+    """Return the specs of the runs on one task of a dataset, with formulas evaluated, in the order of `make_plan`.
 
     Raises
     ------
     InputError
         A formula yields a number that the learner does not accept.
     """
-    problems: list[str] = []
-    specs = _specs(config, config.datasets[0].label, info, problems)
-    _refuse(problems)
-    return specs
-
-
-def _refuse(problems: list[str]) -> None:
-    if problems:
-        raise InputError("\n".join(dict.fromkeys(problems)))
-
-
-def _specs(config: Config, dataset: str, info: StreamInfo, problems: list[str]) -> list[RunSpec]:
-    """Return the specs of a dataset's runs with formulas evaluated; append what is wrong with these to problems."""
-    specs = []
-    for spec in config.expand(dataset, info.median_gamma):
+    specs, problems = [], []
+    for spec in config.expand(dataset.label, info.median_gamma):
         try:
             specs.append(resolve(spec, identity.algorithm_of(spec), info.n_examples))
         except ValueError as error:
-            where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset!r}"
+            where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
-    return [] if problems else specs
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return specs
 
 
 def _runs(
@@ -317,7 +311,7 @@ def with_budgets(runs: Iterable[Run], sizes: Mapping[str, int]) -> list[Run]:
 
 
 def budget_origin(spec: RunSpec) -> dict[str, Any] | None:
-    """Return what ``parameters`` in ``runs.csv`` says about a budget that is a fraction; None for other budgets."""
+    """Return the entry ``budget`` of ``parameters`` in ``runs.csv`` for a fraction; None for other budgets."""
     if spec.budget_of is None:
         return None
     origin: dict[str, Any] = {"of": spec.budget_of, "fraction": spec.budget_fraction}

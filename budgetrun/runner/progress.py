@@ -1,4 +1,4 @@
-"""How far a sweep or a stream is: a bar on a terminal, elsewhere a line at most every 20 seconds."""
+"""Progress of a sweep or a stream: a bar on a terminal, elsewhere a line at most every 20 seconds."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Display:
     Parameters
     ----------
     total : int or None
-        What it counts to; None if that is not known.
+        The count at the end; None if that is not known.
     done : int
-        What was done before.
+        The count at the beginning.
     **look
         Arguments of ``tqdm``.
     """
@@ -80,7 +80,7 @@ class RowsProgress(Display):
         super().__init__(n_rows, done, unit=" rows", unit_scale=True)
 
     def advance(self, rounds: int, errors: str) -> None:
-        """Show that so many rounds have been played in all; ``errors`` says what the errors are so far."""
+        """Show that so many rounds have been played in all; ``errors`` has the errors so far, in words."""
         self.count(rounds - self.done)
         speed = (self.done - self.first) / max(1e-9, self.elapsed)
         text = f"{self.done:,} rows, {speed:,.0f} rows/s"

@@ -1,4 +1,4 @@
-"""Where results come from: the manifest of a results folder, with its config, data, versions, machine and commit."""
+"""The origin of results: the manifest of a results folder, with its config, data, versions, machine and commit."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
 
 
 def add_job(manifest: dict[str, Any], job: Job, outcome: Outcome) -> None:
-    """Add a finished job to what a manifest says about the job's dataset."""
+    """Add a finished job to the entry of its dataset in a manifest."""
     label = job.dataset.label
     entry = next((entry for entry in manifest["parts"] if entry["dataset"] == label), None)
     if entry is None:
@@ -91,7 +91,7 @@ def summary(runs: Iterable[Run]) -> dict[str, Any]:
 
 
 def recorded_streams(manifest: dict[str, Any]) -> dict[str, StreamInfo]:
-    """Return what a manifest records of its datasets, by label; earlier versions recorded too little."""
+    """Return the streams that a manifest records, by label; earlier versions recorded too little."""
     from budgetrun.data import StreamInfo
 
     known = fields(StreamInfo)

@@ -1,4 +1,4 @@
-"""What has been done and what remains: of a results folder, and of a sweep before it runs."""
+"""Finished and remaining runs of a results folder, and of a sweep before it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep: running what a results folder lacks, whatever happens to workers, disk or terminal meanwhile."""
+"""A sweep: it makes the missing runs of a results folder, and survives failures of workers, disk and terminal."""
 
 from __future__ import annotations
 
@@ -21,18 +21,7 @@ from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.options import Options
-from budgetrun.runner.plan import (
-    Job,
-    Plan,
-    Run,
-    finished,
-    in_phases,
-    make_plan,
-    part_of,
-    select,
-    sources,
-    with_budgets,
-)
+from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, part_of, select, sources, with_budgets
 from budgetrun.runner.progress import Progress
 
 if TYPE_CHECKING:
@@ -272,7 +261,7 @@ def _write_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Marks of running jobs are written without further ado.
+        # Marks of running jobs raise plain errors.
         if not isinstance(error, CannotWriteError) and error.errno not in CANNOT_WRITE:
             raise
         reason = error.reason if isinstance(error, CannotWriteError) else error.strerror

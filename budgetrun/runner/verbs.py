@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: options, and acting on each results folder."""
+"""Helpers of the verbs of the command line: options, and acting on each results folder."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ data_option = click.option(
 
 def results_option(help_text: str = "Results go here.") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option for the folder with the results folders."""
-    return click.option(
-        "--results", type=Folder(path_type=Path), default=Path("results"), show_default=True, help=help_text
-    )
+    return click.option("--results", type=Folder(path_type=Path), default=Path("results"), help=help_text)
 
 
 def for_each(
@@ -91,7 +89,7 @@ def _complete(folder: Path) -> None:
     if not store.parts.is_dir():
         return
     manifest, path = store.manifest(), table.find(folder)
-    altered = path is not None and table.altered(path, table.recorded(folder))
+    altered = path is not None and table.altered(path, table.read(path), table.recorded(folder))
     if altered or manifest is None or manifest.get("end") is None:
         store.write_table()
     if store.rebuilt:

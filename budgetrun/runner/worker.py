@@ -1,4 +1,4 @@
-"""Running a job, and a worker process of the backend `local`: it runs what comes over its connection.
+"""Running a job, and the worker process of the backend `local`, which runs the calls that it receives.
 
 Started by `budgetrun.runner.backends`: ``python -m budgetrun.runner.worker FILE_DESCRIPTOR PARENT``.
 """

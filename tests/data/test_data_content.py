@@ -9,13 +9,6 @@ from made_files import COMPRESS
 from budgetrun.data.content import Stamp, content_sha256, read_content
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_content_is_the_same_through_every_compression(tmp_path, suffix):
-    path = tmp_path / f"s.csv{suffix}"
-    path.write_bytes(COMPRESS[suffix](b"1,2\n"))
-    assert read_content(path) == b"1,2\n"
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("damage", ["truncated", "corrupt", "not compressed"])
 def test_a_broken_compressed_file_is_one_clear_error(tmp_path, suffix, damage):

@@ -135,7 +135,7 @@ def test_a_damaged_compressed_file_is_refused_or_read_to_its_last_byte(suffix, d
 
 
 def _is_stream(suffix, stored, piece):
-    """Whether something decompresses to a piece; a few bits of a header, or of the last byte, mean nothing."""
+    """Return True if a stream decompresses to a piece; a few bits of a header, or of the last byte, mean nothing."""
     try:
         return DECOMPRESS[suffix](stored) == piece
     except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error):

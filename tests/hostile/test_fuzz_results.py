@@ -35,7 +35,7 @@ def whole(tmp_path_factory):
     folder = build(tmp_path_factory.mktemp("whole") / "fake", ROWS)
     write_curves(folder, ROWS)
     path = folder / "runs.csv"
-    table.record(folder, len(ROWS), table.digest(path))
+    table.record(folder, len(ROWS), table.read(path).digest)
     store = Store(folder)
     (folder / "parts").mkdir()
     store.save("a", store.rows().values())

@@ -18,10 +18,10 @@ from budgetrun.kernels.rows import floats
 from budgetrun.learners import find, registry
 from budgetrun.learners import parameters as parameters_of
 from budgetrun.papers import solvers
-from budgetrun.play.evaluation import evaluate
 from budgetrun.runner import identity
 from budgetrun.runner.identity import EVALUATION_REVISION
 from budgetrun.runner.job import Settings
+from budgetrun.runner.online import evaluate
 from budgetrun.runner.plan import make_jobs, make_plan
 
 RECORD = Path(__file__).with_name("outcomes.json")

@@ -106,10 +106,7 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
         ({"rule": "fixed_share", "of": "rbp", "share": 2}, "select[0].share: must be a number > 0 and < 1, got 2"),
         ({"rule": "hedge", "of": "rpb"}, "select[0].of: no algorithm has the label 'rpb'; did you mean 'rbp'?"),
         ({"rule": "hedge", "of": []}, "select[0].of: must be a label, a list of labels with at least one, or each"),
-        (
-            {"rule": "hedge"},
-            "select[0].of: 'forgetron(self_tuned)' has a budget that depends on another run",
-        ),
+        ({"rule": "hedge"}, "select[0].of: 'forgetron(self_tuned)' has a budget that depends on another run"),
         ({"rule": "hedge", "of": "rbp", "label": "rbp"}, "label 'rbp' is already used"),
         ("hedge", "select[0]: must be a mapping (key: value), got 'hedge'"),
     ],

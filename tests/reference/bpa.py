@@ -52,14 +52,18 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
                 distance = moved @ K[np.ix_(rounds, rounds)] @ moved
                 margin = y_t * sum(a * K[i, t] for i, a in after.items())
                 found.append((distance / 2 + C * max(0.0, 1 - margin), after))
-            unit = max(a * a * K[i, i] for i, a in w.items())
-            best = min(Q for Q, _ in found)
-            # (among equal ones, the oldest leaves)
-            Q, after = next((Q, after) for Q, after in found if best + 0.5 * TOLERANCE * unit >= Q)
+            Q, after = best(found, w, K)
             if not (keep and C * loss - slack(loss, K[t, t], C) <= Q):
                 w = after
         record(trace, score, is_mistake(y_t, score, tie), w, update)
     return trace
+
+
+def best(found, w, K):
+    """The least Q, and the weights with it; among equal ones, up to rounding, the oldest example leaves."""
+    unit = max(float(np.dot(a, a)) * K[i, i] for i, a in w.items())
+    least = min(Q for Q, _ in found)
+    return next((Q, after) for Q, after in found if least + 0.5 * TOLERANCE * unit >= Q)
 
 
 def slack(loss, square, C):
@@ -90,9 +94,7 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
                 left = K[r, r] + ridge - onto_r @ K[V, r]
                 Q = (w[r] ** 2 * left + tau**2 * K[t, t]) / 2 + C * (loss - tau * K[t, t])
                 found.append((Q, {i: after[i] + w[r] * share for i, share in zip(V, onto_r, strict=True)}))
-            unit = max(a * a * K[i, i] for i, a in w.items())
-            best = min(Q for Q, _ in found)
-            Q, after = next((Q, after) for Q, after in found if best + 0.5 * TOLERANCE * unit >= Q)
+            Q, after = best(found, w, K)
             if keep and C * loss - slack(loss, K[t, t], C) <= Q:
                 after = w
         if update:
@@ -129,9 +131,7 @@ def several(X, codes, k, n_classes, budget, C=1.0):
                 now = [sum(a[c] * K[i, t] for i, a in changed.items()) for c in range(n_classes)]
                 loss_now = max(0.0, 1 - (now[y_t] - max(s for c, s in enumerate(now) if c != y_t)))
                 found.append((distance / 2 + C * loss_now, changed))
-            unit = max(float(a @ a) * K[i, i] for i, a in w.items())
-            best = min(Q for Q, _ in found)
-            _, after = next((Q, changed) for Q, changed in found if best + 0.5 * TOLERANCE * unit >= Q)
+            _, after = best(found, w, K)
         if update:
             w = after
         record(trace, scores, lead <= 0, w, update)

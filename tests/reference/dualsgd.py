@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from reference import multiclass
-from reference.explicit import ExplicitTrace, dot, settled
+from reference.explicit import ExplicitTrace, dot, settled, waves
 from reference.kernel_expansion import is_mistake, record, stream, value
 from reference.projection import TOLERANCE
 
@@ -19,16 +19,6 @@ def drawn(X, k, features, seed, frequencies):
     gamma = -math.log(k(np.zeros(1), np.ones(1)))
     deviation = math.sqrt(2 * gamma) if frequencies == "right" else 2 * gamma
     return np.random.default_rng(seed).normal(0, deviation, (features, np.shape(X)[1]))
-
-
-def feature_map(U):
-    """z(x) = [cos Ux, sin Ux] / sqrt(D)"""
-
-    def z(x):
-        angles = [dot(u_j, x) for u_j in U]
-        return np.array([f(a) for f in (math.cos, math.sin) for a in angles]) / math.sqrt(len(U))
-
-    return z
 
 
 def derivative(loss, margin):
@@ -52,7 +42,7 @@ def dualsgd(
     X, y, k, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right", draws=None, tie="mistake"
 ):
     U = drawn(X, k, features, seed, frequencies) if draws is None else draws
-    z = feature_map(U)
+    z = waves(U)
     Z = [z(x) for _, x, _ in stream(X, y)]
     trace = ExplicitTrace()
     alpha, r = {}, np.zeros(2 * len(U))
@@ -81,7 +71,7 @@ def multiclass_dualsgd(
     X, codes, k, n_classes, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right", draws=None
 ):
     U = drawn(X, k, features, seed, frequencies) if draws is None else draws
-    z = feature_map(U)
+    z = waves(U)
     Z = [z(x) for _, x, _ in stream(X, codes)]
     trace = ExplicitTrace()
     alpha, r = {}, np.zeros((n_classes, 2 * len(U)))

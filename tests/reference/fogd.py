@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from reference import targets
-from reference.explicit import ExplicitTrace, dot, settled
+from reference.explicit import ExplicitTrace, dot, settled, waves
 from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE
 
@@ -16,12 +16,7 @@ def map_of(X, k, features, seed, counting):
     # u_j ~ N(0, I / sigma^2), for k(a, b) = exp(-||a - b||^2 / (2 sigma^2))
     one_over_sigma_squared = -2 * math.log(k(np.zeros(1), np.ones(1)))
     u = np.random.default_rng(seed).normal(0, math.sqrt(one_over_sigma_squared), (D, np.shape(X)[1]))
-
-    def z(x):  # (cos(u_j . x), sin(u_j . x))_j / sqrt(D)
-        angles = [dot(u_j, x) for u_j in u]
-        return np.array([f(a) for f in (math.cos, math.sin) for a in angles]) / math.sqrt(D)
-
-    return z, 2 * D
+    return waves(u), 2 * D
 
 
 def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake"):

@@ -101,8 +101,8 @@ def first_smallest(values):
     return next(i for i, v in enumerate(values) if v <= least + 1e-9)
 
 
-def record(trace, score, mistake, alpha, update=None):
-    """Note a round; without ``update``, the learner acts on mistakes only."""
+def record(trace, score, mistake, alpha, update=None, *residual):
+    """Note a round; without ``update``, the learner acts on mistakes only. A ``residual`` not needed is None."""
     trace.scores.append(score)
     trace.mistakes.append(mistake)
     trace.active.append(list(alpha))
@@ -110,6 +110,8 @@ def record(trace, score, mistake, alpha, update=None):
     trace.alpha.append([list(a) if isinstance(a, list | np.ndarray) else a for a in alpha.values()])
     if update is not None:
         trace.updates.append(update)
+    if residual:
+        trace.residuals.extend(residual)
 
 
 def stream(X, y):

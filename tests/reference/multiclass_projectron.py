@@ -45,9 +45,7 @@ def multiclass_projectron(X, codes, k, n_classes, eta, threshold="distance"):
         residual = None
         if mistake:
             residual = step_on_mistake(alpha, bases, X, t, k, y_t, rival, eta, threshold, n_classes)
-        record(trace, scores, mistake, alpha)
-        trace.residuals.append(residual)
-        trace.updates.append(mistake)
+        record(trace, scores, mistake, alpha, mistake, residual)
     return trace
 
 

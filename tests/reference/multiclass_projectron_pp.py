@@ -31,9 +31,7 @@ def multiclass_projectron_pp(X, codes, k, n_classes, eta, threshold="distance"):
                 changed = True
                 add_projection(alpha, bases[y_t], y_t, d_y, tau)
                 add_projection(alpha, bases[rival], rival, d_r, -tau)
-        record(trace, scores, mistake, alpha)
-        trace.residuals.append(residual)
-        trace.updates.append(changed)
+        record(trace, scores, mistake, alpha, changed, residual)
     return trace
 
 

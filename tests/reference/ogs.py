@@ -26,9 +26,7 @@ def avp_ogs(X, y, k, alpha, epsilon=0.6, U=10.0, c=0.5, tie="mistake"):
                 L += square
                 step = c * U / math.sqrt(U**2 + L)
             f = moved(f, y_t * step, v, U, K)
-        record(trace, score, mistake, f)
-        trace.residuals.append(residual)
-        trace.updates.append(update)
+        record(trace, score, mistake, f, update, residual)
     return trace
 
 

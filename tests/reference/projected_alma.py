@@ -41,9 +41,7 @@ def projected_alma(
             for i in weights:  # back to the unit ball, f / max(1, ||f||)
                 weights[i] /= shrink
             count += 1
-        record(trace, score, mistake, weights)
-        trace.residuals.append(residual)
-        trace.updates.append(update)
+        record(trace, score, mistake, weights, update, residual)
     return trace
 
 

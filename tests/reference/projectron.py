@@ -23,9 +23,7 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
             else:
                 alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
                 S.add(t, k_t, k_tt)
-        record(trace, score, mistake, alpha)
-        trace.residuals.append(residual)
-        trace.updates.append(mistake)
+        record(trace, score, mistake, alpha, mistake, residual)
     return trace
 
 

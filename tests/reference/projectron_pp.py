@@ -42,9 +42,7 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
                     changed = True
                     for i, d_i in zip(S.members, d, strict=True):
                         alpha[i] += y_t * tau * d_i
-        record(trace, score, mistake, alpha)
-        trace.residuals.append(residual)
-        trace.updates.append(changed)
+        record(trace, score, mistake, alpha, changed, residual)
     return trace
 
 

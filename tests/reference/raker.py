@@ -1,12 +1,11 @@
 """Shen, Chen & Giannakis (2019): Raker, with the forms that its page states."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from reference import targets
-from reference.explicit import ExplicitTrace, dot, settled
+from reference.explicit import ExplicitTrace, dot, settled, waves
 from reference.kernel_expansion import cases, is_mistake, record, stream
 
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
@@ -27,13 +26,8 @@ def feature_maps(X, k, factors, features, seed, frequencies):
             degrees = d if frequencies == "orthogonal" else 1
             squares = random.chisquare(degrees, features)
             U = np.array([math.sqrt(s) * row for s, row in zip(squares, rows, strict=True)])
-        maps.append(partial(z, math.sqrt(2 * c * gamma) * U))
+        maps.append(waves(math.sqrt(2 * c * gamma) * U))
     return maps
-
-
-def z(U, x):
-    angles = [dot(u, x) for u in U]
-    return np.array([f(a) for f in (math.cos, math.sin) for a in angles]) / math.sqrt(len(U))
 
 
 def gram_schmidt(vectors):

@@ -64,9 +64,7 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
                 if tau > 0:
                     changed = True
                     add_projection(d, tau)
-        record(trace, scores, mistake, alpha)
-        trace.residuals.append(residual)
-        trace.updates.append(changed)
+        record(trace, scores, mistake, alpha, changed, residual)
     return trace
 
 

@@ -96,10 +96,7 @@ def test_a_run_that_kills_its_worker_or_never_ends_fails_alone(tmp_path):
         "timeout_seconds": 2,
         "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
         "kernel": {"name": "gaussian", "gamma": 0.5},
-        "algorithms": [
-            {"name": "hostile", "how": ["hangs", "dies", "interrupts"]},
-            {"name": "perceptron"},
-        ],
+        "algorithms": [{"name": "hostile", "how": ["hangs", "dies", "interrupts"]}, {"name": "perceptron"}],
     }
     path, folder = written(tmp_path, given), tmp_path / "results" / "hostile"
     code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 1, command=command))

@@ -27,11 +27,7 @@ def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, run_sweep, mon
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0, 1, -1)
     lines = [f"{label},{a!r},{b!r}" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True)]
     (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
-    algorithms = [
-        {"name": "perceptron"},
-        {"name": "forgetron", "budget": 20},
-        {"name": "rbp", "budget": 20},
-    ]
+    algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": 20}, {"name": "rbp", "budget": 20}]
     path = written(
         tmp_path,
         {

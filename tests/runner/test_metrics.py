@@ -192,7 +192,7 @@ def swept(tmp_path, text, folder):
 
 
 def test_a_sweep_measures_what_its_config_asks_for(tmp_path):
-    from budgetrun.results.report import write_report
+    from budgetrun.results.report import Report
 
     with_metrics, without = swept(tmp_path, CONFIG + ASKED + REPORT, "a"), swept(tmp_path, CONFIG, "b")
     runs, plain = with_metrics.runs, without.runs
@@ -204,7 +204,7 @@ def test_a_sweep_measures_what_its_config_asks_for(tmp_path):
     assert "metrics" not in without.config.resolved()
     rounds, curve = Curves(with_metrics.folder / "curves").read(list(runs["run_id"]), "fading_error")
     assert curve[:, rounds == 3000][:, 0].tolist() == runs["fading_error"].tolist()
-    write_report(with_metrics.folder)
+    Report(with_metrics.folder).write()
     table = pd.read_csv(with_metrics.folder / "tables" / "f1.csv")
     assert sorted(table["f1"]) == pytest.approx(sorted(runs["f1"]))
     page = (with_metrics.folder / "report.html").read_text()

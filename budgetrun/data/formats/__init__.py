@@ -34,7 +34,7 @@ class Content(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a card knows about the content of its files; the defaults are those of a user's own file.
+    """Properties of files' content that a card gives; the defaults are those of a user's own file.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Examples(NamedTuple):
     X : ndarray, shape (n, d), float64 or uint8; csr_array, shape (n, d), float64; or IntegerRows
     y : ndarray, shape (n,), numbers or str
     open_ended : bool
-        Whether further features may exist that are zero in every example.
+        Further features may exist that are zero in every example.
     reading_bytes : int
         The memory that reading took in addition to the content of the files and to X.
     first_index : 0 or 1

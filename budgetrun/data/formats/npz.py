@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError, printable
 from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
+from budgetrun.data.tables.source import check_lengths
 from budgetrun.data.text import clipped
 from budgetrun.kernels.rows import Matrix
 
@@ -46,8 +47,7 @@ def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
     arrays = _arrays(content, where)
     y = _numbers(arrays, "y", 1, where)
     X = _numbers(arrays, "X", 2, where) if "X" in arrays else _sparse(arrays, where)
-    if X.shape[0] != len(y):
-        raise InputError(f"{where}: X has {X.shape[0]} rows and y has {len(y)}; the numbers must be equal")
+    check_lengths(X.shape[0], y, where)
     if 0 in X.shape:
         raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
     return X, y
@@ -91,7 +91,7 @@ def _array(content: bytes) -> NDArray[Any]:
 def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, where: str) -> NDArray[np.float64]:
     array = arrays[name]
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{where}: {name} holds {_kind(array)}; real numbers are needed")
+        raise InputError(f"{where}: {name} holds {clipped(printable(str(array.dtype)))}; real numbers are needed")
     if array.ndim != n_dimensions:
         raise InputError(f"{where}: {name} has shape {array.shape}; {n_dimensions} dimension(s) are needed")
     limits.check(array.nbytes + 8 * array.size, where, f"its array {name}")
@@ -102,10 +102,6 @@ def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, wher
         position = ", ".join(str(i) for i in faults[0])
         raise InputError(f"{where}: {name}[{position}] is {array[tuple(faults[0])]}; all numbers must be finite")
     return numbers
-
-
-def _kind(array: NDArray[Any]) -> str:
-    return clipped(printable(str(array.dtype)))
 
 
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
@@ -119,7 +115,7 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
     indices, indptr, shape = (arrays[piece] for piece in _PIECES[1:])
     for name in _PIECES[1:]:
         if arrays[name].dtype.kind not in "iu":
-            raise InputError(f"{where}: {name} holds {_kind(arrays[name])}; whole numbers are needed")
+            raise InputError(f"{where}: {name} holds {arrays[name].dtype}; whole numbers are needed")
     try:
         n, d = map(int, shape)
         check_width(d, where)

@@ -11,7 +11,7 @@ from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
 
 REVISION = 1
 SUFFIXES = ()
-# Larger grey values are none.
+# Larger values are not grey values.
 _MOST = 7.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.encode import numbers_of
-from budgetrun.data.tables.source import HEAD_ROWS, Batch, Origin, Reader
+from budgetrun.data.tables.source import HEAD_ROWS, Batch, Origin, Reader, check_lengths
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22
@@ -43,10 +44,12 @@ class Typed(Reader):
             with self._explained():
                 columns = next(found, None)
             if columns is None:
-                return
-            if columns:
-                yield self._batch(dict(zip(wanted, columns, strict=True)), first)
-                first += len(columns[0])
+                break
+            yield self._batch(dict(zip(wanted, columns, strict=True)), first)
+            first += len(columns[0])
+        # A file that was not read from its beginning to its end still needs its checksum.
+        for _ in self.origin.pieces() if self.origin is not None and self.origin.sha256 is None else ():
+            pass
 
     def _batch(self, arrays: dict[int, Any], first: int) -> Batch:
         def place(row: int, position: int) -> str:
@@ -67,12 +70,6 @@ class Typed(Reader):
             told = " ".join(str(error).split())[:200]
             raise InputError(f"{self.where}: damaged, or not what its name says ({told})") from error
 
-    def _hash(self) -> None:
-        """Compute the checksum of a file, which was not read from its beginning to its end."""
-        if self.origin is not None and self.origin.sha256 is None:
-            for _ in self.origin.pieces():
-                pass
-
 
 def _sample(name: str, column: Any) -> Sample:
     import pyarrow as pa
@@ -92,14 +89,12 @@ def _sample(name: str, column: Any) -> Sample:
 
 
 def _n_rows(n_columns: int) -> int:
-    """Return the rows of a batch."""
+    """Return the number of rows of a batch."""
     return int(np.clip(_BATCH_BYTES // (8 * max(n_columns, 1)), 256, 1 << 16))
 
 
 class Parquet(Typed):
     """A Parquet file."""
-
-    origin: Origin
 
     def _opened(self) -> Any:
         from pyarrow import parquet
@@ -118,13 +113,10 @@ class Parquet(Typed):
         names = [self.samples[position - 1].name for position in positions]
         for batch in file.iter_batches(batch_size=_n_rows(len(names)), columns=names, use_threads=False):
             yield [batch.column(name) for name in names]
-        self._hash()
 
 
 class Ipc(Typed):
     """Arrow IPC: a file, which Feather files are as well, or a stream."""
-
-    origin: Origin
 
     def _read(self) -> Iterator[Any]:
         """Yield the schema, then the batches."""
@@ -147,22 +139,21 @@ class Ipc(Typed):
         self._reading = self._read()
         names = list(next(self._reading).names)
         first = next((batch for batch in self._reading if batch.num_rows), None)
-        self._first = [] if first is None else [first]
-        return names, [column.slice(0, HEAD_ROWS) for batch in self._first for column in batch.columns]
+        if first is None:
+            return names, []
+        self._reading = chain([first], self._reading)
+        return names, [column.slice(0, HEAD_ROWS) for column in first.columns]
 
     def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
-        first, self._first = self._first, []
         if self.again:
-            first, self._reading = [], self._read()
+            self._reading = self._read()
             next(self._reading)
-        for batches in (first, self._reading):
-            for batch in batches:
-                step = _n_rows(batch.num_columns)
-                for start in range(0, batch.num_rows, step):
-                    yield [batch.column(position - 1).slice(start, step) for position in positions]
+        for batch in self._reading:
+            step = _n_rows(batch.num_columns)
+            for start in range(0, batch.num_rows, step):
+                yield [batch.column(position - 1).slice(start, step) for position in positions]
         while not self.again and self._file.read(1 << 20):
-            pass  # what follows the end of the stream is part of the checksum
-        self._hash()
+            pass  # bytes after the end of the stream are part of the checksum
 
 
 class Frame(Typed):
@@ -177,8 +168,7 @@ class Frame(Typed):
             found = nw.from_native(frame)
             self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)
-        if y is not None and len(y) != self.n_rows:
-            raise InputError(f"{where}: X has {self.n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
+        check_lengths(self.n_rows, y, where)
         super().__init__(origin, where)
 
     def _slice(self, start: int, n_rows: int) -> list[Any]:
@@ -206,4 +196,3 @@ class Frame(Typed):
         for start in range(0, self.n_rows, step):
             columns = self._slice(start, step)
             yield [columns[position - 1] for position in positions]
-        self._hash()

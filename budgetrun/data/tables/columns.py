@@ -1,4 +1,4 @@
-"""What the columns of a table are, decided by its first rows, and which of them is the label."""
+"""Kinds of the columns of a table, found from its first rows, and the choice of the label column."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from budgetrun.data.tasks import listed
 from budgetrun.data.text import is_text
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
-# What stands for a missing value in text.
-MISSING = (
+# Text that means a missing value.
+MISSING = frozenset((
     "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None",
     "NONE",
-)  # fmt: skip
+))  # fmt: skip
 BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
 # The most categories of a column, and the most classes.
 MOST_CATEGORIES = 1000
-# A number column with at most so many different whole numbers looks like labels.
+# A column of at most this many different whole numbers looks like labels.
 MOST_LABELS = 20
 LABEL_NAMES = (
     "label", "labels", "target", "class", "classes", "outcome", "y", "response", "result", "category", "species",
     "diagnosis",
 )  # fmt: skip
 INDEX_NAMES = {"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "rowid", "rownames", "__index_level_0__"}
-# Of column kinds that cannot be learned from: what to do.
+# Advice on the kinds of columns that cannot be learned from.
 REFUSED: dict[str, str] = {
     "date": "turn them into numbers first (days since some date, hour of the day), or leave the column out",
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
@@ -53,12 +53,12 @@ class Column:
         each of its ``categories``; ``label``; ``index``, which is left out; or, if it cannot be learned from, ``date``,
         ``text`` or ``nested``.
     why : str
-        How the kind was found.
+        The reason for the kind.
     categories : tuple of str
     numeric : bool
-        Of a label: whether its values are numbers.
+        For a label, True if its values are numbers.
     named : bool
-        Whether the table has names.
+        The table has names.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Column:
 
     @property
     def as_text(self) -> bool:
-        """Whether its values are read as text."""
+        """True if its values are read as text."""
         return self.kind in ("category", "boolean") or (self.kind == "label" and not self.numeric)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Sample:
 
 
 def columns_of(samples: Sequence[Sample], label: int | None, named: bool, index: Sequence[int]) -> list[Column]:
-    """Return what columns are; positions count from 1."""
+    """Return the columns of a table; positions count from 1."""
     return [
         _column(sample, position, named, label == position, position in index)
         for position, sample in enumerate(samples, start=1)
@@ -107,7 +107,7 @@ def _column(sample: Sample, position: int, named: bool, is_label: bool, is_index
     if is_label:
         numeric = kind in ("number", "constant") and sample.kind != "boolean"
         if kind in ("date", "nested") and sample.kind:
-            raise InputError(f"{_called(sample, position, named)} is no label: {why}")
+            raise InputError(f"{_called(sample, position, named)} cannot be the label: {why}")
         return Column(sample.name, position, "label", "the label", (), numeric, named)
     if is_index:
         return Column(sample.name, position, "index", "left out as asked", named=named)
@@ -133,7 +133,7 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"
         return _number(distinct if n_numbers == len(values) else {0, 1}, told, so_far)
-    if any({value.lower() for value in distinct} <= set(pair) for pair in BOOLEANS):
+    if any({value.lower() for value in distinct} <= pair.keys() for pair in BOOLEANS):
         return "boolean", f"only {' and '.join(sorted(distinct))} in {so_far}", ()
     if 2 * sum(_DATE.fullmatch(value) is not None for value in distinct) >= len(distinct):
         return "date", f"it holds dates or times, such as {next(iter(values))!r}", ()
@@ -150,7 +150,7 @@ def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tupl
 
 
 def _counts(values: Sequence[Any]) -> bool:
-    """Whether values count from 0 or 1."""
+    """Return True if values count from 0 or 1."""
     try:
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
@@ -267,19 +267,13 @@ def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:
     return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
 
 
-def check_classes(found: set[Any], where: str, column: Column | None) -> None:
-    """Raise an InputError if a column has too many different labels for classes."""
+def check_distinct(found: set[Any], where: str, column: Column | None) -> None:
+    """Raise an InputError if a column has too many different labels or categories."""
     if len(found) > MOST_CATEGORIES:
-        raise InputError(
-            f"{where}: {column}: more than {MOST_CATEGORIES:,} different labels; is it a measured number? Name the "
-            "column of the labels (--label NAME or NUMBER), or learn numbers (--task regression)"
-        )
-
-
-def check_categories(found: set[Any], where: str, column: Column) -> None:
-    """Raise an InputError if a column has too many different categories."""
-    if len(found) > MOST_CATEGORIES:
-        raise InputError(
-            f"{where}: {column}: more than {MOST_CATEGORIES:,} different categories; turn it into numbers first, or "
-            "leave the column out"
-        )
+        told = "categories; turn it into numbers first, or leave the column out"
+        if column is None or column.kind == "label":
+            told = (
+                "labels; is it a measured number? Name the column of the labels (--label NAME or NUMBER), or learn "
+                "numbers (--task regression)"
+            )
+        raise InputError(f"{where}: {column}: more than {MOST_CATEGORIES:,} different {told}")

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables import source
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Reader, head_lines, last_line_end, line_blocks
+from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Reader, last_line_end
 from budgetrun.data.text import is_text, shown
 
 SEPARATORS = ";\t,|"
-# Of a head, the lines by which the separator is found.
+# Number of first lines used to detect the separator, and the most bytes of them.
 _LOOKED_AT = 20
 _LOOKED_BYTES = 1 << 18
 # With more columns than this, rows of another length are looked for first.
@@ -39,14 +39,12 @@ class Delimited(Reader):
     one field is text and the others count the columns. Blank lines are left out.
     """
 
-    origin: Origin
-
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
-        head = head_lines(origin)
+        head = source.head_lines(origin)
         self.separator = _separator(head)
         if b'"' in head:
-            head = head_lines(origin, self._whole)
+            head = source.head_lines(origin, self._whole)
         self._refuse_returns(head, 1)
         found = self._rows(head)
         row = next(found, None)
@@ -57,7 +55,7 @@ class Delimited(Reader):
         rows = list(islice(found, min(source.HEAD_ROWS, source.HEAD_FIELDS // self._width + 1)))
         below = [row.fields for row in rows if len(row.fields) == self._width]
         if self._width > _WIDE and len(below) < len(rows):
-            # Found here, before each of so many columns is looked at.
+            # Before the kind of each of these many columns is decided.
             wrong = next(row for row in rows if len(row.fields) != self._width)
             raise InputError(self._of_another_length(wrong, 1))
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
@@ -68,15 +66,14 @@ class Delimited(Reader):
         if not self.named:
             columns = [[name, *column] for name, column in zip(first, columns, strict=True)]
         names = first if self.named else [str(position) for position in range(1, self._width + 1)]
-        missing = frozenset(MISSING)
         self.samples = [
-            Sample(name, [None if value in missing else value for value in column])
+            Sample(name, [None if value in MISSING else value for value in column])
             for name, column in zip(names, columns, strict=True)
         ]
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         header = self.named
-        for lines in line_blocks(self.origin, self._whole):
+        for lines in source.line_blocks(self.origin, self._whole):
             if lines is None:
                 yield None
                 continue
@@ -154,15 +151,14 @@ class Delimited(Reader):
         """Read rows that have a fault, or are unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
-        rows, faults = [], []
+        rows: list[list[str]] = []
         wrong: list[tuple[int, str]] = []
         for row in self._rows(text):
             if len(row.fields) == self._width:
                 rows.append(row.fields)
             else:
                 wrong.append((len(rows), self._of_another_length(row, first)))
-        if wrong:
-            faults.append(Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1]))
+        faults = source.length_faults(wrong)
         texts = [position for position, as_text in wanted.items() if as_text]
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in texts if "\ufffd" in fields[at - 1]]
         if undecoded:
@@ -185,7 +181,7 @@ class Delimited(Reader):
         return found.end() if found else 0
 
     def _rows(self, text: bytes) -> Iterator[_Row]:
-        """Yield the rows of a text that ends in a line end; blank lines are none."""
+        """Yield the rows of a text that ends in a line end; blank lines are left out."""
         lines = (_single_blanks(text) if self.separator == " " else text).decode("utf-8", errors="replace")
         if '"' not in lines:
             for number, line in enumerate(lines[:-1].split("\n")):
@@ -247,5 +243,5 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
 
 
 def _is_text(field: str) -> bool:
-    """Whether a field is neither empty nor missing nor a number."""
+    """Return True if a field is neither empty nor missing nor a number."""
     return field not in MISSING and is_text(field)

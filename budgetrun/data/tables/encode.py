@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
-from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column
+from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
 from budgetrun.data.tables.source import Batch, Fault
 from budgetrun.data.tasks import listed
 from budgetrun.data.text import clipped, is_text, number_fault, shown
@@ -22,15 +22,14 @@ Missing = Literal["refuse", "skip", "zero"]
 # With more features, of which rows have less than this share, rows are sparse; see `is_sparse`.
 DENSE_FEATURES = 64
 DENSE_SHARE = 0.5
-_TRUTH = {**BOOLEANS[0], **BOOLEANS[1]}
-_MISSING = frozenset(MISSING)
+_TRUTH = BOOLEANS[0] | BOOLEANS[1]
 
 
 def is_sparse(n_features: int, n_values: int, n_rows: int = 1) -> bool:
     """Decide whether examples of LIBSVM text, and those with categories, are sparse.
 
     The zeros of a sparse matrix stay zeros when it is scaled, so this decision is part of the data. It changes no
-    kernel value: kernels store rows of up to `budgetrun.kernels.rows.DENSE_FEATURES` features the same way anyhow.
+    kernel value: kernels store rows of up to `budgetrun.kernels.rows.DENSE_FEATURES` features the same way.
     """
     return n_features > DENSE_FEATURES and n_values < DENSE_SHARE * n_rows * n_features
 
@@ -46,7 +45,7 @@ Values: TypeAlias = "NDArray[np.float64] | Texts"
 
 
 class Piece(NamedTuple):
-    """Examples as read, NaN where a value is missing, what is wrong in them, and where."""
+    """Examples as read, NaN where a value is missing, with their faults and the places of these."""
 
     X: Matrix
     y: NDArray[Any]
@@ -58,7 +57,7 @@ class Piece(NamedTuple):
 class Encoder:
     """Turns batches into examples.
 
-    Rows that are ``vectors`` already have so many features; other features follow from the columns of the table.
+    Rows that are vectors already have ``vectors`` features; other features follow from the columns of the table.
 
     Attributes
     ----------
@@ -90,7 +89,7 @@ class Encoder:
         return {column.position: column.as_text for column in used}
 
     def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
-        """Yield the examples of a batch, at most so many at a time; labels are to be among ``classes``, if given."""
+        """Yield the examples of a batch, at most ``n_rows`` at a time; labels must be in ``classes``, if given."""
         values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted)
         of_batch += batch.faults
         for start in range(0, max(batch.n_rows, 1), n_rows):
@@ -101,7 +100,9 @@ class Encoder:
                 for fault in of_batch
                 if start <= fault.row < rows.stop or (at_end and fault.row >= batch.n_rows)
             ]
-            X = self._vectors(batch, rows) if self.vectors else self._features(values, rows, faults)
+            X = batch.columns[1][rows] if self.vectors else self._features(values, rows, faults)
+            if self.vectors and not self.sparse and not isinstance(X, np.ndarray):
+                X = X.toarray()
             for fault in number_faults(X, self.positions):
                 if fault.kind == "infinite" and batch.cell is not None:
                     cell = batch.cell(start + fault.row, fault.position)
@@ -118,13 +119,9 @@ class Encoder:
 
             yield Piece(X, y, faults, place, rows.stop - start)
 
-    def _vectors(self, batch: Batch, rows: slice) -> Matrix:
-        X: Matrix = batch.columns[1][rows]
-        return X if self.sparse or isinstance(X, np.ndarray) else X.toarray()
-
     def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
         n = rows.stop - rows.start
-        # Of each column, the feature that is not 0 and its value.
+        # For each column, the feature that is not 0 and its value.
         at, values = np.empty((n, len(self.inputs)), dtype=np.int32), np.empty((n, len(self.inputs)))
         for k, column in enumerate(self.inputs):
             found, at[:, k] = columns[column.position], self._offsets[k]
@@ -171,7 +168,7 @@ def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def label_faults(y: NDArray[Any], position: int, classes: Sequence[Label] | None) -> list[Fault]:
-    """Return what is wrong with some labels: missing, infinite, or none of the classes."""
+    """Return the faults of some labels: missing, infinite, or not one of the classes."""
     faults = []
 
     def add(kind: str, wrong: NDArray[np.bool_], told: Callable[[Any], str]) -> None:
@@ -186,17 +183,16 @@ def label_faults(y: NDArray[Any], position: int, classes: Sequence[Label] | None
     elif classes is not None:
         unknown = ~np.isin(y, np.array(list(classes), dtype=y.dtype if y.dtype.kind == "f" else None)) & ~missing
         known = listed(list(classes))
-        add("label", unknown, lambda label: f"label {shown(_plain(label))} is none of the known labels {known}")
+        add(
+            "label",
+            unknown,
+            lambda label: f"label {shown(str(as_classes([label])[0]))} is not one of the known labels {known}",
+        )
     return faults
 
 
-def _plain(label: Any) -> str:
-    """Return a label as messages write it."""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
 def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
-    """Return where values are missing or infinite, for each column; ``positions`` are those of the features."""
+    """Return the missing and infinite values of each column; ``positions`` are those of the features."""
     values = X if isinstance(X, np.ndarray) else X.data
     if np.isfinite(values).all():
         return []
@@ -248,14 +244,14 @@ def values_of(batch: Batch, wanted: Mapping[int, bool]) -> tuple[dict[int, Value
 def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
     """Return an Arrow array as numbers, NaN where they are missing, and the rows whose text is not a number.
 
-    Text that stands for a number beyond the range of float64 becomes an infinity.
+    A number beyond the range of float64 becomes an infinity.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or _is_view(array.type)):
+    if "string" not in str(array.type):
         if pa.types.is_null(array.type):
             return np.full(len(array), np.nan), []
         numbers = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -264,7 +260,7 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
     known: dict[str, float] = {}
     for row, text in enumerate(array.to_pylist()):
         text = "" if text is None else text.strip(" \t")
-        if text in _MISSING:
+        if text in MISSING:
             continue
         value = known.get(text)
         if value is None:
@@ -290,13 +286,7 @@ def texts_of(array: Any) -> Texts:
             array = pa.array(texts, pa.string())
         array = pc.cast(array, pa.large_string()).dictionary_encode()
     values = ["" if value is None else str(value).strip(" \t") for value in array.dictionary.to_pylist()]
-    distinct = list(dict.fromkeys(value for value in values if value not in _MISSING))
+    distinct = list(dict.fromkeys(value for value in values if value not in MISSING))
     position = {value: at for at, value in enumerate(distinct)}
     codes = np.array([*(position.get(value, -1) for value in values), -1], dtype=np.int32)
     return Texts(codes[array.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)], distinct)
-
-
-def _is_view(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))

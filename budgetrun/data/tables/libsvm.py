@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.data import limits
 from budgetrun.data.formats import check_width, revision
-from budgetrun.data.tables.columns import check_classes
+from budgetrun.data.tables.columns import check_distinct
 from budgetrun.data.tables.encode import is_sparse
 from budgetrun.data.tables.source import Batch, Held, Lines, Origin, Reader, head_lines, line_blocks
-from budgetrun.data.tables.vectors import Vectors, label_column
+from budgetrun.data.tables.vectors import LABEL, Vectors
 from budgetrun.data.text import NUMERIC_BYTES, clipped, count_lines, number_fault, parse_numbers, shown
 
 if TYPE_CHECKING:
@@ -33,17 +33,12 @@ _MAX_INDEX = 2**31 - 1
 class Libsvm(Vectors):
     """LIBSVM text; the number of features and the first index are those of the whole file, or a pipe's first lines."""
 
-    origin: Origin
     label_found = "the label is the first number of each line"
 
     def __init__(self, origin: Origin) -> None:
         Reader.__init__(self, origin)
-        self.format, self.hashed, self.label = revision("libsvm"), True, label_column(True)
+        self.format, self.label = revision("libsvm"), LABEL
         self._seen: set[float] = set()
-
-    @property
-    def sha256(self) -> str | None:
-        return self.origin.sha256
 
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
         if encoding is None:
@@ -59,15 +54,13 @@ class Libsvm(Vectors):
     def _look_through(self, numbers: bool) -> None:
         blocks = line_blocks(self.origin) if self.again else iter([Lines(head_lines(self.origin), 1)])
         lowest, highest, n_rows, n_values = 1, 0, 0, 0
-        for lines in blocks:
-            if lines is None:
-                continue
+        for lines in filter(None, blocks):
             parsed = parse_lines(*lines, self.where, 0, None)
             lowest = min(lowest, int(parsed.indices.min(initial=1)))
             highest = max(highest, int(parsed.indices.max(initial=0)))
             n_rows, n_values = n_rows + len(parsed.labels), n_values + int(np.count_nonzero(parsed.values))
             self._seen.update(() if numbers else np.unique(parsed.labels).tolist())
-            check_classes(self._seen, self.where, self.label)
+            check_distinct(self._seen, self.where, self.label)
         first_index = int(lowest > 0)
         self.n_rows = n_rows if self.again else None
         self.n_features = max(highest + 1 - first_index, 1)

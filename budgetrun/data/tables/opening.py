@@ -1,4 +1,4 @@
-"""Opening a table: which format a source has, and who reads it."""
+"""Opening a table: detection of its format, and the choice of its reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc",
     ".ipc": "ipc", ".arrows": "ipc", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy",
 }  # fmt: skip
-# How the content of formats begins.
+# First bytes of formats.
 _MAGIC = {
     b"PAR1": "parquet", b"ARROW1": "ipc", b"\xff\xff\xff\xff": "ipc", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
     b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x89HDF": "HDF5", b"SQLite format 3": "SQLite",
@@ -72,11 +72,11 @@ def open_table(
         it: by a usual name, else the only column of text, else the first or last one if exactly one of them has few
         different whole numbers. LIBSVM text, and pairs, need none.
     missing : 'refuse', 'skip' or 'zero'
-        What to do with missing values: an error, leave the row out, or read 0. A missing label is never 0.
+        Treatment of missing values: an error, leave the row out, or read 0. A missing label is never read as 0.
     index : str, int, or sequence of these
         Columns to leave out. A column of a name such as ``id`` or ``index`` that counts the rows is left out anyway.
     name : str or None
-        What messages call the source; None for its path.
+        The name of the source in messages; None for its path.
     classes : sequence of labels or None
         All labels in advance; empty, if labels are measured numbers instead. Without it, the labels of a pipe are
         those of its first rows.
@@ -122,7 +122,7 @@ def _file(source: Any, name: str | None) -> Reader:
 
 
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
-    """Return what reads data in memory, and the column of the labels."""
+    """Return the reader of data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     if hasattr(X, "tocsr"):
         return Vectors(X.tocsr(), y, where), label
@@ -137,7 +137,7 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
             return Vectors(X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
-            f"{where}: {printable(type(X).__name__)} is no table; give a path, a data frame, an array, a sparse "
+            f"{where}: {printable(type(X).__name__)} is not a table; pass a path, a data frame, an array, a sparse "
             "matrix, or a pair of examples and labels"
         )
     if y is None:

@@ -1,4 +1,4 @@
-"""Where rows come from: bytes with a name, text in whole lines, and readers, which give batches of Arrow columns."""
+"""Sources of rows: bytes with a name, text in whole lines, and readers, which give batches of Arrow columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from budgetrun.data.content import bare_name, pieces, read_content, shown
 from budgetrun.data.tables.columns import Sample
 from budgetrun.data.text import count_lines
 
-# How long a pipe without new bytes is waited for at a time, and how long its first rows may take to arrive.
+# The time after which a pipe without new bytes is reported, and the most time for its first rows to arrive.
 TICK_SECONDS = 0.1
 HEAD_SECONDS = 2.0
 HEAD_BYTES = 1 << 20
@@ -31,7 +31,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Fault(NamedTuple):
-    """Something wrong in a batch: its first row, from 0, and column, from 1; the number of rows; the first as a clause.
+    """Fault of a batch: its first row, from 0, and column, from 1; the number of rows; the first as a clause.
 
     ``kind`` is 'length', 'text', 'missing', 'no label', 'infinite', 'encoding' or 'label'.
     """
@@ -47,9 +47,9 @@ class Fault(NamedTuple):
 class Batch:
     """Some rows: an Arrow array per column in use, by position.
 
-    ``place`` returns where messages say that a row and a column are; ``cell`` returns the text of a field. Rows that
-    are vectors already, of an array, a sparse matrix or LIBSVM text, have these at position 1 and their labels at 0, as
-    numpy and scipy hold them.
+    ``place`` returns the name of a row and column in messages; ``cell`` returns the text of a field. Rows that are
+    vectors already, from an array, a sparse matrix or LIBSVM text, are at position 1 and their labels at 0, as numpy
+    and scipy hold them.
     """
 
     columns: dict[int, Any]
@@ -57,6 +57,17 @@ class Batch:
     place: Callable[[int, int], str]
     cell: Callable[[int, int], str] | None = None
     faults: list[Fault] = field(default_factory=list)
+
+
+def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
+    """Return the fault of records that are left out, each with the row before which it is and a sentence."""
+    return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
+
+
+def check_lengths(n_rows: int, y: Any, where: str) -> None:
+    """Raise an InputError unless there is one label per row, or no labels at all (None)."""
+    if y is not None and len(y) != n_rows:
+        raise InputError(f"{where}: X has {n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
 
 
 class Reader:
@@ -69,11 +80,11 @@ class Reader:
     samples : list of Sample
         The first values of all columns; empty if rows are vectors.
     named, again, hashed : bool
-        Whether the columns have names, the rows can be read more than once, the content has a checksum of its own.
+        The columns have names; the rows can be read more than once; the content has a checksum of its own.
     n_rows : int or None
         None if it is not known before the end.
     format : str
-        With its revision, such as ``libsvm 1``.
+        The format with its revision, such as ``libsvm 1``.
     """
 
     named = again = hashed = True
@@ -81,19 +92,21 @@ class Reader:
     # The revision is raised whenever the same file gives other examples or labels; part of the run ids of users' files.
     format = "table 1"
 
-    def __init__(self, origin: Origin | None, where: str = "") -> None:
-        self.origin = origin
+    def __init__(self, origin: Origin | None, where: str = "", sha256: str | None = None) -> None:
+        self.origin: Any = origin
         self.samples: list[Sample] = []
         self.where, self.again = (where, True) if origin is None else (origin.name, origin.again)
+        self._sha256 = sha256
 
     @property
     def sha256(self) -> str | None:
         """Checksum of the whole content, known once all of it was read."""
-        return None if self.origin is None else self.origin.sha256
+        found: str | None = self._sha256 if self.origin is None else self.origin.sha256
+        return found
 
     @property
     def most_rows(self) -> int | None:
-        """A number of rows that is not exceeded, as far as it is known without reading."""
+        """An upper bound on the number of rows, if one is known without reading."""
         if self.n_rows is None and isinstance(self.origin, Held):
             content = self.origin.content
             return min(count_lines(content), len(content) // (2 * len(self.samples)) + 1)
@@ -269,7 +282,7 @@ def head_lines(origin: Origin, whole: Callable[[bytes], int] = last_line_end) ->
         if len(head) < n_bytes:  # all there is, or all that has arrived
             return text[:end] if end and not origin.again else _ended(text)
         if n_bytes > 64 * HEAD_BYTES:
-            raise InputError(f"{origin.name}: no line ends in its first {n_bytes >> 20} MB; this is no text of rows")
+            raise InputError(f"{origin.name}: no line ends in its first {n_bytes >> 20} MB; this is not text in rows")
         n_bytes *= 4
 
 

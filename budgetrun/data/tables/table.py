@@ -22,8 +22,7 @@ from budgetrun.data.tables.columns import (
     REFUSED,
     Column,
     as_classes,
-    check_categories,
-    check_classes,
+    check_distinct,
     columns_of,
     find_column,
     find_label,
@@ -49,7 +48,7 @@ class Chunk(NamedTuple):
     y : ndarray, shape (n,), float64 or str
         Empty, if the source has no labels.
     first_row : int
-        The number of rows of the source before these, from 0; rows that were left out count.
+        The number of rows of the source before these; rows that were left out count.
     """
 
     X: Matrix
@@ -59,7 +58,7 @@ class Chunk(NamedTuple):
 
 @dataclass
 class Scan:
-    """Everything that is wrong with a table.
+    """All faults of a table.
 
     Attributes
     ----------
@@ -79,24 +78,24 @@ class Scan:
 
 
 class Table:
-    """Examples and labels of any source; `open_table` makes them, and explains the parameters.
+    """Examples and labels of any source; see `open_table`, which makes tables.
 
     Attributes
     ----------
     where : str
         The source's name in messages.
     columns : list of Column
-        What was found of each column; for vectors, only the labels.
+        The columns found; for vectors, only the labels.
     label_found : str
-        How the label was found, a sentence.
+        A sentence on how the label was found.
     n_rows : int or None
         None, if it is not known before the end.
     again : bool
-        Whether `chunks` can be called more than once.
+        `chunks` can be called more than once.
     skipped, zeroed : int
         The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
     numbers : bool
-        Whether the labels are measured numbers; then `classes` is empty.
+        The labels are measured numbers; then `classes` is empty.
     reader : str
         The format with its revision, such as ``libsvm 1``.
     """
@@ -149,7 +148,7 @@ class Table:
                 labels: set[Any] = {float(v) for v in values if not (isinstance(v, str) and is_text(v))}
             else:
                 labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in values}
-            check_classes(labels, self.where, found)
+            check_distinct(labels, self.where, found)
             self._labels_seen = as_classes(labels)
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
@@ -177,10 +176,7 @@ class Table:
                     continue
                 of_batch, of_column = values[column.position], found[column.position]
                 of_column.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
-                if column.kind == "label":
-                    check_classes(of_column, self.where, column)
-                else:
-                    check_categories(of_column, self.where, column)
+                check_distinct(of_column, self.where, column)
         self.n_rows = n_rows
         for column in columns:
             if column.kind == "category":
@@ -221,7 +217,7 @@ class Table:
 
     @property
     def encoding(self) -> dict[str, Any]:
-        """What `open_table` needs to read another source into the same features, as values that JSON can hold."""
+        """Argument of `open_table` that reads another source into the same features; JSON can hold it."""
         classes = None if self.label_column is None else list(self.classes)
         if isinstance(self._reader, Vectors):
             return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
@@ -234,7 +230,7 @@ class Table:
         Raises
         ------
         InputError
-            Says where the first fault of the source is.
+            The message names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])
@@ -265,7 +261,7 @@ class Table:
             raise InputError(f"{self.where}: all {first_row:,} rows have a missing value; none is left")
 
     def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
-        """Yield all examples; a label that is none of the classes is a fault if ``closed``."""
+        """Yield all examples; with ``closed``, a label that is not one of the classes is a fault."""
         encoder, digest = self._encoder, None if self._reader.hashed else _Digest()
         classes = (self.classes or None) if closed else None
         encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
@@ -288,9 +284,9 @@ class Table:
             end = n + chunk.X.shape[0]
             if isinstance(chunk.X, np.ndarray):
                 if X is None:
-                    of = f"a table of {most_rows or end:,} x {d:,} numbers"
-                    limits.check(content_bytes + 8 * (most_rows or end) * d, self.where, of)
-                    X = np.empty((most_rows or end, d))
+                    rows = most_rows or end
+                    limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
+                    X = np.empty((rows, d))
                 elif end > len(X):
                     of = f"a table of more than {end:,} x {d:,} numbers"
                     limits.check(content_bytes + 24 * end * d, self.where, of)
@@ -317,10 +313,9 @@ class Table:
         if fault.kind == "missing":
             advice = "set missing to skip to leave such rows out, or to zero to read 0"
             return f" in {self._column(fault.position)}; {advice}"
-        if fault.kind == "no label" and self.missing == "refuse":
-            return "; set missing to skip to leave such rows out"
         if fault.kind == "no label":
-            return "; no 0 can stand for a label"
+            skipping = "set missing to skip to leave such rows out"
+            return f"; {skipping if self.missing == 'refuse' else 'a missing label cannot be read as 0'}"
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"
         if fault.kind != "length" and fault.told.endswith(("number", "float64")):
@@ -334,7 +329,7 @@ class Table:
         return str(next((column for column in self.columns if column.position == position), f"column {position}"))
 
     def notes(self) -> list[str]:
-        """Return what became of columns that are not numbers, and of missing values, after all rows were read."""
+        """Return the treatment of columns that are not numbers, and of missing values, after all rows were read."""
         told = [f"{c} is left out: {c.why.removeprefix('left out: ')}" for c in self.columns if c.kind == "index"]
         one_hot = [c for c in self.columns if c.kind == "category"]
         told += [f"{c} became {len(c.features):,} features, one for each category" for c in one_hot]
@@ -343,8 +338,10 @@ class Table:
             told.append(f"{self.skipped:,} rows are left out because a value is missing")
         if self.zeroed:
             told.append(f"{self.zeroed:,} missing values are read as 0")
-        told += [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in self.unknown.items() if n]
-        return [f"{self.where}: {one}." for one in told]
+        return [f"{self.where}: {one}." for one in told + self._unknown_notes()]
+
+    def _unknown_notes(self) -> list[str]:
+        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in self.unknown.items() if n]
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
@@ -355,7 +352,7 @@ class Table:
         return told
 
     def scan(self) -> Scan:
-        """Read everything, and return all that is wrong, with counts."""
+        """Read everything, and return all faults with their counts."""
         found = Scan(problems=self.refused())
         seen: dict[tuple[str, int], tuple[int, str]] = {}
         ranges: list[NDArray[Any]] = []
@@ -383,11 +380,7 @@ class Table:
             for feature in np.flatnonzero(ranges[0] == ranges[1]):
                 told = f"{self.where}: feature {self.features[feature]} is constant: always {ranges[0][feature]:g}"
                 found.notes.append(told)
-        found.notes += [
-            f"{self.where}: {n:,} rows have a category in {name} that is not known; they have zeros there"
-            for name, n in self.unknown.items()
-            if n
-        ]
+        found.notes += [f"{self.where}: {one}" for one in self._unknown_notes()]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
 
@@ -432,8 +425,8 @@ class _Digest:
 def ahead(items: Generator[T | None], depth: int = 2) -> Iterator[T]:
     """Yield the items of a generator except None, computed by a thread up to ``depth`` items ahead.
 
-    An error of the generator is raised here, in its place. If the caller stops early, the thread ends at the next item;
-    a generator that may wait for long yields None meanwhile.
+    An error of the generator is raised here, in its place. If the caller stops early, the thread ends at the next item,
+    so a generator that waits for its source yields None from time to time.
     """
     stopped = threading.Event()
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.tables.columns import Column, check_classes
-from budgetrun.data.tables.source import Batch, Reader
+from budgetrun.data.tables.columns import Column, check_distinct
+from budgetrun.data.tables.source import Batch, Reader, check_lengths
 from budgetrun.kernels.rows import Matrix
 
 # The rows of an array that are converted at a time.
 _ROWS = 1 << 15
+# The column of labels that come with vectors.
+LABEL = Column("label", 0, "label", "given with the examples")
 
 
 class Vectors(Reader):
@@ -26,33 +29,26 @@ class Vectors(Reader):
     sparse : bool
     label : Column or None
     label_found : str
-        How the label was found, a sentence.
+        A sentence on how the label was found.
     fitting : dict
-        What another source needs to be read alike, in addition to the number of features.
+        Settings for reading another source in the same way, in addition to the number of features.
     """
 
     def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
-        super().__init__(None, where)
+        super().__init__(None, where, sha256)
         self._X, self._y = X, None if y is None else labels_of(y, where)
-        self.format, self._sha256, self.hashed = format, sha256, sha256 is not None
+        self.format, self.hashed = format, sha256 is not None
         self.n_rows, self.n_features = X.shape
         self.sparse = not isinstance(X, np.ndarray)
         self.fitting: dict[str, Any] = {}
-        if self._y is not None and len(self._y) != self.n_rows:
-            raise InputError(
-                f"{where}: X has {self.n_rows:,} rows and y has {len(self._y):,}; the numbers must be equal"
-            )
+        check_lengths(self.n_rows, self._y, where)
         if 0 in X.shape:
             raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")
-        self.label = None if self._y is None else label_column(self._y.dtype.kind == "f")
+        self.label = None if self._y is None else replace(LABEL, numeric=self._y.dtype.kind == "f")
         self.label_found = "there are no labels" if self.label is None else "the labels are given with the examples"
 
-    @property
-    def sha256(self) -> str | None:
-        return self._sha256
-
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:
-        """Read as the source of an encoding was read; ``numbers`` says that labels are no classes."""
+        """Read in the same way as the source of an encoding; with ``numbers``, labels are not classes."""
         if encoding is not None and encoding.get("n_features") != self.n_features:
             learned = encoding.get("n_features") or "a table of columns"
             raise InputError(f"{self.where}: {self.n_features:,} features; {learned} were learned")
@@ -60,7 +56,7 @@ class Vectors(Reader):
     def labels(self) -> set[Any]:
         """Return all labels."""
         found = set() if self._y is None else set(np.unique(self._y).tolist())
-        check_classes(found, self.where, self.label)
+        check_distinct(found, self.where, self.label)
         return found
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
@@ -76,11 +72,6 @@ class Vectors(Reader):
         return Batch({0: y, 1: X}, X.shape[0], place)
 
 
-def label_column(numeric: bool) -> Column:
-    """Return the column of labels that come with vectors."""
-    return Column("label", 0, "label", "given with the examples", numeric=numeric)
-
-
 def labels_of(y: Any, where: str) -> NDArray[Any]:
     """Return labels as float64 or text."""
     found = np.asarray(y)
@@ -88,9 +79,8 @@ def labels_of(y: Any, where: str) -> NDArray[Any]:
         found = found[:, 0]
     if found.ndim != 1:
         raise InputError(f"{where}: y has shape {found.shape}; one label per row is needed")
-    if found.dtype.kind == "O" and all(
-        isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in found
-    ):
+    numbers = int | float | np.number
+    if found.dtype.kind == "O" and all(isinstance(v, numbers) and not isinstance(v, bool) for v in found):
         found = found.astype(np.float64)
     if found.dtype.kind == "b":
         return np.where(found, "true", "false")

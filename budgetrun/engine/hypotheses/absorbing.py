@@ -27,10 +27,13 @@ class _Absorbing(Summed):
     n_frequencies : int, >= 1
     seed : int, >= 0
         See `budgetrun.kernels.features.RandomFeatures`.
+    shape : int
+        The number of classes, for one function per class.
     """
 
-    def _begin(self, rate: float, n_frequencies: int, seed: int) -> None:
-        self._map = random_features(self._pool, rate, n_frequencies, seed)
+    def __init__(self, pool: Pool, rate: float, n_frequencies: int, seed: int, *shape: int) -> None:
+        super().__init__(pool, *shape)
+        self._map = random_features(pool, rate, n_frequencies, seed)
         self._w = np.zeros((*self.scores.shape[:-1], 2 * n_frequencies))
         self._all = np.arange(2 * n_frequencies)
         # The features of the support examples when the block began, and of the block's examples; the latter by feature,
@@ -69,6 +72,12 @@ class _Absorbing(Summed):
         """Change the scores from the current round on, for w += change."""
         raise NotImplementedError
 
+    def _values_of(self, w: np.ndarray) -> np.ndarray:
+        """Return w . z(x_t) for the rest of the tile, the current round first."""
+        values = np.zeros(self.tile_end - self._round)
+        add_up(w, self._all, self._by_feature[:, self._round : self.tile_end], values)
+        return values
+
     # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self) -> None:
@@ -106,10 +115,6 @@ class AbsorbingExpansion(_Absorbing, Expansion):
     form = "absorbing"
     _plain = False
 
-    def __init__(self, pool: Pool, rate: float, n_frequencies: int, seed: int) -> None:
-        super().__init__(pool)
-        self._begin(rate, n_frequencies, seed)
-
     def score_at(self, t: int) -> float:
         if abs(self.scores[t]) <= self.rounding:
             self.scores[t] = 0.0
@@ -125,21 +130,15 @@ class AbsorbingExpansion(_Absorbing, Expansion):
         add_multiple(change, weight, z)
 
     def _change_beside(self, change: np.ndarray) -> None:
-        first, end = self._round, self.tile_end
-        values = np.zeros(end - first)
-        add_up(change, self._all, self._by_feature[:, first:end], values)
+        values = self._values_of(change)
         self._moved += values[0]
-        self.scores[first + 1 : end] += values[1:]
+        self.scores[self._round + 1 : self.tile_end] += values[1:]
 
 
 class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     """The form for several classes. Scores that differ by at most `rounding` tie."""
 
     form = "multiclass_absorbing"
-
-    def __init__(self, pool: Pool, n_classes: int, rate: float, n_frequencies: int, seed: int) -> None:
-        super().__init__(pool, n_classes)
-        self._begin(rate, n_frequencies, seed)
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], self.rounding)
@@ -158,9 +157,7 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
         add_multiple(change[self._rivals[slot]], -weight, z)
 
     def _change_beside(self, change: np.ndarray) -> None:
-        first, end = self._round, self.tile_end
         for c in range(self.n_classes):
-            values = np.zeros(end - first)
-            add_up(change[c], self._all, self._by_feature[:, first:end], values)
+            values = self._values_of(change[c])
             self._moved[c] += values[0]
-            self.scores[c, first + 1 : end] += values[1:]
+            self.scores[c, self._round + 1 : self.tile_end] += values[1:]

@@ -50,14 +50,7 @@ class Decaying(Expansion):
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def displace(self, i: int, weights: np.ndarray) -> None:
-        """Replace support example ``i`` by the example of the current round, and set all weights.
-
-        Parameters
-        ----------
-        i : int
-        weights : ndarray, shape (size,)
-            The new weights of all examples, with the new example in place ``i``.
-        """
+        """Replace support example ``i`` by the example of the current round, and set all weights, shape (size,)."""
         at, slot, factor = self._head + i, self._block_slots[self._round], self._common_factor(i, weights)
         gone, removed = self._slots[at], self._weights[at]
         self._slots[at] = slot

@@ -52,13 +52,13 @@ class Embedded(Hypothesis):
         self.g = g
         self.w = self.phi = np.empty(0)
         self._slots = np.empty(0, dtype=np.intp)
-        # Which examples are in the basis, and the Cholesky factor of their kernel matrix.
+        # True for the examples in the basis; the Cholesky factor of their kernel matrix.
         self._basis = np.empty(0, dtype=bool)
         self._factor = np.zeros((0, 0))
         # The weights S, and the Cholesky factor of S K S + g I.
         self._S = np.empty(0)
         self._ridge_factor = np.zeros((0, 0))
-        # Of the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
+        # For the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
         self._Z = self._solved = np.zeros((0, 0))
         self._residuals = np.zeros(0)
 

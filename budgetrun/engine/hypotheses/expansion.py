@@ -57,7 +57,7 @@ class Expansion(Summed):
     """
 
     form = "expansion"
-    # Whether the sums are the scores; otherwise `score_at` makes these of them.
+    # True if the sums are the scores; otherwise `score_at` computes the scores from them.
     _plain: ClassVar[bool] = True
     _columns = (*Summed._columns, "_own", "_place")
 

@@ -85,7 +85,23 @@ class OfFeatures(Hypothesis):
         self._steps[:] = 0
 
 
-class ExplicitFeatures(OfFeatures):
+class WithoutSupport(Hypothesis):
+    """Base of forms over features of all examples, with an empty support set."""
+
+    @property
+    def slots(self) -> np.ndarray:
+        return np.empty(0, dtype=np.intp)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights of the support examples: none; shape (0,)."""
+        return np.empty(0)
+
+    def features_in_use(self) -> np.ndarray:
+        return np.ones(self._pool.n_features, dtype=bool)
+
+
+class ExplicitFeatures(WithoutSupport, OfFeatures):
     """f = w . z(x) over the features of a map. The support set is empty.
 
     Parameters
@@ -102,15 +118,6 @@ class ExplicitFeatures(OfFeatures):
         super().__init__(pool, unit)
         self._map = features
 
-    @property
-    def slots(self) -> np.ndarray:
-        return np.empty(0, dtype=np.intp)
-
-    @property
-    def coef(self) -> np.ndarray:
-        """The weights of the support examples: none; shape (0,)."""
-        return np.empty(0)
-
     def begin_block(self) -> None:
         super().begin_block()
         pool = self._pool
@@ -118,9 +125,6 @@ class ExplicitFeatures(OfFeatures):
         self.lengths = self._map.lengths(self._features.Z)
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])
-
-    def features_in_use(self) -> np.ndarray:
-        return np.ones(self._pool.n_features, dtype=bool)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._w = self._map.widened(self.w, n_features)

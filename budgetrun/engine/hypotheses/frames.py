@@ -175,11 +175,7 @@ class MulticlassFramed(Framed):
         self.n_classes = n_classes
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Return the rival of class ``y`` on a round of the block, and f_y minus the rival's score.
-
-        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
-        several tie. Scores tie if they differ only by rounding.
-        """
+        """Do what `MulticlassExpansion.lead_at` does, for a round of the block."""
         terms = self._terms(t)
         self.scores[:, t] = scores = terms.sum(axis=1)
         least = max(negligible(own, self.rounding) for own in terms)
@@ -188,15 +184,7 @@ class MulticlassFramed(Framed):
 
 
 class HintedFramed(Hinted, Framed):
-    """w . z(x), with a hint.
-
-    Parameters
-    ----------
-    pool : Pool
-    window : int, >= 1
-        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
-    hint_weight : float
-        The initial factor of the hint.
+    """w . z(x), with a hint. For the parameters, see `Hinted`.
 
     Attributes
     ----------

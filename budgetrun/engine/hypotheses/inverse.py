@@ -67,10 +67,7 @@ class Inverse(Compilable):
     def remove(self, i: int) -> np.ndarray:
         """Remove example ``i``, counted from 0, oldest first.
 
-        Returns
-        -------
-        ndarray, shape (n,)
-            The weights of the others in the projection of the example on their span, and -1 for itself.
+        Returns the weights of the others in its projection on their span, and -1 for itself, shape (size,).
         """
         place = self.places[i]
         right = np.zeros(len(self.places))
@@ -133,12 +130,7 @@ class Inverse(Compilable):
 def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:
     """Give the support examples and the example of the current round new weights; all but example ``i`` are kept.
 
-    Parameters
-    ----------
-    f : Expansion
-    i : int in 0..size
-    weights : ndarray, shape (size + 1,)
-        The weight of the new example comes last.
+    ``weights`` have the shape (size + 1,); that of the new example, number size, comes last.
     """
     n = f.size
     chosen = np.flatnonzero(np.arange(n) != i)

@@ -22,11 +22,7 @@ LOG_2 = 0.6931471805599453
 def merged_weight(logs: np.ndarray, a: np.ndarray, b: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return a k^((1 - h)^2) + b k^(h^2): the weight of h x + (1 - h) y, if x has the weight a and y the weight b.
 
-    Parameters
-    ----------
-    logs : ndarray, shape (n,)
-        log k(x, y), at most 0.
-    a, b, h : ndarray, shape (n,)
+    All shapes are (n,); ``logs`` are log k(x, y), at most 0.
     """
     return a * exp(logs * ((1 - h) * (1 - h))) + b * exp(logs * (h * h))
 
@@ -69,12 +65,7 @@ def first_least(values: np.ndarray, tolerances: np.ndarray) -> int:
 def shares(weights: np.ndarray, p: int, zero: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums over the classes of a_p / (a_p + a_i) and of a_i / (a_p + a_i), for every point i.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (n_classes, n)
-    p : int
-    zero : float
-        In place of a_p + a_i, if that is 0 up to 1e-9 |a_p|.
+    ``weights`` have the shape (n_classes, n). ``zero`` stands for an a_p + a_i that is 0 up to 1e-9 |a_p|.
     """
     n = weights.shape[1]
     of_p, of_others = np.zeros(n), np.zeros(n)
@@ -111,11 +102,7 @@ def log(x: np.ndarray) -> np.ndarray:
 def lightest(weights: np.ndarray, same_sign: bool) -> int:
     """Return the point with the smallest weight, by its square: the first of several that are equal up to 1e-9.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (n_classes, n)
-    same_sign : bool
-        It must have the sign of another point; -1 if none has.
+    ``weights`` have the shape (n_classes, n). With ``same_sign``, another point must have its sign; -1 if none has one.
     """
     squares = np.zeros(weights.shape[1])
     for c in range(len(weights)):
@@ -141,13 +128,8 @@ def last_equal(row: np.ndarray, weights: np.ndarray) -> int:
     """Return the last point that is equal to the example of the round, as the authors' program finds it; -1 if none is.
 
     Equal is a kernel value of 1 after rounding to 8 digits. The program looks at the points class by class, at each in
-    the first class in which it has a weight.
-
-    Parameters
-    ----------
-    row : ndarray, shape (n,)
-        The kernel values of the points with the example.
-    weights : ndarray, shape (n_classes, n)
+    the first class in which it has a weight. ``row`` has the kernel values of the points with the example, shape (n,),
+    ``weights`` have the shape (n_classes, n).
     """
     found = -1
     for c in range(len(weights)):

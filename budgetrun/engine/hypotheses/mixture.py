@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.features import SeveralWidths
 
 
-class Mixture(Hypothesis):
+class Mixture(WithoutSupport):
     """f = sum over copies i and kernels j of shares_ij w_ij . z_j(x), where z_j are random features of kernel j.
 
     The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
@@ -52,15 +52,6 @@ class Mixture(Hypothesis):
         self._Z = np.zeros((0, n_kernels, 0))
 
     @property
-    def slots(self) -> np.ndarray:
-        return np.empty(0, dtype=np.intp)
-
-    @property
-    def coef(self) -> np.ndarray:
-        """The weights of the support examples: none; shape (0,)."""
-        return np.empty(0)
-
-    @property
     def current(self) -> float:
         return float((self.shares * (self.w * self._Z[self._round]).sum(axis=2)).sum())
 
@@ -94,9 +85,6 @@ class Mixture(Hypothesis):
         score = float((self.shares * self.parts).sum())
         self.scores[t] = score = 0.0 if abs(score) <= self.rounding * self._unit else score
         return score
-
-    def features_in_use(self) -> np.ndarray:
-        return np.ones(self._pool.n_features, dtype=bool)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.w = self._map.widened(self.w, n_features)

@@ -78,19 +78,11 @@ class Nystroem(OfFeatures, Expansion):
 
 
 def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float, rank: int) -> np.ndarray:
-    """Return the first ``rank`` eigenvectors, as columns, whatever basis LAPACK chose in each eigenspace.
+    """Return the first ``rank`` eigenvectors, as columns, which do not depend on LAPACK's basis of an eigenspace.
 
     They are the columns of the pivoted Cholesky factor of the projection on the eigenspace. So the largest component of
-    each is positive; if several are largest, the first of them.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,), descending
-        Neighbors that differ by at most ``rounding`` times the first one count as equal.
-    vectors : ndarray, shape (n, n)
-        Orthonormal eigenvectors, as columns.
-    rounding : float
-    rank : int
+    each is positive; if several are largest, the first of them. ``values``, shape (n,), are descending, and neighbors
+    that differ by at most ``rounding`` times the first one count as equal; ``vectors``, shape (n, n), are orthonormal.
     """
     chosen = np.empty((len(vectors), rank))
     ends = np.append(np.flatnonzero(values[:-1] - values[1:] > rounding * values[0]) + 1, len(values))

@@ -43,7 +43,7 @@ class OneVsRestHypothesis(Hypothesis):
     Notes
     -----
     The scores of two classes tie if they differ by at most `rounding` (1e-9) times the largest absolute score of the
-    round. Equal sums over different examples can differ that little; it is no matter of blocks or machines.
+    round. Equal sums over different examples can differ that little; this does not depend on block size or machine.
     """
 
     form = "one_vs_rest"

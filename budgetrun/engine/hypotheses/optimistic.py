@@ -22,6 +22,14 @@ class Hinted(Hypothesis):
     The hint is the mean of y_j k(x_j, .) over the last ``window`` rounds j; their examples are stored in addition to
     the support set. A form that mixes this in comes after it in the list of bases. The verb is `set_hint_weight`.
 
+    Parameters
+    ----------
+    pool : Pool
+    window : int, >= 1
+        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
+    hint_weight : float
+        The initial factor of the hint.
+
     Attributes
     ----------
     hint : float
@@ -107,15 +115,7 @@ class Hinted(Hypothesis):
 class Optimistic(Hinted, Expansion):
     """f = sum_i coef_i k(x_i, .), with a hint.
 
-    The additional verb is `project`. P is the projection on the span of the support set.
-
-    Parameters
-    ----------
-    pool : Pool
-    window : int, >= 1
-        The number of rounds that the hint averages; at the start of the stream, all rounds so far.
-    hint_weight : float
-        The initial factor of the hint.
+    The additional verb is `project`. P is the projection on the span of the support set. Parameters: see `Hinted`.
 
     Attributes
     ----------

@@ -32,14 +32,9 @@ class Pairs(Compilable):
         self.size = 0
 
     def add(self, row: np.ndarray, square: float) -> int:
-        """Add an example as the youngest, and return its place.
+        """Add an example, with k(x, x) = ``square``, as the youngest, and return its place.
 
-        Parameters
-        ----------
-        row : ndarray, shape (size,)
-            Its kernel values with the support examples, oldest first.
-        square : float
-            Its k(x, x).
+        ``row`` has its kernel values with the support examples, oldest first, shape (size,).
         """
         place, others = self.places[self.size], self.places[: self.size]
         put(row, others, self.values[place])

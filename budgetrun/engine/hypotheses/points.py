@@ -196,20 +196,13 @@ class Points(Hypothesis):
         self.embed(list(features), n_features)
 
     def embed(self, columns: np.ndarray | list[int], width: int, capacity: int | None = None) -> None:
-        """Take these features of all points, add features that are 0, and make room; between blocks.
+        """Take these features of all points, add features that are 0, and make ``capacity`` places; between blocks.
 
-        Parameters
-        ----------
-        columns : ndarray or list of int, at most ``width``
-        width : int
-        capacity : int or None
-            The number of places; by default, it stays.
+        There are ``width`` features then, and at most so many are taken. By default, the number of places stays.
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
-        points, old = (
-            self._points[np.asarray(columns, dtype=np.intp)][:, slots],
-            (self._weights, self._of_rounds, self._norms),
-        )
+        points = self._points[np.asarray(columns, dtype=np.intp)][:, slots]
+        old = self._weights, self._of_rounds, self._norms
         self._store = Floats(width)
         self._store.resize(capacity)
         self._points = self._store.stored
@@ -267,10 +260,7 @@ class MulticlassPoints(Points):
     form = "multiclass_points"
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Return the rival of class ``y`` on a round of the tile, and f_y minus the rival's score.
-
-        As that of `MulticlassExpansion`: scores that differ by rounding tie.
-        """
+        """Do what `MulticlassExpansion.lead_at` does."""
         values, largest = self._row_at(t), 0.0
         for c in range(self.n_classes):
             weights = self.weights_of(c)

@@ -68,7 +68,7 @@ class Projected(Spanned):
         self._f = SpannedFunction()
         self._residuals = np.empty(0)
         self._norm_sq = 0.0
-        # Which support examples are beside the span; row 0: their weights; row 1: these weights' changes, as in
+        # True for the support examples beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))

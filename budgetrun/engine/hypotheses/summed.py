@@ -12,7 +12,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
 
-# How often the verbs of 64 rounds may change scores before these are summed again.
+# The most changes of scores by the verbs of 64 rounds before scores are summed again.
 MOST_CHANGES = 4 * TILE
 # In place of a slot, in the list of changes: all scores are multiplied.
 SCALED = -1
@@ -45,7 +45,7 @@ class Summed(Hypothesis):
         self._changed = np.zeros(MOST_CHANGES, dtype=np.intp)
         self._changes = np.zeros(MOST_CHANGES)
         self._n_changes = 0
-        # Whether examples were added since, and nothing else has changed.
+        # True if examples were added since, and nothing else has changed.
         self._grown = False
         # Sums of the block's scores over the first support examples, computed before it, and how many these are; -1 if
         # something else has changed since.

@@ -26,31 +26,25 @@ class _Spec(BaseModel):
 
 
 class Claim(_Spec):
-    """What a paper says, and what decides it."""
+    """A statement of a paper, and the numbers that decide it."""
 
-    # Unique in the paper.
-    name: FileName
-    # In one sentence, and where the paper says it.
-    claim: Text
-    where: Text
-    # Not in the paper, but found by these runs.
-    found: bool = False
+    name: FileName  # unique in the paper
+    claim: Text  # in one sentence
+    where: Text  # section, table or figure of the paper
+    found: bool = False  # not in the paper, but found by these runs
     verdict: Verdict
-    # Why no run decides it, for the verdict ``open``.
-    open: Text | None = None
+    open: Text | None = None  # why no run decides it, for the verdict ``open``
     results: FileName | None = None
     # Selector -> value or values: the condition must hold in each combination. A number without a selector of its own
     # uses that of the case. A list of such mappings gives the combinations of each.
     cases: Cases | list[Cases] = {}
     numbers: dict[str, NumberSpec] = {}
     holds: Text | None = None
-    # The selector for one of whose values the condition must hold.
-    some: Text | None = None
-    # Of how many cases: every one (some alone make a claim partly true), most of them, or always (a theorem, which a
-    # single case refutes).
+    some: Text | None = None  # the selector for one of whose values the condition must hold
+    # The cases in which it must hold: every one (some alone make a claim partly true), most of them, or always (a
+    # theorem, which a single case refutes).
     needs: Literal["every", "most", "always"] = "every"
-    # Files of the results folders: tables without their suffix, figures and pages.
-    see: tuple[Text, ...] = ()
+    see: tuple[Text, ...] = ()  # files of the results folders: tables without their suffix, figures and pages
     conditions: Text | None = None
 
     @property
@@ -70,8 +64,7 @@ class Paper(_Spec):
     year: int
     title: Text
     source: Text
-    # Label or dataset -> what the page calls it.
-    names: dict[str, str] = {}
+    names: dict[str, str] = {}  # label or dataset -> what the page calls it
     claims: tuple[Claim, ...]
 
 

@@ -1,4 +1,4 @@
-"""What rules of selection have in common: weights of candidates, a weighted vote, and what is charged for it."""
+"""The base of rules of selection: weights of candidates, a weighted vote, and the mistakes that are charged."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ class Guarantee:
 
 
 class Rule(ABC):
-    """Gives each of N candidates a weight, from their mistakes so far; the class with the largest weight is predicted.
+    """Weighs N candidates by their mistakes so far, and predicts the class whose voters weigh most.
 
-    In each round, every candidate votes for the class that it predicts. The class whose voters weigh most is predicted.
-    Weights within 1e-9 are a tie. What is charged are the mistakes of these predictions. The expected mistakes are
-    those of a prediction drawn by the weights, p . l with l the 0/1 losses of the candidates; regret bounds are about
-    them. A wrong prediction means that at least half of the weight errs, so the mistakes are at most twice the expected
-    ones.
+    Weights within 1e-9 are a tie. The expected mistakes, which regret bounds are about, are those of a prediction drawn
+    by the weights, p . l with l the 0/1 losses of the candidates. A wrong prediction means that at least half of the
+    weight errs, so the mistakes are at most twice the expected ones.
 
     Attributes
     ----------
@@ -37,7 +35,7 @@ class Rule(ABC):
     revision : int, >= 1
         Raised whenever a change to the rule changes outcomes; part of run ids.
     samples : bool
-        Whether candidates learn from some rounds only, which `drawn` says. Then rounds are played one by one.
+        True if each candidate learns only from the rounds that `drawn` says; rounds are then played one by one.
     live : ndarray of bool, shape (N,)
         The candidates that were not dropped.
     losses : ndarray of int, shape (N,)
@@ -53,7 +51,7 @@ class Rule(ABC):
     samples: ClassVar[bool] = False
 
     def start(self, n_candidates: int) -> None:
-        """Forget everything, and begin with N candidates."""
+        """Start anew with N candidates."""
         self.live = np.ones(n_candidates, dtype=bool)
         self.losses = np.zeros(n_candidates, dtype=np.int64)
         self.rounds = 0
@@ -67,7 +65,7 @@ class Rule(ABC):
         votes : ndarray of int, shape (N, b), in {-1, 0, ..., n_classes - 1}
             The classes that the candidates predict before the label is known; -1 for none.
         losses : ndarray of int, shape (N, b), in {0, 1}
-            Whether they err. Those of dropped candidates are not read.
+            1 where they err. Those of dropped candidates are not read.
         n_classes : int
 
         Returns
@@ -107,7 +105,7 @@ class Rule(ABC):
         return np.zeros(len(self.live), dtype=bool)
 
     def facts(self) -> dict[str, float]:
-        """Return what `guarantees` needs, besides the number of rounds and the mistakes."""
+        """Return the facts that `guarantees` needs, besides the number of rounds and the mistakes."""
         return {
             "candidates": len(self.live),
             "live": int(self.live.sum()),

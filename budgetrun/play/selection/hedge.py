@@ -1,4 +1,4 @@
-"""Hedge: exponential weights, with a rate that needs no number of rounds."""
+"""Hedge: exponential weights, with a rate that holds for any number of rounds."""
 
 from __future__ import annotations
 

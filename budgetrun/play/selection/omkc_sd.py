@@ -13,8 +13,8 @@ from budgetrun.play.selection.omkc import OMKC
 class SampledOMKC(OMKC):
     """As OMKC, but a candidate learns from a round with a probability that falls with its weight.
 
-    The probability is (1 - delta) q / max q + delta, with q its weight. This saves the time of updates, and what
-    candidates with small weights would hold.
+    The probability is (1 - delta) q / max q + delta, with q its weight. This saves time, and the
+    memory of candidates with small weights.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class SampledOMKC(OMKC):
     Notes
     -----
     All candidates vote in every round, and the weights follow all of their mistakes, so the bound is that of OMKC, with
-    the candidates as they have learned. To a candidate, a round from which it does not learn has not been: for example,
-    its weights do not decay.
+    the candidates as they have learned. For a candidate, a round from which it does not learn does not exist: its
+    weights, for example, do not decay.
 
-    The source was not at hand. Whether it also spares the weight of a candidate that is not drawn is not certain.
+    We had no access to the source, and do not know whether it also keeps the weight of a candidate that is not drawn.
     Departures: as for OMKC.
 
     References

@@ -17,7 +17,7 @@ from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.play.selection.base import Rule, tally
 
-# Rounds between two moments at which candidates may be dropped, and at which what they hold is added up.
+# Rounds between two points at which candidates may be dropped, and their support sizes are added.
 APART = TILE
 
 
@@ -35,14 +35,14 @@ class Selection:
         All learners are of the same task.
     n_classes : int, >= 2
     tie : {"mistake", "positive"}
-        What a score of 0, and a tie of the vote, is: a mistake, or a prediction of +1.
+        A score of 0, or a tie of the vote, is a mistake, or predicts +1.
     dtype : {"float64", "float32"}
 
     Attributes
     ----------
     rule : Rule
     mistakes, ties : int
-        Of the rule's predictions.
+        Wrong predictions of the rule, and ties of the vote.
     max_support : int
         The largest number of examples that all live candidates held together, after every 64th round.
     seconds : float
@@ -71,12 +71,12 @@ class Selection:
         ]
         self.mistakes = self.ties = self.max_support = 0
         self.seconds = 0.0
-        # Of the candidates that were dropped.
+        # Counts of the candidates that were dropped.
         self._before = dict.fromkeys(("updates", "margin_updates"), 0)
 
     @property
     def problem(self) -> Problem:
-        """What the candidates learn."""
+        """The problem of all candidates."""
         return MULTICLASS if self.multiclass else BINARY
 
     @property
@@ -192,7 +192,7 @@ class Selection:
         return tally(weights, votes, self.n_classes)
 
     def _decided(self, classes: np.ndarray) -> np.ndarray:
-        """Return predictions with ties as the config says they are, and count them."""
+        """Count the ties of predictions, and replace them if they predict +1."""
         tied = classes < 0
         self.ties += int(np.count_nonzero(tied))
         return np.where(tied, 1, classes) if self.tie == "positive" else classes

@@ -1,4 +1,4 @@
-"""Tables, figures and one HTML page of a results folder, made from its files alone."""
+"""Tables, figures and one HTML page of a results folder, computed from its files alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from budgetrun.results.report.formats import plain
 from budgetrun.results.report.layout import Table
 from budgetrun.results.store.read import load
 
-__all__ = ["Report", "summary", "write_figures", "write_index", "write_report"]
+__all__ = ["Report", "write_index"]
 
 
 class Report:
@@ -41,7 +41,7 @@ class Report:
 
     @property
     def incomplete(self) -> str:
-        """How the runs differ from those that were planned, in a sentence; empty if they do not."""
+        """A sentence on the runs that differ from those that were planned; empty if none do."""
         results = self.results
         if not results.incomplete:
             return ""
@@ -78,21 +78,3 @@ class Report:
 def write_index(folder: Path, reports: Iterable[Report]) -> Path:
     """Write ``index.html`` of a folder with results folders, given their reports; return its path."""
     return page.write_index(folder, [(report.results, report.tables) for report in reports])
-
-
-def write_report(folder: Path) -> list[Path]:
-    """Write every table, every figure and the page of a results folder, as `Report.write` does."""
-    return Report(folder).write()
-
-
-def write_figures(folder: Path) -> list[Path]:
-    """Write ``figures/<name>.png`` and ``.svg`` of a results folder; return their paths.
-
-    A figure without a finished run to show is left out, and so is one over rounds or seconds without its curves.
-    """
-    return Report(folder).draw()
-
-
-def summary(folder: Path) -> str:
-    """Return the first table of a results folder for a terminal, as `Report.summary` does."""
-    return Report(folder).summary()

@@ -26,7 +26,7 @@ class Budget(NamedTuple):
     """The budget as the config asks for it.
 
     ``kind`` is ``fraction`` (value: share of another learner's final support size), ``budget`` (value: B), ``dataset``
-    (value: the one B that the config gives this dataset, so that it tells no blocks apart) or ``none``.
+    (value: the one B that the config gives this dataset, so that blocks do not differ in it) or ``none``.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Budget(NamedTuple):
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether an algorithm with it is shown in the blocks of all budgets."""
+        """True if an algorithm with it is shown in the blocks of all budgets."""
         return self.kind in ("none", "dataset")
 
 
@@ -61,7 +61,7 @@ NO_BUDGET = Budget("none", 0.0)
 
 
 class Place(NamedTuple):
-    """Whose runs are averaged together."""
+    """A dataset, label, budget and setting, whose runs are averaged together."""
 
     dataset: str
     label: str

@@ -47,8 +47,8 @@ def _record(cell: Cell, table: Table) -> dict[str, Any]:
     return {
         "dataset": cell.place.dataset,
         "label": cell.place.label,
-        **({"setting": cell.place.setting.text} if table.has_settings else {}),
-        **({"chosen": cell.chosen} if table.has_chosen else {}),
+        **({"setting": cell.place.setting.text} if "setting" in table.shows else {}),
+        **({"chosen": cell.chosen} if "chosen" in table.shows else {}),
         "budget_fraction": budget.value if budget.kind == "fraction" else None,
         "budget": budget.value if budget.kind in ("budget", "dataset") else None,
         "budget_mean": measured and measured.budget,
@@ -60,12 +60,12 @@ def _record(cell: Cell, table: Table) -> dict[str, Any]:
         "max": shown("maximum"),
         "support_size_mean": measured and measured.support_size,
         f"published{percent}": published and published.value,
-        **({f"published_sd{percent}": published and published.sd} if table.has_sds else {}),
+        **({f"published_sd{percent}": published and published.sd} if "in_sds" in table.shows else {}),
         "published_dataset": cell.source[0] if published else None,
         "published_label": cell.source[1] if published else None,
         f"difference{points}": cell.difference,
         "difference_percent": cell.percent,
-        **({"difference_in_sd": cell.in_sds} if table.has_sds else {}),
+        **({"difference_in_sd": cell.in_sds} if "in_sds" in table.shows else {}),
         "relative_to_reference": cell.relative,
         "outside_tolerance": None if cell.percent is None else outside,
     }
@@ -82,10 +82,10 @@ def md(table: Table | Listing) -> str:
     parts.append("\n".join(f"- {markdown_text(note)}" for note in table.notes))
     if table.main is not table:
         parts += [f"## {words.READINGS}", *(grid.markdown(block, "###") for block in words.grids(table))]
-    if table.has_relative:
+    if "relative" in table.shows:
         parts += [f"## Relative to {markdown_text(table.reference)}", markdown_text(words.relative_caption(table))]
         parts += [grid.markdown(block, "###") for block in words.grids(table, words.ratio_text)]
-    if table.has_published:
+    if "published" in table.shows:
         items = (f"- {markdown_text(text)}. {see or f'*{words.NO_EXPLANATION}*'}" for text, see in words.outside(table))
         parts += [f"## {words.outside_title(table)}", "\n".join(items) or "None."]
     if table.explanations:
@@ -105,7 +105,7 @@ def tex(table: Table | Listing) -> str:
         return needs + grid.latex([words.listing_grid(table)], table.caption, table.name) + "\n"
     verdict = [f"{table.verdict.text}.", table.verdict.remark] if table.verdict else []
     parts = [needs + grid.latex(words.grids(table), " ".join([table.caption, *verdict, *table.notes]), table.name)]
-    if table.has_relative:
+    if "relative" in table.shows:
         ratios = words.grids(table, words.ratio_text)
         parts.append(grid.latex(ratios, words.relative_caption(table), f"{table.name}-relative"))
     if table.outside:
@@ -150,7 +150,7 @@ WRITERS: dict[str, Callable[[Table | Listing], str]] = {"csv": csv, "md": md, "t
 
 def plain(table: Table, width: int) -> str:
     """Return the table for a terminal of so many columns, with published numbers and differences below the measured."""
-    named = table.has_published or table.has_chosen
+    named = "published" in table.shows or "chosen" in table.shows
     heads = ["\n" + name if "\n" not in name else name for name in map(_two_lines, map(table.called, table.columns))]
     parts = [table.caption]
     for block in table.blocks:

@@ -1,4 +1,4 @@
-"""What a table of a report consists of: cells, rows and blocks, and how far a cell may be from its published number."""
+"""The parts of a report's table: cells, rows and blocks, and the tolerance around published numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_TOLERANCE = 0.05
 
 
 class Tolerance(NamedTuple):
-    """How far from the published number a cell may be: relative to it, or in published standard deviations.
+    """The largest difference from a published number: relative to it, or in published standard deviations.
 
     Where both are given, either of them counts. ``relative`` is None where standard deviations are asked for alone; a
     cell without a published one is then held to `DEFAULT_TOLERANCE`.
@@ -42,7 +42,7 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One dataset, label, setting and budget: what was measured, what is published, and how far apart they are.
+    """The measured and the published number of a dataset, label, setting and budget, and their difference.
 
     ``measured`` and ``published`` (in the table's unit) are None where there is none. ``source`` is the dataset and
     the label that the number is published for; ``relative`` is measured / published, divided by the same ratio of the
@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def has_budget(self) -> bool:
-        """Whether the algorithm has a budget of its own (one without is shown in every block)."""
+        """True if the algorithm has a budget of its own (one without is shown in every block)."""
         return self.place.budget != NO_BUDGET and (self.measured is None or not math.isnan(self.measured.budget))
 
     @property
@@ -83,7 +83,7 @@ class Cell:
         return self.difference / self.published.sd
 
     def is_outside(self, tolerance: Tolerance) -> bool:
-        """Whether it is further from the published number than it may be, rounding aside."""
+        """Return True if it is further from the published number than it may be, rounding aside."""
         relative, sds, in_sds = *tolerance, self.in_sds
         if sds is not None and in_sds is not None and abs(in_sds) > sds + 1e-9:
             return True
@@ -128,7 +128,7 @@ class Block(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """A cell outside the tolerance, what it is called, and the texts of the findings on it.
+    """A cell outside the tolerance, its name, and the texts of the findings on it.
 
     It is open where none of these explains it.
     """
@@ -140,18 +140,18 @@ class Outside(NamedTuple):
 
     @property
     def key(self) -> Place:
-        """What tells it from other cells."""
+        """A place that no other cell has."""
         return self.key_of(self.cell)
 
     @staticmethod
     def key_of(cell: Cell) -> Place:
-        """Return what tells a cell from others: one without a budget is shown in every block, but is one."""
+        """Return the place that identifies a cell: one without a budget is shown in every block, but is one."""
         return cell.place if cell.has_budget else cell.place._replace(budget=NO_BUDGET)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How many published cells were reached: those within the tolerance, of the others the explained and the open.
+    """Counts of published cells: within the tolerance, outside but explained, and open.
 
     ``missing`` counts the published cells that were not measured. ``first`` is the number within the tolerance if every
     column and row has its first reading, None where no other reading fits better.
@@ -177,7 +177,7 @@ class Verdict:
 
     @property
     def remark(self) -> str:
-        """On the readings; empty where there is one of each."""
+        """A remark on the readings; empty where there is one of each."""
         if self.first is None:
             return ""
         return (
@@ -193,11 +193,11 @@ class Captioned:
     name: str
     title: str
     remark: str
-    # What people call the labels in it.
+    # Label -> title.
     titles: dict[str, str]
 
     def called(self, label: str) -> str:
-        """Return what people call a dataset or an algorithm."""
+        """Return the title of a dataset or an algorithm."""
         return self.titles.get(label, label)
 
     @property
@@ -215,12 +215,12 @@ class Table(Captioned):
     blocks: list[Block]
     tolerance: Tolerance
     relative_to: str | None
-    outside: list[Outside]
     candidates: list[Candidate]
-    # Of several readings, the columns and the datasets that fit best.
-    best: tuple[list[str], list[str]]
+    outside: list[Outside] = field(default_factory=list)
+    # The columns and the datasets that fit best, of several readings.
+    best: tuple[list[str], list[str]] = ([], [])
     # None without published numbers.
-    verdict: Verdict | None
+    verdict: Verdict | None = None
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -242,39 +242,21 @@ class Table(Captioned):
         return [cell for block in self.blocks for row in block.rows for cell in (*row.cells, *row.same)]
 
     @cached_property
-    def has_published(self) -> bool:
-        """Whether any cell has a published number."""
-        return any(cell.published for cell in self.cells)
+    def shows(self) -> set[str]:
+        """Those of ``published``, ``in_sds``, ``chosen``, ``relative`` and ``setting`` that any cell or row has."""
+        names = ("published", "in_sds", "chosen", "relative")
+        found = {name for name in names if any(getattr(cell, name) not in (None, "") for cell in self.cells)}
+        return found | {"setting" for block in self.blocks for row in block.rows if row.setting.items}
 
     @cached_property
     def published_columns(self) -> set[str]:
         """The columns with a published number."""
         return {cell.place.label for cell in self.cells if cell.published}
 
-    @cached_property
-    def has_sds(self) -> bool:
-        """Whether any cell can be compared in published standard deviations."""
-        return any(cell.in_sds is not None for cell in self.cells)
-
-    @cached_property
-    def has_settings(self) -> bool:
-        """Whether any row is of a setting."""
-        return any(row.setting.items for block in self.blocks for row in block.rows)
-
-    @cached_property
-    def has_chosen(self) -> bool:
-        """Whether any cell shows a setting that was chosen."""
-        return any(cell.chosen for cell in self.cells)
-
     @property
     def reference(self) -> str:
-        """What the reference column is called."""
+        """The title of the reference column."""
         return self.called(str(self.relative_to))
-
-    @cached_property
-    def has_relative(self) -> bool:
-        """Whether any cell can be compared relative to the reference column."""
-        return any(cell.relative is not None for cell in self.cells)
 
     @property
     def explanations(self) -> list[str]:

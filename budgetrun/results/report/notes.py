@@ -12,20 +12,29 @@ from budgetrun.results.store.read import NO_SETTING, Results
 
 # The share of rounds with a score of 0 from which on a warning says so.
 _MOST_ZEROS = 0.5
+_ALONE = "Each run was made on its own, so its seconds are all that it needed."
+_SHARED = (
+    "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was shared, "
+    "and do not tell what it would need alone (alone: true in the config)."
+)
 
 
 def notes(results: Results, table: Table, of_choice: list[str], divisor: str | None) -> list[str]:
     """Return the notes of a table; ``divisor`` is whose seconds the others' are divided by, None for no ratios."""
     notes = [_of_cells(table), *of_choice]
     if divisor is not None:
-        published = "; published seconds by its published seconds" if table.has_published else ""
+        published = "; published seconds by its published seconds" if "published" in table.shows else ""
         notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
-    # Earlier results do not say it.
-    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_batch:
-        notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
+    # Earlier configs do not have this key.
+    if (
+        table.quantity in (SECONDS, SECONDS_RATIO)
+        and not results.of_batch
+        and "alone" in results.config.model_fields_set
+    ):
+        notes.append(_ALONE if results.config.alone else _SHARED)
     if any(cell.place.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
-    if table.quantity is REST_ERROR and table.has_published:
+    if table.quantity is REST_ERROR and "published" in table.shows:
         notes.append("The published numbers are of all rounds.")
     notes += _one_vs_rest(results, table)
     notes += _by_dataset(results, table)
@@ -83,9 +92,9 @@ def _underflow(results: Results) -> list[str]:
 
 def _of_cells(table: Table) -> str:
     cell = "measured mean ± standard deviation"
-    beside = ["chosen setting"] if table.has_chosen else []
-    if table.has_published:
-        in_sds = ", in published standard deviations" if table.has_sds else ""
+    beside = ["chosen setting"] if "chosen" in table.shows else []
+    if "published" in table.shows:
+        in_sds = ", in published standard deviations" if "in_sds" in table.shows else ""
         beside.append(f"published, difference relative to the published value{in_sds}")
     cell += f" ({'; '.join(beside)})" if beside else ""
     unit = ", in percent" if table.quantity.is_percent else ""
@@ -95,16 +104,6 @@ def _of_cells(table: Table) -> str:
     return (
         f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over seeds; "
         f"{of_one}."
-    )
-
-
-def _of_sharing(results: Results) -> str:
-    """Return in words whether the learners' seconds are their own."""
-    if results.config.alone:
-        return "Each run was made on its own, so its seconds are all that it needed."
-    return (
-        "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was "
-        "shared, and do not tell what it would need alone (alone: true in the config)."
     )
 
 

@@ -93,7 +93,7 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
             }
         )
     groups = {name: groups[name] for name in sorted(groups, key=_order_of_group)}
-    # Those of other commands: they have no manifest.
+    # Folders of other commands have no manifest.
     others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
     found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / NAME).exists())
     path = folder / "index.html"
@@ -137,7 +137,7 @@ def template(name: str) -> Template:
 
 
 def title_of(results: Results) -> str:
-    """Return what the page of some results is called."""
+    """Return the title of a page."""
     return results.report.title or results.manifest.get("source") or results.name
 
 

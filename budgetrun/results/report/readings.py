@@ -1,4 +1,4 @@
-"""How many published cells a table reaches, and which of several readings of a paper's text fit best."""
+"""The verdict on a table's published cells, and the readings of a paper's text that fit best."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from budgetrun.results.report.aggregate import Place
-from budgetrun.results.report.layout import Cell, Outside, Tolerance, Verdict
+from budgetrun.results.report.layout import Cell, Outside, Table, Tolerance, Verdict
 
 
 def best(
@@ -39,36 +39,29 @@ def _smallest(names: list[str], aliases: Mapping[str, str], misfits: Mapping[str
     return [name for name in names if name in chosen]
 
 
-def verdict(
-    cells: list[Cell],
-    shown: tuple[list[str], list[str]],
-    outside: list[Outside],
-    aliases: Mapping[str, str],
-    n_absent: int,
-    tolerance: Tolerance,
-) -> Verdict | None:
-    """Return the verdict on the cells of the columns and datasets shown; None if no number is published.
+def verdict(table: Table, aliases: Mapping[str, str], divisor: str | None, n_absent: int) -> Verdict | None:
+    """Return the verdict on the readings that fit best; None if no number is published.
 
-    ``n_absent`` is the number of published cells on datasets that did not run.
+    ``divisor`` is the column that others are divided by, whose ratio of 1 says nothing; ``n_absent`` is the number of
+    published cells on datasets that did not run.
     """
-    columns, datasets = shown
-    counted = _once(cell for cell in cells if cell.published)
+    columns, datasets = table.best
+    counted = _once(cell for cell in table.cells if cell.published and cell.place.label != divisor)
     here = [cell for cell in counted if cell.place.label in columns and cell.place.dataset in datasets]
     if not here and not n_absent:
         return None
     compared = [cell for cell in here if cell.percent is not None]
-    is_open = {item.key: item.is_open for item in outside}
+    is_open = {item.key: item.is_open for item in table.outside}
     states = [is_open.get(Outside.key_of(cell)) for cell in compared]
     first = [cell for cell in counted if cell.percent is not None and not {*cell.place[:2]} & aliases.keys()]
-    n_first = sum(not cell.is_outside(tolerance) for cell in first)
     has_others = any(name in aliases for name in (*columns, *datasets))
     return Verdict(
         within=states.count(None),
         explained=states.count(False),
         open=states.count(True),
         missing=len(here) - len(compared) + n_absent,
-        tolerance=tolerance,
-        first=n_first if has_others else None,
+        tolerance=table.tolerance,
+        first=sum(not cell.is_outside(table.tolerance) for cell in first) if has_others else None,
     )
 
 

@@ -51,10 +51,10 @@ class Choice:
     # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth, and
     # ``rest_rmse`` the root mean squared error.
     results: Results
-    # What was chosen for each place that has settings.
+    # The text of the chosen setting, for each place that has settings.
     texts: dict[Place, str]
     candidates: list[Candidate]
-    # How it was chosen, in a sentence, and where it was chosen otherwise.
+    # Sentences on the way of choosing, and on the places where it was another.
     notes: list[str]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ from budgetrun.config.quantities import (
 from budgetrun.config.schema import FindingSpec, Published, TableSpec
 from budgetrun.results.report import formats, published, readings, words
 from budgetrun.results.report.aggregate import Place, measure
-from budgetrun.results.report.grid import Grid
 from budgetrun.results.report.layout import DEFAULT_TOLERANCE, Cell, Listing, Outside, Table, Tolerance
 from budgetrun.results.report.notes import notes
+from budgetrun.results.report.rows import Rows
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import Results, items_of
 
@@ -84,16 +85,10 @@ def _table(results: Results, spec: TableSpec) -> Table:
     measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
     numbers, texts = published.shown(spec, divisor), choice.texts if choice else {}
     own = {dataset.label for dataset in results.config.datasets if dataset.path is not None}
-    blocks = Grid(rows, columns, measured, ran, numbers, reference, texts, results.title, own).blocks()
-    cells = [cell for block in blocks for row in block.rows for cell in (*row.cells, *row.same)]
+    blocks = Rows(rows, columns, measured, ran, numbers, reference, texts, results.title, own).blocks()
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     if tolerance == (None, None):
         tolerance = Tolerance(DEFAULT_TOLERANCE)
-    outside = _outside(results, cells, tolerance)
-    best = readings.best(columns, rows, cells, spec.aliases, tolerance)
-    # A ratio to itself is 1, which says nothing.
-    judged = [column for column in columns if column != divisor]
-    n_absent = len(_absent(results, spec, judged))
     table = Table(
         *(spec.name, *_title(results, spec, quantity)),
         titles=results.report.titles,
@@ -102,15 +97,16 @@ def _table(results: Results, spec: TableSpec) -> Table:
         blocks=blocks,
         tolerance=tolerance,
         relative_to=reference,
-        outside=outside,
         candidates=choice.candidates if choice else [],
-        best=best,
-        verdict=readings.verdict(
-            [cell for cell in cells if cell.place.label in judged], best, outside, spec.aliases, n_absent, tolerance
-        ),
     )
-    table.notes.extend(notes(results, table, choice.notes if choice else [], divisor))
-    return table
+    table = replace(
+        table,
+        outside=_outside(results, table.cells, tolerance),
+        best=readings.best(columns, rows, table.cells, spec.aliases, tolerance),
+        notes=notes(results, table, choice.notes if choice else [], divisor),
+    )
+    n_absent = len(_absent(results, spec, [column for column in columns if column != divisor]))
+    return replace(table, verdict=readings.verdict(table, spec.aliases, divisor, n_absent))
 
 
 def _title(results: Results, spec: TableSpec, quantity: Quantity) -> tuple[str, str]:
@@ -144,7 +140,7 @@ def _outside(results: Results, cells: list[Cell], tolerance: Tolerance) -> list[
 
 
 def _is_on(finding: FindingSpec, cell: Cell) -> bool:
-    """Whether a finding's selectors choose this cell; a budget chooses no cell of an algorithm without one."""
+    """Return True if a finding's selectors choose this cell; a budget chooses no cell of an algorithm without one."""
     dataset, label, budget, setting = cell.place
     items = {*setting.items, *items_of(cell.chosen)}
     fraction = budget.value if budget.kind == "fraction" and cell.has_budget else None

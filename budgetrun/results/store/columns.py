@@ -15,16 +15,16 @@ class Column:
     name: str
     # An integer is a count, a float a number; either may be empty.
     kind: Literal["text", "count", "number", "json"]
-    # Which rows have a value: every one; every finished run; every finished run of a learner, or of an algorithm that
-    # sees all examples at once; those that record something about a bound; runs on data with a test set; or some runs
-    # only (those with a budget, ...).
+    # The rows that have a value: every one; every finished run; every finished run of a learner, or of an algorithm
+    # that sees all examples at once; those that record something about a bound; runs on data with a test set; or some
+    # runs only (those with a budget, ...).
     filled_by: Literal["every", "finished", "learner", "batch", "bounded", "tested", "some"]
     # The version that wrote it first; a results folder of an earlier one comes without it.
     since: str = "0.1"
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether a results folder without such runs, or one of an earlier version, need not have the column."""
+        """True if a results folder without such runs, or one of an earlier version, need not have the column."""
         return self.filled_by in ("batch", "bounded", "tested") or self.since > "0.2"
 
 
@@ -65,7 +65,7 @@ COLUMNS = (
     Column("facts", "json", "bounded"),
     Column("setting", "json", "every", since="0.2"),
     Column("zero_scores", "count", "learner", since="0.3"),
-    # Those that the config asks for, and, with F1 or kappa, how often each class (row) was predicted as each (column).
+    # Metrics that the config asks for, and, with F1 or kappa, the counts of each class (row) predicted as each other.
     *(Column(name, "number", "some", since="0.3") for name in BINARY.metrics),
     *(Column(name, "json", "some", since="0.3") for name in BINARY.columns),
     *(Column(name, "number", "some", since="0.3") for name in REGRESSION.columns),

@@ -1,4 +1,4 @@
-"""What sweeps record along a run, in ``curves/``: counts after rounds, and objectives after seconds."""
+"""The curves that sweeps record, in ``curves/``: counts after rounds, and objectives after seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 
 Floats = NDArray[np.float64]
-# What reading an unfinished or damaged file raises, or one with other arrays.
+# Errors of reading an unfinished or damaged file, or one with other arrays.
 _TORN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
@@ -81,7 +81,7 @@ class Curves:
 
     def _files(self, *names: str, optional: Sequence[str] = ()) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
         """Yield the path and the named arrays of each file that has them all; a torn file counts as missing."""
-        # Of a pipe, reading would never end.
+        # Reading a pipe would never end.
         for path in filter(os.path.isfile, sorted(self._folder.glob("*.npz"))):
             try:
                 # numpy leaves a torn file open.

@@ -1,4 +1,4 @@
-"""How near runs came to the optimum: it lies between the largest lower bound and the smallest objective found."""
+"""The gap between runs and the optimum, which lies between the largest lower bound and the smallest objective."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 class Problem(NamedTuple):
-    """What is minimized: on which stream, with which kernel and which parameters (as text)."""
+    """A stream, kernel and parameters (as text), which determine the function that is minimized."""
 
     dataset: str
     task: str
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """What all runs of one problem tell about its optimum."""
+    """The interval that contains the optimum of a problem, from all of its runs."""
 
     lower: float  # the largest lower bound; NaN if there is none
     upper: float  # the smallest objective
@@ -38,12 +38,12 @@ class Bracket(NamedTuple):
 
     @property
     def base(self) -> float:
-        """What objectives are compared with: the lower bound, so that a gap is never too small; else the smallest."""
+        """The base of all gaps: the lower bound, so that no gap is too small; without one, the smallest objective."""
         return self.upper if math.isnan(self.lower) else self.lower
 
     @property
     def width(self) -> float:
-        """How far the optimum may lie above the lower bound, relative to it; NaN without one."""
+        """Largest distance of the optimum from the lower bound, relative to it; NaN without one."""
         return self.upper / self.lower - 1
 
     def text(self, title: Callable[[str], str] = str) -> str:
@@ -84,10 +84,7 @@ def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[Problem, Bracket]]
 
 
 def notes(brackets: dict[Problem, Bracket], datasets: Iterable[str], title: Callable[[str], str] = str) -> list[str]:
-    """Return sentences for each problem of some datasets, naming what tells several of a dataset apart.
-
-    ``title`` returns what people call a label.
-    """
+    """Return sentences on each problem of some datasets; ``title`` returns the title of a label."""
     sentences = []
     for dataset in datasets:
         own = {problem: bracket for problem, bracket in brackets.items() if problem.dataset == dataset}

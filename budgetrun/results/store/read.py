@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -48,7 +46,7 @@ class Setting:
         return ", ".join(self.items)
 
     def within(self, other: Setting) -> bool:
-        """Whether the other has all of these values, and maybe more."""
+        """Return True if the other has all of these values, and maybe more."""
         return set(self.items) <= set(other.items)
 
 
@@ -81,7 +79,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Results:
-    """What a sweep wrote."""
+    """The manifest and the runs of a sweep."""
 
     folder: Path
     runs_path: Path
@@ -97,7 +95,7 @@ class Results:
 
     @property
     def of_batch(self) -> bool:
-        """Whether these are runs that see all examples at once and minimize an objective, not learners."""
+        """True for runs that see all examples at once and minimize an objective, False for learners."""
         return bool(self.brackets)
 
     @property
@@ -126,7 +124,7 @@ class Results:
         return {spec.label: spec for spec in self.config.algorithms}
 
     def title(self, label: str) -> str:
-        """Return what people call a dataset or an algorithm, given by its label."""
+        """Return the title of a dataset or an algorithm, given by its label."""
         return self.report.titles.get(label, label)
 
     def titles(self, labels: Iterable[str]) -> str:
@@ -181,9 +179,12 @@ def load(folder: Path) -> Results:
     path = table.find(folder)
     if path is None:
         raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
-    if altered := table.altered(path, table.recorded(folder)):
+    content = table.read(path)
+    if altered := table.altered(path, content, table.recorded(folder)):
         raise AlteredError(f"{altered}; {table.advice(folder)}")
-    frame = _typed(_read_csv(path), config, path)
+    if content.damage:
+        raise InputError(f"{path}: not readable as CSV ({content.damage}); {AGAIN}")
+    frame = _typed(_read_csv(content.lines, path), config, path)
     done = frame["status"] == "done"
     # Without a copy where all are finished.
     runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
@@ -221,29 +222,25 @@ def _incomplete(run_ids: pd.Series[str], manifest: dict[str, Any]) -> str:
     return "" if same else f"the {len(run_ids):,} runs here are not the {n:,} planned ones"
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
     """Return all columns, text as it is: a label such as "NA" or a task such as "01234" must not become anything else.
 
     Numbers are float64, NaN where empty, or text if one of them is none.
     """
-    texts = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
-    numbers = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
+    texts: Any = {column.name: str for column in COLUMNS if column.kind in ("text", "json")}
+    numbers: Any = {column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}
     options: Any = {"keep_default_na": False, "encoding": "utf-8"}
+    typed: Any = {"dtype": texts | numbers, "na_values": {name: [""] for name in numbers}}
     try:
-        # A last line without its end is torn.
-        source = path if _ends_well(path) else _whole_lines(path)
         try:
-            empty = {name: [""] for name in numbers}
-            frame: pd.DataFrame = pd.read_csv(source, dtype=texts | numbers, na_values=empty, **options)
+            frame: pd.DataFrame = pd.read_csv(io.BytesIO(data), **typed, **options)
         except pd.errors.ParserError:
             raise
         except ValueError:
-            if not isinstance(source, Path):
-                source.seek(0)
-            frame = pd.read_csv(source, dtype=str, **options)
+            frame = pd.read_csv(io.BytesIO(data), dtype=str, **options)
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: empty; run the sweep first: budgetrun sweep CONFIG") from None
-    except (pd.errors.ParserError, zlib.error, EOFError, OSError, ValueError) as error:
+    except (pd.errors.ParserError, ValueError) as error:
         raise InputError(f"{path}: not readable as CSV ({' '.join(str(error).split())}); {AGAIN}") from None
     missing = [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]
     names = ", ".join(column.name for column in missing)
@@ -253,7 +250,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         noun = "column" if len(missing) == 1 else "columns"
         raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
     for name in texts.keys() & set(frame):
-        # Of a line with too few cells.
+        # A line with too few cells has none.
         if frame[name].isna().any():
             frame[name] = frame[name].fillna("")
     for name in ("dataset", "task", "label", "kernel", "error"):
@@ -261,21 +258,6 @@ def _read_csv(path: Path) -> pd.DataFrame:
         if any(text != shown for text, shown in cleaned.items()):
             frame[name] = frame[name].map(cleaned)
     return frame
-
-
-def _ends_well(path: Path) -> bool:
-    """Whether the last line of a table has an end; a compressed one that has none is damaged anyway."""
-    if path.suffix == ".gz":
-        return True
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 1))
-        return file.read() in (b"", b"\n")
-
-
-def _whole_lines(path: Path) -> io.BytesIO:
-    data = path.read_bytes()
-    return io.BytesIO(data[: data.rfind(b"\n") + 1])
 
 
 def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
@@ -393,7 +375,7 @@ def _exact(value: Any) -> str:
 
 
 def _has_own_budget(spec: AlgorithmSpec | None, dataset: str) -> bool:
-    """Whether the config gives an algorithm one budget on this dataset, and may give it another on others."""
+    """Return True if the config gives an algorithm one budget on this dataset, and maybe another on others."""
     budgets = spec.by_dataset.get("budget") if spec else None
     return budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
 

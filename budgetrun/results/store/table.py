@@ -1,4 +1,4 @@
-"""The file with the runs, ``runs.csv`` or ``runs.csv.gz``, and whether it is as the last sweep wrote it.
+"""The file with the runs, ``runs.csv`` or ``runs.csv.gz``, and the check that it is as the last sweep wrote it.
 
 ``runs.csv.sha256`` has the sum of the uncompressed table in the format of the program sha256sum, and the number of its
 runs. While the table is replaced it has two sums, the new one and the old one, so that one of them is right if the
@@ -14,36 +14,52 @@ import io
 import os
 import re
 import zlib
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 from budgetrun.base.files import write
 
 NAME, SUMS = "runs.csv", "runs.csv.sha256"
-# What reading a damaged table raises.
-DAMAGED = (OSError, EOFError, zlib.error, ValueError, csv.Error)
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What a sweep said of the table that it wrote."""
+class Recorded(NamedTuple):
+    """The number of runs that a sweep wrote, and the sums that its table may have."""
 
     n_runs: int
     sums: tuple[str, ...]
 
 
+class Content(NamedTuple):
+    """A table's lines, uncompressed; a last one without an end is torn and left out.
+
+    ``digest`` is the sum of all of it, empty if it cannot be read to its end, and ``damage`` says why it cannot.
+    """
+
+    lines: bytes
+    digest: str
+    damage: str
+
+
 def find(folder: Path) -> Path | None:
     """Return the file with the runs, compressed or not; None if there is none."""
     paths = (folder / NAME, folder / f"{NAME}.gz")
-    # Of a pipe, reading would never end.
+    # Reading a pipe would never end.
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open the uncompressed table for reading."""
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+def read(path: Path) -> Content:
+    """Return what a table holds, as far as it can be read."""
+    data = bytearray()
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                data += chunk
+        digest, damage = hashlib.sha256(data).hexdigest(), ""
+    except (OSError, EOFError, zlib.error) as error:
+        digest, damage = "", " ".join(str(error).split())
+    return Content(bytes(data[: data.rfind(b"\n") + 1]), digest, damage)
 
 
 def recorded(folder: Path) -> Recorded | None:
@@ -71,32 +87,23 @@ def replace(folder: Path, text: str, n_runs: int) -> None:
     new = hashlib.sha256(data).hexdigest()
     known = recorded(folder)
     path = find(folder)
-    old = known.sums if known else () if path is None else (digest(path),)
+    old = known.sums if known else () if path is None else (read(path).digest,)
     record(folder, n_runs, new, *old)
     write(folder / NAME, data)
     if old:
         record(folder, n_runs, new)
 
 
-def digest(path: Path) -> str:
-    """Return the sum of the uncompressed table; empty if it cannot be read to its end."""
-    found = hashlib.sha256()
-    try:
-        with opened(path) as file:
-            while chunk := file.read(_CHUNK):
-                found.update(chunk)
-    except DAMAGED:
-        return ""
-    return found.hexdigest()
-
-
-def altered(path: Path, known: Recorded | None) -> str:
+def altered(path: Path, content: Content, known: Recorded | None) -> str:
     """Return in words how a table differs from what the sweep wrote; empty if it does not, or if nobody knows."""
-    if known is None or digest(path) in known.sums:
+    if known is None or content.digest in known.sums:
         return ""
-    n_runs = count(path)
+    n_runs = -1
+    with suppress(csv.Error):
+        for _ in csv.reader(io.StringIO(content.lines.decode("utf-8", "replace"), newline="")):
+            n_runs += 1
     if n_runs < known.n_runs:
-        return f"{path}: has only {n_runs:,} of the {known.n_runs:,} runs that the sweep wrote"
+        return f"{path}: has only {max(n_runs, 0):,} of the {known.n_runs:,} runs that the sweep wrote"
     return f"{path}: is not as the sweep wrote it (its sha256 is not that in {SUMS}), so numbers in it may be wrong"
 
 
@@ -106,16 +113,3 @@ def advice(folder: Path) -> str:
         "restore the file from a copy, or repeat the sweep: budgetrun sweep CONFIG --force; "
         f"to accept it as it is, delete {folder / SUMS}"
     )
-
-
-def count(path: Path) -> int:
-    """Return the number of rows of a table that may be damaged."""
-    n_rows = -1
-    try:
-        with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="") as text:
-            # A last line without its end is torn.
-            for _ in csv.reader(line for line in text if line.endswith("\n")):
-                n_rows += 1
-    except DAMAGED:
-        pass
-    return max(n_rows, 0)

@@ -9,7 +9,6 @@ runs only count, if the parts have them all.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
@@ -39,7 +38,7 @@ Row = dict[str, str]
 _NAMES = tuple(column.name for column in COLUMNS)
 # Results may lack columns of later versions, and those that not every finished run fills.
 _OPTIONAL = {c.name: "" for c in COLUMNS if c.since != "0.1" or c.filled_by not in ("every", "finished")}
-# What reads the text of a column, or raises ValueError; many rows share one text of JSON.
+# Readers of a column's text, which raise ValueError; many rows share one text of JSON.
 _read_json = lru_cache(maxsize=10_000)(json.loads)
 _READERS = {c.name: _read_json if c.kind == "json" else float for c in COLUMNS if c.kind != "text"}
 
@@ -234,25 +233,17 @@ class Store:
         path = table.find(self.folder)
         if path is None:
             return {}
-        known = table.recorded(self.folder)
-        try:
-            with table.opened(path) as file:
-                data = file.read()
-        except table.DAMAGED:
-            data = b""
-        # A last line without its end is torn.
-        text = data[: data.rfind(b"\n") + 1].decode("utf-8", errors="replace")
+        content, known = table.read(path), table.recorded(self.folder)
         found: dict[str, Row] = {}
         with suppress(csv.Error):
-            for line in csv.DictReader(io.StringIO(text, newline="")):
+            for line in csv.DictReader(io.StringIO(content.lines.decode("utf-8", "replace"), newline="")):
                 row = _OPTIONAL | line
                 if _is_intact(row):
                     found[row["run_id"]] = {name: row[name] for name in _NAMES}
-        if known is not None and hashlib.sha256(data).hexdigest() not in known.sums:
-            altered = table.altered(path, known)
+        if altered := table.altered(path, content, known):
             kept: dict[str, Row] = {}
             self._add_parts(kept)
-            if len(kept) >= (known.n_runs or len(found)) > 0:
+            if known and len(kept) >= (known.n_runs or len(found)) > 0:
                 self.rebuilt = altered
                 return kept
             self._altered = altered
@@ -261,7 +252,7 @@ class Store:
 
 
 def _read_part(path: Path) -> list[Row]:
-    # Of a pipe, reading would never end.
+    # Reading a pipe would never end.
     if not os.path.isfile(path):
         return []
     rows = []

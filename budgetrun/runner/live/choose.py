@@ -1,4 +1,4 @@
-"""What `budgetrun run` chooses itself, from the first rows of the stream; each choice is a sentence as well."""
+"""The choices of `budgetrun run` from the first rows of the stream, each with a sentence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.config.schema import AUTO
 from budgetrun.data.median import ROUNDS, median_gamma
+from budgetrun.runner.live.kept import scaler
 from budgetrun.runner.live.request import Choices, Request, defaults
-from budgetrun.runner.live.scaling import scaler
 
 if TYPE_CHECKING:
     from budgetrun.data.tables import Table
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 # The rounds that choices are made from.
 FIRST = ROUNDS
-MOST_CLASSES = 100
+_MOST_CLASSES = 100
 
 
 def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, list[str]]:
-    """Return what is chosen, with a sentence for each choice that the user did not make.
+    """Return the choices, with a sentence for each that the user did not make.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     said += table.notes()
     task = _task(request, table)
     if request.task == "auto":
-        said.append(f"Task: {task}, as there are {len(table.classes)} classes.")
+        said.append(f"Task: {task}, because there are {len(table.classes)} classes.")
     scale = request.scale
     if scale == "auto":
         scale, why = _scale(first)
-        said.append(f"Scale: {scale}, as {why}.")
+        said.append(f"Scale: {scale}, because {why}.")
     gammas = tuple(_gamma(text) for text in request.gamma)
     median = None
     if AUTO in gammas:
@@ -74,10 +74,10 @@ def _task(request: Request, table: Table) -> str:
     shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
     if n < 2:
         raise InputError(f"{table.where}: every row has the label {shown}; nothing can be learned from a single class")
-    if n > MOST_CLASSES:
+    if n > _MOST_CLASSES:
         raise InputError(
-            f"{table.where}: the labels have {n:,} different values ({shown}): a measured number is no class; name "
-            "another column with --label, or learn numbers with --task regression"
+            f"{table.where}: the labels have {n:,} different values ({shown}): these look like measurements, not "
+            "classes; name another column with --label, or learn numbers with --task regression"
         )
     if request.task == "binary" and n != 2:
         raise InputError(f"{table.where}: --task binary needs two classes, found {n}: {shown}; use --task multiclass")

@@ -1,4 +1,4 @@
-"""From a stream that was played to a results folder like that of a sweep, with its table, its figures and its page."""
+"""The results folder of a stream that was played, like that of a sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
-    """Return what messages call a learner: its label, with the budget, the setting and the seed where they tell."""
+    """Return the name of a learner in messages: its label, with what distinguishes it from others of that label."""
     alike = [other for other in specs if other.label == spec.label]
     parts = [f"B = {spec.budget:,}"] if spec.budget is not None and len({s.budget for s in alike}) > 1 else []
     parts += [f"{key} = {value}" for key, value in spec.setting.items()]
@@ -35,7 +35,7 @@ def name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
 def write_results(
     request: Request, config: Config, table: Table, state: Progressed, sha256s: Sequence[str], warnings: Sequence[str]
 ) -> None:
-    """Write the rows, curves and manifest of a stream that was played, as far as it was."""
+    """Write the rows, curves and manifest of a stream after the rounds so far."""
     session, counts = state.session, state.session.counts
     label = config.datasets[0].label
     sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()

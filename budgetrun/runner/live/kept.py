@@ -1,4 +1,4 @@
-"""What is kept of a stream between two calls of `budgetrun run`."""
+"""The state of a stream between two calls of `budgetrun run`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.data.running import Running
+from budgetrun.data.scaling import scale_in_place
 from budgetrun.engine import score
 from budgetrun.play.session import Session
-from budgetrun.runner.live.scaling import Scaler
 
 if TYPE_CHECKING:
     from budgetrun.kernels.rows import Matrix
@@ -19,22 +19,39 @@ if TYPE_CHECKING:
 _ROWS = 1024
 
 
+class ByRow:
+    """Leaves the examples of a stream as they are, or scales each to Euclidean norm 1."""
+
+    def __init__(self, scale: str) -> None:
+        self.scale = scale
+
+    def scaled(self, X: Matrix) -> Matrix:
+        """Return the next examples scaled, shape (b, d), in place."""
+        scale_in_place(X, self.scale, "the stream")
+        return X
+
+
+def scaler(scale: str, n_features: int) -> Running | ByRow:
+    """Return the object that scales the chunks of a stream, in order: ``none``, ``unit_norm`` or ``running``."""
+    return Running(n_features) if scale == "running" else ByRow(scale)
+
+
 @dataclass
 class Progressed:
-    """What was chosen, and how far the learners are."""
+    """The choices for a stream, and its learners after the rounds so far."""
 
     request: dict[str, Any]
     config: str
     said: list[str]
     classes: list[Any]
     encoding: Any
-    scaler: Scaler
+    scaler: Running | ByRow
     session: Session
-    # What messages call the learners.
+    # The learners in messages.
     names: list[str]
-    # Of the parts of a pipe that earlier calls have read.
+    # Checksums of the parts of a pipe that earlier calls have read.
     sha256s: list[str] = field(default_factory=list)
-    # What ``gamma: auto`` stands for.
+    # The value of ``gamma: auto``.
     median_gamma: float | None = None
     stamp: list[int] = field(default_factory=list)
     seconds: float = 0.0
@@ -42,7 +59,7 @@ class Progressed:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "player" in state:
-            # Of version 0.2.0.
+            # A state of version 0.2.0.
             state["session"] = state.pop("player")
         self.__dict__.update(state)
 
@@ -59,7 +76,7 @@ class Best:
     classes_ : ndarray, shape (n_classes,)
         Empty if it predicts numbers.
     told : str
-        Which learner it is.
+        The learner in words.
     """
 
     def __init__(self, state: Progressed) -> None:

@@ -1,4 +1,4 @@
-"""What a user asks of `budgetrun run`, and the config that it stands for."""
+"""The options of `budgetrun run`, and the config with the same settings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _FORMS = {
     "--algorithm": ("NAME or NAME(VARIANT)", "  (budgetrun list algorithms)"),
     "--select": ("the name of a rule", ""),
 }
-# What tables show of regression besides its RMSE.
+# Columns with their captions that tables of regression show besides the RMSE.
 _MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
 _ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
-
-# Those in brackets belong to a list.
+# A comma in brackets belongs to a list.
 _COMMA = re.compile(r",(?![^\[]*\])")
 
 
@@ -54,7 +53,7 @@ class Request:
 
     @property
     def from_pipe(self) -> bool:
-        """Whether the stream is standard input, which can be read only once."""
+        """True for standard input, which can be read only once."""
         return self.source == "-"
 
     @property
@@ -70,12 +69,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen for a request from the first rows of its stream."""
+    """The choices for a request, made from the first rows of its stream."""
 
     task: str
     scale: str
     gammas: tuple[float | str, ...]
-    # What ``auto`` stands for among them.
+    # The value of ``auto`` among them.
     median_gamma: float | None
     label_column: str | int | None
     n_rows: int | None
@@ -113,7 +112,7 @@ def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
-    """Return the YAML of the config that a request stands for, with ``seen`` as comments.
+    """Return the settings of a request as the YAML of a config, with ``seen`` as comments.
 
     Raises
     ------
@@ -122,8 +121,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     """
     problem = problem_of(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
-    algorithms = [_completed(entry, request, problem) for entry in algorithms]
-    labels = [_label(entry, problem) for entry in algorithms]
+    algorithms, labels = map(list, zip(*(_completed(entry, request, problem) for entry in algorithms), strict=True))
     rules = [_rule(text) for text in request.select]
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
@@ -144,21 +142,21 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         **({"metrics": list(request.metrics)} if request.metrics else {}),
         "report": _report(request, problem, labels, algorithms, [entry["rule"] for entry in rules]),
     }
-    comments = "".join(f"# {line}\n" for line in [f"What this stands for: budgetrun run {request.source}", *seen])
+    comments = "".join(f"# {line}\n" for line in [f"The settings of: budgetrun run {request.source}", *seen])
     return comments + yaml.dump(
         config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
     )
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes what occurs twice twice."""
+    """Writes no aliases: a value that occurs twice is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the entries of the default learners, and the names of those that would keep too much of such a stream."""
+    """Return the entries of the default learners, and the names of those that would hold too many examples."""
     every = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
     most = [entry.pop("most_rounds", None) for entry in every]
     fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]
@@ -197,8 +195,8 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
     return entry
 
 
-def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> dict[str, Any]:
-    """Return an entry with the budgets and seeds of the request, if the learner has any."""
+def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str]:
+    """Return an entry with the budgets and seeds that its learner takes, and the label that configs give to it."""
     from budgetrun import learners
     from budgetrun.base.registry import parameters
 
@@ -206,20 +204,11 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> dic
         learner: Any = learners.find(entry["name"], entry.get("variant"), problem.name)
     except KeyError:
         # The reader of configs says what is wrong with it.
-        return entry
+        return entry, entry["name"]
     budget = {"budget": list(request.budgets)} if "budget" in parameters(learner) else {}
-    return budget | entry | ({"seeds": request.seeds} if learner.draws and request.seeds > 1 else {})
-
-
-def _label(entry: dict[str, Any], problem: Problem) -> str:
-    """Return the label that the reader of configs gives to an entry."""
-    from budgetrun import learners
-
-    try:
-        variant = learners.find(entry["name"], entry.get("variant"), problem.name).variant
-    except KeyError:
-        variant = entry.get("variant")
-    return f"{entry['name']}({variant})" if variant else str(entry["name"])
+    seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
+    label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
+    return budget | entry | seeds, label
 
 
 def _report(

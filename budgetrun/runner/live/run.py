@@ -1,4 +1,4 @@
-"""One command on one stream: it chooses what the user did not, plays the stream, and writes a results folder."""
+"""One stream: choose the options that the user left open, play it, and write a results folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,8 @@ from budgetrun.results.store.write import move_aside
 from budgetrun.runner import identity, interrupts
 from budgetrun.runner.live import finish
 from budgetrun.runner.live.choose import FIRST, choices
-from budgetrun.runner.live.kept import Progressed
+from budgetrun.runner.live.kept import Progressed, scaler
 from budgetrun.runner.live.request import Request, config_text
-from budgetrun.runner.live.scaling import scaler
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.live.warn import warnings
 from budgetrun.runner.online import rule_of
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.rows import Matrix
+
+    # Examples with their classes from 0, or with numbers.
+    Chunk = tuple[Matrix, np.ndarray]
 
 # Options that have another name than what they set.
 _OPTIONS = {"algorithms": "algorithm", "budgets": "budget"}
@@ -79,15 +82,18 @@ def run(request: Request) -> int:
         classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
         encoding=None if before is None else before.encoding,
     )
-    rows = _Rows(table, request)
-    state = before or _begin(request, table, rows)
+    chunks, first, state = _ordered(table, request), None, before
+    if state is None or not state.session.rounds:
+        first = next(chunks)
+        chunks = chain([first], chunks)
+        state = state or _begin(request, table, first[0][:FIRST])
     config = read_config(state.config, request.folder / CONFIG)
     for sentence in state.said:
         say(sentence)
     skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
     if before is not None:
         say(f"continued after {state.session.rounds:,} rounds")
-    return _Run(request, config, table, rows, state, skip).play()
+    return _Run(request, config, table, state, skip).play(chunks, first)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
@@ -99,7 +105,7 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
 
 
 def _before(request: Request, path: Path) -> Progressed | None:
-    """Return how far an earlier call with the same arguments was; None if this is the first."""
+    """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
             raise InputError(
@@ -114,8 +120,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
         raise InputError(
-            f"{request.folder}: was begun with other options ({names}); repeat these, take another --name, or start "
-            "again with --force"
+            f"{request.folder}: was started with different options ({names}); use the same ones, take another "
+            "--name, or start again with --force"
         )
     if not request.from_pipe and state.stamp != _stamp(request):
         raise InputError(
@@ -126,7 +132,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """Return the options that decide on the outcome, as JSON."""
+    """Return the options that determine the outcome, as JSON."""
     skipped = {"results", "replay", "force"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
@@ -140,9 +146,8 @@ def _stamp(request: Request) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
-    """Choose what the user did not, and build the learners."""
-    first = rows.peek()[0][:FIRST]
+def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
+    """Choose the options that the user left open, given the first examples, and build the learners."""
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
     config = read_config(text, request.folder / CONFIG)
@@ -171,7 +176,7 @@ def _begin(request: Request, table: Table, rows: _Rows) -> Progressed:
 def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
     """Return the specs of the runs, before it is known how many rounds a pipe has."""
     known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
-    specs = specs_of(config, known)
+    specs = specs_of(config, config.datasets[0], known)
     formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
     if table.n_rows is None and formulas:
         raise InputError(
@@ -180,34 +185,18 @@ def _specs(config: Config, table: Table, median_gamma: float | None) -> list[Run
     return specs
 
 
-class _Rows:
-    """Examples and classes, or numbers, in the order of the rounds; the first chunk can be looked at before."""
-
-    def __init__(self, table: Table, request: Request) -> None:
-        self._chunks = self._ordered(table, request)
-        self._first: tuple[Matrix, np.ndarray] | None = None
-
-    def _ordered(self, table: Table, request: Request) -> Iterator[tuple[Matrix, np.ndarray]]:
-        chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks())
-        if request.shuffle is None:
-            return chunks
-        if not table.again:
-            raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
-        # What has found the classes has counted the rows; those to be left out are known only to `chunks`.
-        n_rows = table.n_rows if (table.classes or table.numbers) and request.missing != "skip" else None
-        if n_rows is None:
-            n_rows = sum(len(chunk.y) for chunk in table.chunks())
-        return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
-
-    def peek(self) -> tuple[Matrix, np.ndarray]:
-        """Return the first chunk."""
-        self._first = self._first or next(self._chunks)
-        return self._first
-
-    def __iter__(self) -> Iterator[tuple[Matrix, np.ndarray]]:
-        if self._first is not None:
-            yield self._first
-        yield from self._chunks
+def _ordered(table: Table, request: Request) -> Iterator[Chunk]:
+    """Return the examples of a table with their codes, in the order of the rounds."""
+    chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks())
+    if request.shuffle is None:
+        return chunks
+    if not table.again:
+        raise InputError(f"{table.where}: --shuffle needs a file, whose rows can be counted first")
+    # The search for the classes has counted the rows; those to be left out are known only to `chunks`.
+    n_rows = table.n_rows if (table.classes or table.numbers) and request.missing != "skip" else None
+    if n_rows is None:
+        n_rows = sum(len(chunk.y) for chunk in table.chunks())
+    return shuffled(chunks, permutation_of(request.title, request.shuffle, 0, n_rows))
 
 
 def _codes(y: np.ndarray, table: Table) -> np.ndarray:
@@ -226,33 +215,31 @@ def _codes(y: np.ndarray, table: Table) -> np.ndarray:
 class _Run:
     """One call of the command on a stream that is open."""
 
-    def __init__(
-        self, request: Request, config: Config, table: Table, rows: _Rows, state: Progressed, skip: int
-    ) -> None:
-        self.request, self.config, self.table, self.rows, self.state = request, config, table, rows, state
-        self.skip = skip
+    def __init__(self, request: Request, config: Config, table: Table, state: Progressed, skip: int) -> None:
+        self.request, self.config, self.table, self.state, self.skip = request, config, table, state, skip
         self.warned: dict[str, str] = {}
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
-        # Whether all learners have played the same rounds.
+        # False while some learners have played more rounds than others.
         self._whole = True
 
-    def play(self) -> int:
-        """Play what is left of the stream; return the exit code."""
+    def play(self, chunks: Iterator[Chunk], first: Chunk | None) -> int:
+        """Play the rest of the stream; return the exit code. ``first`` is its first chunk, for a new one."""
         request, session = self.request, self.state.session
         make_folder(request.folder)
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
-        if not session.rounds:
+        if first is not None:
             if compiling.begins():
                 say("each learner is compiled once for this version, which takes some seconds")
-            X, codes = (part[:64] for part in self.rows.peek())
+            X, codes = (part[:64] for part in first)
             session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
-                self._play_rows()
+                labelled = ((X, session.problem.labels(codes)[None]) for X, codes in self._remaining(chunks))
+                session.run(labelled, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
             self.state.ended = True
         except KeyboardInterrupt:
             code = 130
@@ -280,11 +267,6 @@ class _Run:
             self._save()
             finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
 
-    def _play_rows(self) -> None:
-        state, labels = self.state, self.state.session.problem.labels
-        chunks = ((X, labels(codes)[None]) for X, codes in self._chunks())
-        state.session.run(chunks, scaled=state.scaler.scaled, whole=self._piece, after=self._tick)
-
     @contextmanager
     def _piece(self) -> Iterator[None]:
         with interrupts.deferred():
@@ -292,10 +274,10 @@ class _Run:
             yield
             self._whole = True
 
-    def _chunks(self) -> Iterator[tuple[Matrix, np.ndarray]]:
-        """Yield examples and classes from the first round that is to be played."""
+    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Yield the rows of chunks from the first round that has not been played."""
         skip = self.skip
-        for X, codes in self.rows:
+        for X, codes in chunks:
             if skip < len(codes):
                 yield X[skip:], codes[skip:]
             skip = max(0, skip - len(codes))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,34 +50,23 @@ def shuffled(
             order = np.argsort(of_bucket, kind="stable")
             ends = np.flatnonzero(np.diff(of_bucket[order])) + 1
             for rows in np.split(order, ends):
-                _append(files[of_bucket[rows[0]]], X[rows], codes[rows], places[rows])
+                pickle.dump((X[rows], codes[rows], places[rows]), files[of_bucket[rows[0]]])
         for file in files:
             yield _sorted(file)
 
 
-def _append(file: BinaryIO, X: Matrix, codes: np.ndarray, places: np.ndarray) -> None:
-    parts = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
-    for array in (np.array(X.shape), codes, places, *parts):
-        np.save(file, array, allow_pickle=False)
-
-
 def _sorted(file: BinaryIO) -> tuple[Matrix, np.ndarray]:
     """Return the rows of a temporary file in the order of their places."""
-    from scipy.sparse import csr_array, vstack
+    from scipy.sparse import vstack
 
-    end = file.tell()
     file.seek(0)
-    parts: list[Matrix] = []
-    codes, places = [], []
-    while file.tell() < end:
-        shape, *own = (np.load(file) for _ in range(3))
-        codes.append(own[0])
-        places.append(own[1])
-        first = np.load(file)
-        sparse = first.ndim == 1
-        parts.append(csr_array((first, np.load(file), np.load(file)), shape=tuple(shape)) if sparse else first)
+    parts = []
+    with suppress(EOFError):
+        while True:
+            parts.append(pickle.load(file))
+    every, codes, places = zip(*parts, strict=True)
     order = np.argsort(np.concatenate(places))
-    X = np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
+    X = np.concatenate(every) if isinstance(every[0], np.ndarray) else vstack(every, format="csr")
     return X[order], np.concatenate(codes)[order]
 
 

@@ -1,4 +1,4 @@
-"""What makes the numbers of a stream misleading, in words."""
+"""Warnings that the numbers of a stream may mislead."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
     Parameters
     ----------
     session : Session
-    names : sequence of str
-        Of the learners.
-    features : sequence of str
-        Their names, shape (d,).
+    names, features : sequence of str
+        The names of the learners, and of the features.
     at_end : bool
-        Whether the stream has ended: then the budgets that were never full are named.
+        True after the last round: then budgets that no learner has filled are named, too.
     """
     counts = session.counts
     if counts.rounds < _EARLIEST and not at_end:
@@ -37,7 +35,7 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
         **_zeros(counts, names),
         **_constant(counts, features),
         **(_one_class(counts) if len(counts.labels) else {}),
-        **(_unused_budgets(session, names) if at_end else {}),
+        **(_unused_budgets(session) if at_end else {}),
     }
 
 
@@ -73,15 +71,17 @@ def _one_class(counts: Counts) -> dict[str, str]:
     }
 
 
-def _unused_budgets(session: Session, names: Sequence[str]) -> dict[str, str]:
-    unused = [
-        name
-        for name, member in zip(names, session.members, strict=True)
-        if member.learner.budget is not None and member.count.max_support < member.learner.budget
-    ]
+def _unused_budgets(session: Session) -> dict[str, str]:
+    largest: dict[int, int] = {}
+    for member in session.members:
+        if (budget := member.learner.budget) is not None:
+            largest[budget] = max(largest.get(budget, 0), member.count.max_support)
+    unused = sorted(budget for budget, use in largest.items() if use < budget)
     if not unused:
         return {}
-    return {"budget": f"The budget was never full: {_few(unused)}. A larger budget changes nothing."}
+    which = "this budget" if len(unused) == 1 else "these budgets"
+    listed, use = _few([f"{budget:,}" for budget in unused]), max(largest[budget] for budget in unused)
+    return {"budget": f"No learner filled {which}: {listed} (largest use: {use:,}). Try smaller ones."}
 
 
 def _few(names: Sequence[str]) -> str:

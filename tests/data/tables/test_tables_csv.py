@@ -104,7 +104,7 @@ def test_missing_values_are_refused_skipped_or_zero():
     assert read(zero) == ([[1, 1, 0], [0, 0, 1], [3, 0, 0], [5, 0, 1]], [0, 1, 0, 1])
     assert zero.zeroed == 2
     told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
-    assert told == "s.csv:5:3: the label is missing; no 0 can stand for a label"
+    assert told == "s.csv:5:3: the label is missing; a missing label cannot be read as 0"
     assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
 
 
@@ -159,7 +159,7 @@ def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeyp
     table = table_of(text)
     assert table.classes == ("a",)
     told = message(lambda: list(table.chunks()))
-    assert told == "s.csv:52:2: label 'b' is none of the known labels a; name all labels in advance (--classes)"
+    assert told == "s.csv:52:2: label 'b' is not one of the known labels a; name all labels in advance (--classes)"
     assert len(read(table_of(text, classes=["a", "b", "c"]))[1]) == 150
     (tmp_path / "s.csv").write_text(text)
     assert open_table(tmp_path / "s.csv").classes == ("a", "b", "c")

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 
+from budgetrun.results.report import Report
 from budgetrun.results.store import columns
 
 COLUMNS = [column.name for column in columns.COLUMNS]
@@ -219,3 +220,21 @@ def swept_rows(dataset="one", repetitions=3):
                 for seed in range(2)
             ]
     return rows
+
+
+def write_report(folder):
+    return Report(folder).write()
+
+
+def write_figures(folder):
+    return Report(folder).draw()
+
+
+def summary(folder):
+    return Report(folder).summary()
+
+
+def written_file(folder, name):
+    """Write the report and return the text of one of its files."""
+    write_report(folder)
+    return (folder / name).read_text(encoding="utf-8")

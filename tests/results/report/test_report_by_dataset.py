@@ -3,9 +3,9 @@
 import csv
 import io
 
-from fake_results import build, run
+from fake_results import build, run, write_figures, write_report, written_file
 
-from budgetrun.results.report import tables, write_figures, write_report
+from budgetrun.results.report import tables
 from budgetrun.results.store.read import load
 
 ETAS = {"by_dataset": {"one": [0.1], "two": [0.9, 0.1]}}
@@ -112,8 +112,7 @@ def test_figures_place_own_budgets(tmp_path):
     ]
     folder = folder_of(tmp_path, report={"figures": figures})
     assert len(write_figures(folder)) == 4
-    write_report(folder)
-    page = (folder / "report.html").read_text(encoding="utf-8")
+    page = written_file(folder, "report.html")
     assert "rbp: 10.50% at B = 60." in page
     assert "projectron: a curve through 2 settings, eta=0.1 to eta=0.9." in page
     # Learners of one budget a dataset ask for no figure of their own.

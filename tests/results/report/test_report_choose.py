@@ -5,10 +5,10 @@ import io
 import json
 
 import pytest
-from fake_results import build, failed, run
+from fake_results import build, failed, run, summary, write_report
 
 from budgetrun.base.errors import InputError
-from budgetrun.results.report import summary, tables, write_report
+from budgetrun.results.report import tables
 from budgetrun.results.report.layout import Tolerance
 from budgetrun.results.store.read import load
 

@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
-from fake_results import COLUMNS, build, failed, run, runs_csv
+from fake_results import COLUMNS, build, failed, run, runs_csv, summary, write_figures, write_report
 
 from budgetrun.base.errors import InputError
-from budgetrun.results.report import summary, write_figures, write_report
 
 ROWS = [run("one", "rbp", 10, budget=5)]
 

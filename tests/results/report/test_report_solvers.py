@@ -7,10 +7,9 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from fake_results import build, run
+from fake_results import build, run, summary, write_figures, write_report
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.results.report import summary, write_figures, write_report
 from budgetrun.results.report.aggregate import with_ratios
 from budgetrun.results.store import optimum
 from budgetrun.results.store.curves import Curves

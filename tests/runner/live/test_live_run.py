@@ -24,26 +24,10 @@ from budgetrun.runner.options import Options
 from budgetrun.runner.sweep import sweep
 from budgetrun.state import load_state
 
-ALGORITHMS = (
-    "linear_perceptron",
-    "perceptron",
-    "forgetron",
-    "rbp",
-    "ahpatron:epsilon=0.7",
-    "fogd:features=20,step=0.1",
-)
-COUNTS = (
-    "run_id",
-    "label",
-    "budget",
-    "seed",
-    "kernel",
-    "n_examples",
-    "mistakes",
-    "updates",
-    "support_size",
-    "zero_scores",
-)
+EPSILON = "ahpatron:epsilon=0.7"
+ALGORITHMS = ("linear_perceptron", "perceptron", "forgetron", "rbp", EPSILON, "fogd:features=20,step=0.1")
+COUNTS = ["run_id", "label", "budget", "seed", "kernel"]
+COUNTS += ["n_examples", "mistakes", "updates", "support_size", "zero_scores"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,9 +52,20 @@ def rows(folder):
     return sorted(tuple(row[name] for name in COUNTS) for row in found)
 
 
+def sorted_runs(folder):
+    return pd.read_csv(f"{folder}/runs.csv").sort_values(["label", "budget", "seed"], ignore_index=True)
+
+
 def counts(folder):
     """The rows without their ids, which depend on the name of the stream."""
     return sorted(row[1:] for row in rows(folder))
+
+
+def swept(name):
+    """The rows of a sweep of the config that `budgetrun run` has written."""
+    config = config_module.load(f"results/{name}/config.yaml")
+    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    return rows(f"swept/{name}")
 
 
 def stopped_after(monkeypatch, rounds, number=None):
@@ -92,9 +87,7 @@ def stopped_after(monkeypatch, rounds, number=None):
 def test_the_config_that_it_writes_gives_the_same_runs(options):
     assert run_module.run(request(**options)) == 0
     own = rows("results/s")
-    config = config_module.load("results/s/config.yaml")
-    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
-    assert rows("again/s") == own
+    assert swept("s") == own
     assert len(own) == (1 + 1 + 2 + 4 + 2 + 2) * len(options.get("gamma", ("auto",)))
 
 
@@ -159,7 +152,7 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
 def test_other_options_and_other_files_are_refused(monkeypatch):
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
-    with pytest.raises(InputError, match=r"other options \(--budget, --seeds\)"):
+    with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
         run_module.run(request(budgets=(30,), seeds=1))
     with open("s.csv", "a") as file:
         file.write("1,2,3,4,red,yes\n")
@@ -190,15 +183,11 @@ def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeyp
     with pytest.raises(RuntimeError):
         run_module.run(request(name="parts", metrics=names))
     run_module.run(request(name="parts", metrics=names))
-    config = config_module.load("results/whole/config.yaml")
-    assert config.metrics == names
-    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    assert config_module.load("results/whole/config.yaml").metrics == names
+    swept("whole")
     found = []
     for folder in ("results/whole", "results/parts", "swept/whole"):
-        runs = pd.read_csv(f"{folder}/runs.csv")
-        found.append(
-            runs.sort_values(["label", "budget", "seed"])[["label", *names, "confusion"]].reset_index(drop=True)
-        )
+        found.append(sorted_runs(folder)[["label", *names, "confusion"]])
         assert found[-1].notna().all(axis=None)
     # Scores of explicit features are sums over blocks, whose last digits depend on how a stream is divided.
     exact = ~found[0]["label"].isin(["fogd", "linear_perceptron"])
@@ -221,14 +210,12 @@ def test_several_classes_with_any_learner(monkeypatch):
     table = pd.read_csv("s.csv")
     table["label"] = np.where(table["color"] == "red", "red", table["label"])
     table.to_csv("three.csv", index=False)
-    algorithms = ("perceptron", "perceptron(one_vs_rest)", "forgetron", "ahpatron:epsilon=0.7", "linear_perceptron")
+    algorithms = ("perceptron", "perceptron(one_vs_rest)", "forgetron", EPSILON, "linear_perceptron")
     given = {"source": "three.csv", "algorithms": algorithms}
     assert run_module.run(request(**given)) == 0
     labels = ["perceptron", "perceptron(one_vs_rest)", "forgetron(self_tuned_one_vs_rest)", "ahpatron(one_vs_rest)"]
     assert {row[1] for row in rows("results/three")} == {*labels, "linear_perceptron(one_vs_rest)"}
-    config = config_module.load("results/three/config.yaml")
-    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
-    assert rows("again/three") == rows("results/three")
+    assert swept("three") == rows("results/three")
     # It continues from a file, too.
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request(**given, name="two")) == 130
@@ -236,14 +223,7 @@ def test_several_classes_with_any_learner(monkeypatch):
     assert counts("results/two") == counts("results/three")
 
 
-REGRESSION = (
-    "klms:step=0.5",
-    "norma",
-    "krls",
-    "qklms:epsilon=1",
-    "fogd:features=20,step=0.1",
-    "aons_ogs:alpha=0.3,C=9",
-)
+REGRESSION = ("klms:step=0.5", "norma", "krls", "qklms:epsilon=1", ALGORITHMS[-1], "aons_ogs:alpha=0.3,C=9")
 ERRORS = ["label", "budget", "seed", "n_examples", "updates", "support_size", "mae", "rmse", "r2"]
 
 
@@ -256,18 +236,16 @@ def numbers():
 
 
 def errors_of(folder):
-    runs = pd.read_csv(f"{folder}/runs.csv").sort_values(["label", "budget", "seed"])
+    runs = sorted_runs(folder)
     assert (runs["mistakes"] == 0).all()
-    return runs[ERRORS].reset_index(drop=True)
+    return runs[ERRORS]
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 3}])
 def test_numbers_as_labels_give_the_errors_of_a_sweep_also_if_it_was_stopped(numbers, monkeypatch, capsys, options):
     given = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION, **options}
     assert run_module.run(request(**given, name="whole")) == 0
-    config = config_module.load("results/whole/config.yaml")
-    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
-    assert rows("swept/whole") == rows("results/whole")
+    assert swept("whole") == rows("results/whole")
     if not options:
         stopped_after(monkeypatch, 300, signal.SIGINT)
         capsys.readouterr()
@@ -334,7 +312,7 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
     [
         (
             {"task": "auto"},
-            "a measured number is no class; name another column with --label, or learn numbers with --task regression",
+            "these look like measurements, not classes; name another column with --label, or learn numbers with",
         ),
         ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
         ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
 
 from budgetrun.cli import main
-from budgetrun.results.report import summary
+from budgetrun.results.report import Report
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -116,17 +116,12 @@ WORKS = {
     "LIBSVM on standard input": ("-", libsvm(False), [], ""),
     "classes named in advance": ("-", text_of(), ["--classes", "0,1"], ""),
     "unscaled features": ("s.csv", text_of(UNSCALED), [], "running"),
-    "unscaled features, as they are": (
-        "s.csv",
-        text_of(UNSCALED),
-        ["--scale", "none", "--gamma", "1"],
-        "exactly 0",
-    ),
+    "unscaled features, as they are": ("s.csv", text_of(UNSCALED), ["--scale", "none", "--gamma", "1"], "exactly 0"),
     "several gammas": ("s.csv", text_of(), ["--gamma", "0.1,1,10"], ""),
     "a file sorted by label": ("s.csv", text_of(SORTED), [], "sorted by label"),
     "shuffled": ("s.csv", text_of(SORTED), ["--shuffle", "3"], ""),
     "a constant column": ("s.csv", text_of(TABLE.assign(one=1.0)), [], "never changed"),
-    "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "never full"),
+    "a budget above the number of rows": ("s.csv", text_of(), ["--budget", "5000"], "No learner filled"),
     "an algorithm with a parameter": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=0.5"], ""),
     "several values": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=[0.5,0.7],budget=10"], "epsilon=0.7"),
     "a variant": ("s.csv", text_of(), ["--algorithm", "forgetron(greedy)"], ""),
@@ -149,18 +144,8 @@ FAILS = {
     "a torn Parquet file": ("s.parquet", parquet()[:200], [], "s.parquet"),
     "no such algorithm": ("s.csv", text_of(), ["--algorithm", "forgetton"], "forgetron"),
     "a parameter that does not exist": ("s.csv", text_of(), ["--algorithm", "rbp:size=3"], "size"),
-    "a list without brackets": (
-        "s.csv",
-        text_of(),
-        ["--algorithm", "raker:factors=4,1"],
-        "KEY=[VALUE,VALUE] for a list",
-    ),
-    "a list without its end": (
-        "s.csv",
-        text_of(),
-        ["--algorithm", "raker:factors=[4,1"],
-        "KEY=[VALUE,VALUE] for a list",
-    ),
+    "a list without brackets": ("s.csv", text_of(), ["--algorithm", "raker:factors=4,1"], "KEY=[VALUE,VALUE] for a"),
+    "a list without its end": ("s.csv", text_of(), ["--algorithm", "raker:factors=[4,1"], "KEY=[VALUE,VALUE] for a"),
     "a number for a list": ("s.csv", text_of(), ["--algorithm", "raker:factors=4"], "must be a list with at least one"),
     "a budget of words": ("s.csv", text_of(), ["--budget", "many"], "many"),
     "a negative gamma": ("s.csv", text_of(), ["--gamma", "-1"], "--gamma"),
@@ -189,7 +174,7 @@ def attempt(tmp_path, monkeypatch, name, content, arguments):
 def test_works(what, tmp_path, monkeypatch):
     name, content, arguments, said = WORKS[what]
     if what not in WITH_PAGE:
-        monkeypatch.setattr("budgetrun.cli._report", lambda folder: click.echo(summary(folder)))
+        monkeypatch.setattr("budgetrun.cli._report", lambda folder: click.echo(Report(folder).summary()))
     result = attempt(tmp_path, monkeypatch, name, content, arguments)
     assert result.exit_code == 0, result.output
     assert "Traceback" not in result.output

@@ -100,14 +100,7 @@ class BudgetPanel(Panel):
             sentences.append(f"Without a budget, at the mean size of the support set: {names}.")
         if self.levels:
             sentences.append(f"Dotted, without a budget: {listed(one.name for one in self.levels)}.")
-        shaded = [one for one in self.lines if one.band and not one.band_label]
-        streams = max((m.n_streams for one in shaded for m in one.measured), default=1)
-        if streams > 1:
-            sentences.append(f"Shaded: one standard deviation over the {streams:,} {self.stream}s.")
-        elif shaded:
-            seeds = max(m.n_seeds for one in shaded for m in one.measured)
-            names = listed(one.name for one in shaded)
-            sentences.append(f"Shaded: one standard deviation over the {seeds:,} seeds of {names}.")
+        sentences += self.shaded([one for one in self.lines if one.band and not one.band_label])
         banded = [one for one in self.lines if one.band_label]
         if banded:
             seeds = max(m.n_seeds for one in banded for m in one.measured)

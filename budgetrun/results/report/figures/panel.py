@@ -1,4 +1,4 @@
-"""What all figures share: series of points or curves, how they are drawn, and the words around them."""
+"""The parts that all figures share: series of points or curves, drawing them, and the words around them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ BARS: Any = {"capsize": 2.5, "elinewidth": 1.0, "capthick": 1.0}
 
 
 class Numbers:
-    """What the figures of a report are drawn from; each quantity is averaged once."""
+    """The numbers of a report's figures; each quantity is averaged once."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
         self.curves = Curves(results.folder / "curves")
         self.measured = cache(partial(measure, results))
-        # Those of the tables.
         self.published: dict[Quantity, list[Published]] = {}
         for spec in published.table_specs(results):
             self.published.setdefault(quantity_of(spec), []).append(published.shown(spec))
@@ -96,9 +95,9 @@ class Panel(ABC):
     # At the horizontal axis, and in sentences.
     x_label: str
     against: str
-    # Whether the horizontal axis is logarithmic; None where that depends on the range.
+    # True for a logarithmic horizontal axis; None where that depends on the range.
     log_x: bool | None = None
-    # Whether horizontal positions are whole numbers.
+    # True where horizontal positions are whole numbers.
     whole_x: bool = True
 
     def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
@@ -133,6 +132,13 @@ class Panel(ABC):
         """Return the horizontal positions that decide on the scale of the axis."""
         return [float(x) for series in self.series for xs, _ in series.curves for x in xs]
 
+    def lacks(self, n_missing: int, n: int, noun: str) -> str:
+        """Return why a figure cannot be drawn, ``3 of 12 curves ...``; empty if no curve is missing."""
+        if not n_missing:
+            return ""
+        which, several = ("the ", True) if n_missing == n else (f"{n_missing:,} of {n:,} ", n_missing > 1)
+        return f"{which}{noun} {'are' if several else 'is'} not in the folder curves/"
+
     # Numbers.
 
     @cached_property
@@ -158,12 +164,12 @@ class Panel(ABC):
 
     @property
     def noun(self) -> str:
-        """What is shown, at the start of a sentence."""
+        """The quantity's noun, for the start of a sentence."""
         return self.y.noun[0].upper() + self.y.noun[1:]
 
     @cached_property
     def stream(self) -> str:
-        """What a stream is here: a split of the classes, a repetition, or both."""
+        """The word for a stream: a split of the classes, a repetition, or both."""
         several = self.runs["task"].nunique() > 1, self.runs["repetition"].nunique() > 1
         return {(True, False): "split", (True, True): "stream"}.get(several, "repetition")
 
@@ -183,6 +189,15 @@ class Panel(ABC):
             details.setdefault(", ".join(parts), []).append(one.name)
         others = [f"{listed(names)}: {text}" for text, names in details.items() if text]
         return f"{first} ({'; '.join(others)})" if others else first
+
+    def shaded(self, series: list[Series]) -> list[str]:
+        """Return the sentence on series with shaded standard deviations: over streams, or over the seeds of one."""
+        n_streams = max((m.n_streams for one in series for m in one.measured), default=1)
+        seeds = {one.name: max(m.n_seeds for m in one.measured) for one in series}
+        if n_streams > 1:
+            return [f"Shaded: one standard deviation over the {n_streams:,} {self.stream}s."]
+        names = listed(name for name, n in seeds.items() if n > 1)
+        return [f"Shaded: one standard deviation over the {max(seeds.values()):,} seeds of {names}."] if names else []
 
     def caption(self) -> str:
         """Return the text below the figure."""
@@ -207,7 +222,7 @@ class Panel(ABC):
 
     @property
     def has_published(self) -> bool:
-        """Whether a published number is among the marks."""
+        """True if a published number is among the marks."""
         return any(series.published for series in self.series)
 
 

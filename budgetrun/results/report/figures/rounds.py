@@ -58,10 +58,7 @@ class RoundsPanel(Panel):
         groups = {place_of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
-        if missing:
-            count = "the curves" if missing == len(ids) else f"{missing:,} of {len(ids):,} curves"
-            are = "is" if missing == 1 and len(ids) > 1 else "are"
-            self.problem = f"{count} over the rounds {are} not in the folder curves/"
+        self.problem = self.lacks(missing, len(ids), "curves over the rounds")
         self.curves = [] if missing else [self._curve(groups[place]) for place in lines.values()]
         self.last = max((float(curve.rounds[-1]) for curve in self.curves), default=1.0)
         found = []
@@ -78,7 +75,7 @@ class RoundsPanel(Panel):
 
     @property
     def is_error(self) -> bool:
-        """Whether errors of few rounds, which are noise, are left out."""
+        """True if errors of few rounds, which are noise, are left out."""
         return self.y is not SUPPORT_SIZE
 
     def _is_shown(self, place: Place) -> bool:
@@ -135,7 +132,7 @@ class RoundsPanel(Panel):
 
     @cached_property
     def changes(self) -> dict[int, str]:
-        """What has changed after how many rounds of the stream, as far as that is known."""
+        """Number of rounds -> change of the stream after them, as far as these are known."""
         spec = next((spec for spec in self.results.config.datasets if spec.label == self.dataset), None)
         known = {} if spec is None else changes_of(spec)
         return {rounds: what for rounds, what in known.items() if rounds < self.last}
@@ -152,16 +149,7 @@ class RoundsPanel(Panel):
         axes.set_ylim(max(0.0, low - margin), high + margin)
 
     def about(self) -> list[str]:
-        sentences = []
-        streams = max(m.n_streams for one in self.series for m in one.measured)
-        if streams > 1:
-            sentences.append(f"Shaded: one standard deviation over the {streams} {self.stream}s.")
-        else:
-            seeds = {one.name: max(m.n_seeds for m in one.measured) for one in self.series}
-            drawn = [name for name, n in seeds.items() if n > 1]
-            if drawn:
-                n_seeds = max(seeds.values())
-                sentences.append(f"Shaded: one standard deviation over the {n_seeds} seeds of {listed(drawn)}.")
+        sentences = self.shaded(self.series)
         if self.curves and self.is_error:
             early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")

@@ -1,4 +1,4 @@
-"""Which rows and blocks a table has, and what its cells contain."""
+"""The blocks and rows of a table, and the contents of its cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BUDGET_BLOCKS = 6
 
 
 @dataclass(frozen=True)
-class Grid:
+class Rows:
     """The rows of a table.
 
     A row is a dataset, a budget and a setting. A label without a budget is shown in the rows of every budget, and one
@@ -27,7 +27,6 @@ class Grid:
     # Labels of datasets and of algorithms.
     rows: list[str]
     columns: list[str]
-    # What the cells show.
     measured: Measurements
     # All that ran, which decides the layout: some of it may have no number to show.
     ran: Measurements
@@ -36,7 +35,7 @@ class Grid:
     reference: str | None
     # The settings that were chosen.
     chosen: dict[Place, str]
-    # What people call a dataset.
+    # Returns a dataset's title.
     title: Callable[[str], str]
     # The labels of the datasets that are the user's own.
     own: Container[str] = ()
@@ -105,12 +104,11 @@ class Grid:
         places = [self._find(Place(row, column, budget, setting)) for column in self.columns]
         ran = [self.ran[place] for place in places if place is not None and place.budget == budget]
         means = {one.budget for one in ran}
+        mean_budget, number = _mean_budget([one.budget for one in ran]), None
         if row in self.own and budget != NO_BUDGET and len(means) == 1 and all(one.n_streams == 1 for one in ran):
             number = int(means.pop())
-            return Row(header, setting, f"B {number:,}" if budget.kind == "fraction" else "", cells, number)
-        return Row(
-            header, setting, _mean_budget([one.budget for one in ran]) if budget.kind == "fraction" else "", cells
-        )
+            mean_budget = f"B {number:,}"
+        return Row(header, setting, mean_budget if budget.kind == "fraction" else "", cells, number)
 
     def _cell(self, at: Place) -> Cell:
         """Return the cell of a column in a row; its place has the budget of the block where the label has none."""
@@ -142,7 +140,7 @@ class Grid:
         if found is not None:
             return self.published.of_measured(found, at.budget)
         number = self.published.find(at, any_budget=at.budget == NO_BUDGET)
-        # What never ran may be published without a setting.
+        # An algorithm that never ran may be published without a setting.
         if number is None and not self._places.get((at.dataset, at.label)):
             number = self.published.find(at._replace(setting=NO_SETTING), any_budget=at.budget == NO_BUDGET)
         return number
