@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
@@ -15,7 +14,7 @@ from distributed import Client, KilledWorker
 from joblib._dask import DaskDistributedBackend
 from joblib.parallel import BatchedCalls
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, say
 from budgetrun.runner.job import failure
 
 # The time that a dask scheduler has to answer.
@@ -82,7 +81,7 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
             elif patience == DASK_TOLD:
                 patience = DASK_GIVEN_UP
                 text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
-                print(text, file=sys.stderr, flush=True)
+                say(text)
             else:
                 error = InputError(
                     f"--scheduler {self._address}: no dask worker for {DASK_GIVEN_UP} s; finished runs are kept; "

@@ -33,7 +33,7 @@ from river import datasets, feature_extraction, linear_model, metrics, multiclas
 from sklearn.datasets import load_svmlight_file
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import write_csv
+from benchmarks.pages import markdown_table, write_csv
 from budgetrun import river as budgetrun_river
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river"
@@ -245,13 +245,13 @@ def versions() -> str:
 def markdown(rows: list[Row]) -> str:
     """Return the rows as a table."""
     head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "time ratio", "memory, kB"]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for row in rows:
         gamma = "" if row.gamma is None else f"{row.gamma:g} ({row.gamma_from})"
         loss = "" if row.log_loss is None else f"{row.log_loss:.3f}"
         cells = [row.dataset, row.library, row.model, gamma, f"{row.error_percent:.1f}", loss]
         lines.append([*cells, f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(head, lines)
 
 
 if __name__ == "__main__":

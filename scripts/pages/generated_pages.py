@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun import estimators, learners
 from budgetrun.config.schema import Config
@@ -74,12 +74,6 @@ KINDS = {
 }
 
 
-def markdown(heading: list[str], rows: Iterable[list[str]]) -> str:
-    """Return a table."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 # -- learners ----------------------------------------------------------------------------------------------------------
 
 
@@ -90,23 +84,23 @@ def all_learners() -> str:
         for learner in variants.values():
             kinds[_kind(learner)].append(_learner_row(learner))
     head = ["learner", "rule", "cost per round", "mistake bound", "classes", "measured in"]
-    parts = [f"## {title}\n\n{kind.text}\n\n{markdown(head, kinds[title])}" for title, kind in KINDS.items()]
+    parts = [f"## {title}\n\n{kind.text}\n\n{markdown_table(head, kinds[title])}" for title, kind in KINDS.items()]
     numbers = [learner for variants in learners.registry("regression").values() for learner in variants.values()]
     text = "The labels are numbers, and the score is the prediction: `task: regression` in a config."
-    parts.append(f"## Regression\n\n{text}\n\n{markdown(head, map(_learner_row, numbers))}")
+    parts.append(f"## Regression\n\n{text}\n\n{markdown_table(head, map(_learner_row, numbers))}")
     return "\n\n".join(parts)
 
 
 def all_solvers() -> str:
     """Return a table of the batch solvers."""
     head = ["solver", "rule", "cost", "bound on its updates", "measured in"]
-    return markdown(head, map(_solver_row, solvers.registry().values()))
+    return markdown_table(head, map(_solver_row, solvers.registry().values()))
 
 
 def all_rules() -> str:
     """Return a table of the rules of selection."""
     head = ["rule", "what it does", "bound on its expected mistakes", "measured in"]
-    return markdown(head, map(_rule_row, selection.registry().values()))
+    return markdown_table(head, map(_rule_row, selection.registry().values()))
 
 
 def _kind(learner: type[Any]) -> str:

@@ -19,8 +19,9 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from generated_pages import PARTS, all_rules, all_solvers, markdown
+from generated_pages import PARTS, all_rules, all_solvers
 
+from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun.config.schema import NumberSpec
 from budgetrun.papers.verdicts.claims import load_claims
@@ -152,7 +153,9 @@ def _papers() -> str:
             cells.append(f"[{title}](results/{where.partition('/')[0]}/report.html): {agree} of {of_all}")
         verdicts = [str(counts[verdict]) for verdict in ("confirmed", "refuted", "partly", "open")]
         rows.append([f"{paper.title} ({paper.year})", *verdicts, ", ".join(cells) or "none published"])
-    return markdown(["paper", "claims: confirmed", "refuted", "partly", "open", "published cells that agree"], rows)
+    return markdown_table(
+        ["paper", "claims: confirmed", "refuted", "partly", "open", "published cells that agree"], rows
+    )
 
 
 def _table81() -> str:
@@ -169,7 +172,7 @@ def _table81() -> str:
             difference = round(100 * (ours / published - 1), 1) + 0.0
             cells.append(f"{ours:.2f} ({published:.2f}, {difference:+.1f}%)")
         rows.append([results.title(dataset), *cells])
-    return markdown(["online error, %", *map(results.title, columns)], rows)
+    return markdown_table(["online error, %", *map(results.title, columns)], rows)
 
 
 def _projectron() -> str:
@@ -180,7 +183,9 @@ def _projectron() -> str:
         specs = [{"results": folder, "dataset": dataset, "label": label} for label in columns]
         sizes = [_number({}, "size", **spec, quantity="support_size").value for spec in specs]
         rows.append([title, *(f"{_text(**spec)} ({size:,.0f})" for spec, size in zip(specs, sizes, strict=True))])
-    return markdown(["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows)
+    return markdown_table(
+        ["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows
+    )
 
 
 _SETS = ("phishing", "susy", "ijcnn1", "cod_rna", "w8a", "a9a")
@@ -200,7 +205,7 @@ def _ahpatron() -> str:
         best = errors.index(min(errors))
         cells[best] = f"**{cells[best]}**"
         rows.append([results.title(dataset), *cells])
-    return markdown(["online error, %", *map(results.title, columns)], rows)
+    return markdown_table(["online error, %", *map(results.title, columns)], rows)
 
 
 def _ahpatron_calibrated() -> str:
@@ -219,7 +224,7 @@ def _ahpatron_calibrated() -> str:
                 f"{ours:,.0f} ({published:,.0f})",
             ]
         )
-    return markdown(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
+    return markdown_table(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
 
 
 def _mpu() -> str:
@@ -240,7 +245,7 @@ def _mpu() -> str:
         "optimum in",
         "seconds, MPU / LIBLINEAR, same objective",
     ]
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
 def _river() -> str:
@@ -252,7 +257,7 @@ def _river() -> str:
             for row in group.itertuples()
         ]
         rows.append([f"{library}: {model}", gamma_from or "-", *cells])
-    return markdown(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
+    return markdown_table(["error, % (rounds/s; kB)", "gamma", *race["dataset"].unique()], rows)
 
 
 def _river_drift() -> str:
@@ -266,7 +271,7 @@ def _river_drift() -> str:
         errors = [f"{error:.1f}" for error in group["error_percent"]]
         speed = [f"{last['rounds_per_second']:,.0f}", f"{last['time_ratio']:.1f}", f"{last['memory_kb']:,.0f}"]
         rows.append([f"{library}: {model}", *errors, *speed])
-    return markdown(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
+    return markdown_table(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
 
 
 def _configs() -> str:
@@ -283,7 +288,7 @@ def _configs() -> str:
         else:
             n_runs, time = len(make_plan(config).runs), "not recorded"
         rows.append([f"`{path.stem}`", what + description, f"{n_runs:,}", time])
-    return markdown(["config", "what it reproduces", "runs", "core time of the runs"], rows)
+    return markdown_table(["config", "what it reproduces", "runs", "core time of the runs"], rows)
 
 
 def _guide_budget() -> str:
@@ -298,7 +303,7 @@ def _guide_budget() -> str:
             place = {"results": folder, "dataset": dataset, "budget_fraction": fraction}
             cells = [_text(**place, label=label) for label in columns]
             rows.append([_evidence.results(folder).title(dataset), text, *cells])
-    return markdown(["online error, %", "B", *map(_evidence.results("forgetron_fig4").title, columns)], rows)
+    return markdown_table(["online error, %", "B", *map(_evidence.results("forgetron_fig4").title, columns)], rows)
 
 
 _OF_2024 = ["ahpatron", "projectron++(2024)", "projectron", "fogd", "bogd++", "nogd", "pomdr"]
@@ -315,7 +320,7 @@ def _guide_held() -> str:
             cells.append(_text(**spec) + (f" ({held:,.0f})" if held else ""))
         rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
     titles = map(_evidence.results("ahpatron_table2").title, _OF_2024)
-    return markdown(["online error, % (examples held)", *titles], rows)
+    return markdown_table(["online error, % (examples held)", *titles], rows)
 
 
 def _guide_seconds() -> str:
@@ -326,7 +331,7 @@ def _guide_seconds() -> str:
         of_set = means.loc[dataset]
         cells = [f"{1e6 * of_set['seconds'][label] / of_set['n_examples'][label]:,.0f}" for label in _OF_2024]
         rows.append([results.title(dataset), f"{of_set['n_examples'].iloc[0]:,.0f}", *cells])
-    return markdown(["microseconds per round", "rounds", *map(results.title, _OF_2024)], rows)
+    return markdown_table(["microseconds per round", "rounds", *map(results.title, _OF_2024)], rows)
 
 
 def _guide_growth() -> str:
@@ -342,7 +347,7 @@ def _guide_growth() -> str:
             }
             cells.append(f"{1e6 * cell['seconds'] / cell['rounds']:.1f}")
         rows.append([f"{budget:,}", *cells])
-    return markdown(["microseconds per round, B =", *columns], rows)
+    return markdown_table(["microseconds per round, B =", *columns], rows)
 
 
 def _guide_drift() -> str:
@@ -357,7 +362,7 @@ def _guide_drift() -> str:
         for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise")
         for budget in (100, 1000)
     ]
-    return markdown(["online error, %", "B", *map(results.title, columns)], rows)
+    return markdown_table(["online error, %", "B", *map(results.title, columns)], rows)
 
 
 def _guide_classes() -> str:
@@ -374,7 +379,7 @@ def _guide_classes() -> str:
                 held = _number({}, label, **spec, quantity="support_size").value
                 cells.append(f"{_text(**spec)} ({held:,.0f})")
             rows.append([results.title(dataset), eta, *cells])
-    return markdown(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
+    return markdown_table(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

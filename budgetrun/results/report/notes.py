@@ -12,6 +12,11 @@ from budgetrun.results.store.read import NO_SETTING, Results
 
 # The share of rounds with a score of 0 from which on a warning says so.
 _MOST_ZEROS = 0.5
+_ALONE = "Each run was made on its own, so its seconds are all that it needed."
+_SHARED = (
+    "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was shared, "
+    "and do not tell what it would need alone (alone: true in the config)."
+)
 
 
 def notes(results: Results, table: Table, of_choice: list[str], divisor: str | None) -> list[str]:
@@ -20,9 +25,13 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     if divisor is not None:
         published = "; published seconds by its published seconds" if "published" in table.shows else ""
         notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
-    # Earlier results do not say it.
-    if table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_batch:
-        notes += [_of_sharing(results)] if "alone" in results.config.model_fields_set else []
+    # Earlier configs do not have this key.
+    if (
+        table.quantity in (SECONDS, SECONDS_RATIO)
+        and not results.of_batch
+        and "alone" in results.config.model_fields_set
+    ):
+        notes.append(_ALONE if results.config.alone else _SHARED)
     if any(cell.place.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
     if table.quantity is REST_ERROR and "published" in table.shows:
@@ -95,16 +104,6 @@ def _of_cells(table: Table) -> str:
     return (
         f"A cell reads: {cell}{unit}. The standard deviation is over repetitions × tasks after averaging over seeds; "
         f"{of_one}."
-    )
-
-
-def _of_sharing(results: Results) -> str:
-    """Return in words whether the learners' seconds are their own."""
-    if results.config.alone:
-        return "Each run was made on its own, so its seconds are all that it needed."
-    return (
-        "The learners of a stream shared kernel values: the seconds of a run are its own and its part of what was "
-        "shared, and do not tell what it would need alone (alone: true in the config)."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,38 +26,34 @@ READINGS = "All readings side by side"
 def listing_grid(listing: Listing) -> Grid:
     """Return a listing in words."""
 
-    def shown(value: Any, is_text: bool) -> str:
-        return (
-            "; ".join(map(listing.called, value if isinstance(value, tuple) else (value,)))
-            if is_text
-            else number(value)
-        )
+    def named(value: Any) -> str:
+        return "; ".join(map(listing.called, value if isinstance(value, tuple) else (value,)))
 
-    header = [listing.called(name).replace("_seconds", " seconds") for name in listing.header]
-    rows = [[shown(value, i < listing.n_text) for i, value in enumerate(row)] for row in listing.rows]
+    n, header = listing.n_text, [listing.called(name).replace("_seconds", " seconds") for name in listing.header]
+    rows = [[*map(named, row[:n]), *map(number, row[n:])] for row in listing.rows]
     return Grid(header, rows, words=range(listing.n_text))
 
 
 def grids(table: Table, show: Callable[[Cell], str] | None = None) -> list[Grid]:
     """Return the blocks of a table in words; ``show`` writes a cell, by default as `cell_text`."""
-    columns = [table.called(column) for column in table.columns]
     show = show or partial(cell_text, table=table)
-    return [
-        Grid([block.corner, *columns], [[row.full_label, *map(show, row.cells)] for row in block.rows], block.title)
-        for block in table.blocks
-    ]
+    return _grids(table, lambda block, row: [row.full_label, *map(show, row.cells)])
 
 
 def page_grids(table: Table) -> list[Grid]:
     """Return the blocks of a table as a page shows them: below a number, its setting and what is published."""
+    return _grids(table, partial(_page_row, table))
+
+
+def _grids(table: Table, words_of: Callable[[Block, Row], Sequence[str | grid.Cell]]) -> list[Grid]:
     columns = [table.called(column) for column in table.columns]
     return [
-        Grid([block.corner, *columns], [_page_row(row, block, table) for row in block.rows], block.title)
+        Grid([block.corner, *columns], [words_of(block, row) for row in block.rows], block.title)
         for block in table.blocks
     ]
 
 
-def _page_row(row: Row, block: Block, table: Table) -> list[grid.Cell]:
+def _page_row(table: Table, block: Block, row: Row) -> list[grid.Cell]:
     budget = row.cells[0].place.budget.value if block.corner == "budget" else None
     head = grid.Cell(row.label, budget, (row.mean_budget,) if row.mean_budget else ())
     best = are_best(row.cells, table.quantity)

@@ -1,5 +1,6 @@
-"""What the tests of reports need."""
+"""Fixtures of the tests of reports."""
 
+import matplotlib.axes
 import pytest
 from fake_results import EXPECTED, REPORT, build, paper_rows
 
@@ -22,3 +23,38 @@ def no_pictures(request, monkeypatch):
 def paper(tmp_path):
     """A results folder with published numbers, findings and one figure."""
     return build(tmp_path / "fake", paper_rows(), report=REPORT, expected={"table1": EXPECTED})
+
+
+class Drawing:
+    """Records what is drawn: lines, error bars and looks by label, hollow marks, and bands."""
+
+    def __init__(self, monkeypatch):
+        self.lines, self.hollow, self.bands, self.bars, self.looks = {}, [], [], {}, {}
+        plot, fill, bar = (getattr(matplotlib.axes.Axes, name) for name in ("plot", "fill_between", "errorbar"))
+
+        def record_plot(axes, xs, ys, **look):
+            if look.get("markerfacecolor") == "none":
+                self.hollow.append((list(xs), list(ys)))
+            else:
+                self.lines.setdefault(look["label"], []).append((list(xs), list(ys)))
+                self.looks.setdefault(look["label"], set()).add((look["color"], look["marker"]))
+            return plot(axes, xs, ys, **look)
+
+        def record_fill(axes, xs, low, high, **look):
+            self.bands.append((list(xs), list(low), list(high)))
+            return fill(axes, xs, low, high, **look)
+
+        def record_bar(axes, xs, ys, **look):
+            self.bars[look["label"]] = (list(xs), list(ys), look.get("xerr"), look.get("yerr"))
+            self.looks.setdefault(look["label"], set()).add((look["color"], look["marker"]))
+            return bar(axes, xs, ys, **look)
+
+        monkeypatch.setattr(matplotlib.axes.Axes, "plot", record_plot)
+        monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record_fill)
+        monkeypatch.setattr(matplotlib.axes.Axes, "errorbar", record_bar)
+
+
+@pytest.fixture
+def drawing(monkeypatch):
+    """A record of all that is drawn from now on."""
+    return Drawing(monkeypatch)

@@ -232,3 +232,9 @@ def write_figures(folder):
 
 def summary(folder):
     return Report(folder).summary()
+
+
+def written_file(folder, name):
+    """Write the report and return the text of one of its files."""
+    write_report(folder)
+    return (folder / name).read_text(encoding="utf-8")

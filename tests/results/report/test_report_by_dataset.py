@@ -3,7 +3,7 @@
 import csv
 import io
 
-from fake_results import build, run, write_figures, write_report
+from fake_results import build, run, write_figures, write_report, written_file
 
 from budgetrun.results.report import tables
 from budgetrun.results.store.read import load
@@ -112,8 +112,7 @@ def test_figures_place_own_budgets(tmp_path):
     ]
     folder = folder_of(tmp_path, report={"figures": figures})
     assert len(write_figures(folder)) == 4
-    write_report(folder)
-    page = (folder / "report.html").read_text(encoding="utf-8")
+    page = written_file(folder, "report.html")
     assert "rbp: 10.50% at B = 60." in page
     assert "projectron: a curve through 2 settings, eta=0.1 to eta=0.9." in page
     # Learners of one budget a dataset ask for no figure of their own.

@@ -1,4 +1,4 @@
-"""What stands in the files: CSV, Markdown, LaTeX, the page, the figures and the words for the terminal."""
+"""The contents of the files: CSV, Markdown, LaTeX, the page, the figures and the words for the terminal."""
 
 import csv
 import io
@@ -9,7 +9,18 @@ from html.parser import HTMLParser
 
 import matplotlib.axes
 import pytest
-from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run, summary, write_figures, write_report
+from fake_results import (
+    EXPECTED,
+    REPORT,
+    build,
+    failed,
+    paper_rows,
+    run,
+    summary,
+    write_figures,
+    write_report,
+    written_file,
+)
 
 from budgetrun.base.files import own_folder
 from budgetrun.results.plotting import slug
@@ -70,8 +81,7 @@ def test_long_form(paper):
 
 
 def test_markdown(paper):
-    write_report(paper)
-    text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
+    text = written_file(paper, "tables/table1.md")
     flat = re.sub(" +", " ", text)
     assert "## B = p/2\n\n| dataset | perceptron | rbp | rbp(read otherwise) |" in flat
     assert "| one | 11.00 ± 1.41 (8.00, +37.5%) | 21.00 ± 1.41 (16.00, +31.2%) | 9.60 ± 0.71 (16.00, -40.0%) |" in flat
@@ -87,8 +97,7 @@ def test_markdown(paper):
 
 
 def test_latex(paper):
-    write_report(paper)
-    text = (paper / "tables" / "table1.tex").read_text(encoding="utf-8")
+    text = written_file(paper, "tables/table1.tex")
     assert r"\begin{tabular}{lrrr}" in text
     assert r"\multicolumn{4}{l}{$B = p/2$} \\" in text
     assert r"21.00 $\pm$ 1.41 (16.00, +31.2\%)" in text
@@ -108,8 +117,7 @@ def test_a_finding_on_several_cells_is_written_once(paper):
         {"dataset": "one", "label": ["rbp", "perceptron"], "text": "Thrice."},
     ]
     path.write_text(json.dumps(known))
-    write_report(paper)
-    text = (paper / "tables" / "table1.md").read_text(encoding="utf-8")
+    text = written_file(paper, "tables/table1.md")
     cells = text[text.index("## Cells that differ") :]
     assert re.findall(r"- one, (\S+?),? .*See (.*)\.", cells) == [
         ("perceptron:", "1"),
@@ -128,8 +136,7 @@ def hostile(tmp_path):
 
 def test_hostile_labels_in_markdown_and_latex(tmp_path):
     folder = hostile(tmp_path)
-    write_report(folder)
-    markdown = (folder / "tables" / "online_error.md").read_text(encoding="utf-8")
+    markdown = written_file(folder, "tables/online_error.md")
     assert r"&lt;script&gt;x&lt;/script&gt;\|\_\$y\$ &amp; 50% \#{a}\~^\\" in markdown
     assert "<script" not in markdown
     grid = [line for line in markdown.splitlines() if line.startswith("|")]
@@ -179,7 +186,7 @@ class Page(HTMLParser):
 
 
 def only_ours(scripts):
-    """Whether a page has the script that sorts tables, unchanged, and no other."""
+    """Return True if a page has the script that sorts tables, unchanged, and no other."""
     template = (own_folder("budgetrun") / "results" / "report" / "base.html.jinja").read_text(encoding="utf-8")
     return scripts == re.findall("<script>(.*?)</script>", template, re.DOTALL)
 
@@ -235,8 +242,7 @@ def test_page_says_what_was_run_and_by_what(paper):
 
 
 def test_difference_is_coloured_and_written(paper):
-    write_report(paper)
-    text = (paper / "report.html").read_text(encoding="utf-8")
+    text = written_file(paper, "report.html")
     assert '<span class="difference far">+31.2%</span>' in text
     assert '<span class="difference near">+0.5%</span>' in text
     assert '<span class="difference off">+6.7%</span>' in text
@@ -315,53 +321,28 @@ def test_summary_fits_the_terminal(paper, monkeypatch):
     assert max(map(len, table.splitlines())) <= 45
 
 
-class Drawing:
-    """Records what is drawn: lines by label, and the bands."""
-
-    def __init__(self, monkeypatch):
-        self.lines, self.hollow, self.bands = {}, [], []
-        plot, fill = matplotlib.axes.Axes.plot, matplotlib.axes.Axes.fill_between
-
-        def record_plot(axes, xs, ys, **look):
-            if look.get("markerfacecolor") == "none":
-                self.hollow.append((list(xs), list(ys)))
-            else:
-                self.lines[look["label"]] = (list(xs), list(ys))
-            return plot(axes, xs, ys, **look)
-
-        def record_fill(axes, xs, low, high, **look):
-            self.bands.append((list(xs), list(low), list(high)))
-            return fill(axes, xs, low, high, **look)
-
-        monkeypatch.setattr(matplotlib.axes.Axes, "plot", record_plot)
-        monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record_fill)
-
-
-def test_figure_shows_means_band_and_published_numbers(paper, monkeypatch):
-    drawing = Drawing(monkeypatch)
+def test_figure_shows_means_band_and_published_numbers(paper, drawing):
     write_figures(paper)
-    assert drawing.lines["rbp"] == (pytest.approx([550, 1100]), pytest.approx([21, 11]))
-    assert drawing.lines["perceptron"] == (pytest.approx([1100]), pytest.approx([11]))
+    assert drawing.lines["rbp"] == [(pytest.approx([550, 1100]), pytest.approx([21, 11]))]
+    assert drawing.lines["perceptron"] == [(pytest.approx([1100]), pytest.approx([11]))]
     assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
     assert drawing.hollow == [([550, 1100], [16, 9]), ([1100], [8])]
 
 
-def test_a_band_needs_no_line(tmp_path, monkeypatch):
+def test_a_band_needs_no_line(tmp_path, drawing):
     figure = REPORT["figures"][0] | {"lines": ["cks"]}
     folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
-    drawing = Drawing(monkeypatch)
     write_figures(folder)
     assert list(drawing.lines) == ["perceptron"]
     assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
 
 
-def test_figure_over_fractions(tmp_path, monkeypatch):
+def test_figure_over_fractions(tmp_path, drawing):
     figure = REPORT["figures"][0] | {"x": "budget_fraction"}
     folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
-    drawing = Drawing(monkeypatch)
     write_figures(folder)
-    assert drawing.lines["rbp"][0] == [0.5, 1.0]
-    assert drawing.lines["perceptron"][0] == pytest.approx([1.0])
+    assert drawing.lines["rbp"][0][0] == [0.5, 1.0]
+    assert drawing.lines["perceptron"][0][0] == pytest.approx([1.0])
 
 
 def svg_text(folder, name):

@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, write_report
+from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 from budgetrun.results.report import tables
@@ -64,8 +64,7 @@ def test_published_numbers_may_be_in_the_quantitys_column(tmp_path):
 
 def test_files_of_support_sizes(tmp_path):
     folder = folder_of(tmp_path, "support_size", EXPECTED)
-    write_report(folder)
-    markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
+    markdown = written_file(folder, "tables/t.md")
     assert "# Somebody (2001), Table 1: size of the support set\n" in markdown
     assert re.search(r"\| 1,100.0 ± 100.0 +\|", markdown)
     assert "610.0 ± 10.0 (793, -23.1%)" in markdown
@@ -83,8 +82,7 @@ def test_files_of_support_sizes(tmp_path):
 def test_files_of_seconds(tmp_path):
     expected = [{"dataset": "one", "label": "perceptron", "value": 35.0}]
     folder = folder_of(tmp_path, "seconds", expected)
-    write_report(folder)
-    markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
+    markdown = written_file(folder, "tables/t.md")
     assert "0.25 ± 0.12" in markdown
     assert "one, perceptron: measured 0.50, published 35, -34 s (-98.6%)." in markdown
     assert "0.50" in summary(folder)
@@ -92,8 +90,7 @@ def test_files_of_seconds(tmp_path):
 
 def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):
     folder = folder_of(tmp_path, "test_error")
-    write_report(folder)
-    markdown = (folder / "tables" / "t.md").read_text(encoding="utf-8")
+    markdown = written_file(folder, "tables/t.md")
     assert "Only learners that never drop an example have an averaged hypothesis of bounded size." in markdown
     assert "(mean B 810)" in markdown
 

@@ -5,7 +5,7 @@ import io
 import math
 
 import pytest
-from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, write_report
+from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, write_report, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import tables
@@ -212,8 +212,7 @@ def test_settings_in_markdown_latex_page_and_summary(written):
 def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
     rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
     folder = build(tmp_path / "r", rows)
-    write_report(folder)
-    latex = (folder / "tables" / "online_error.tex").read_text(encoding="utf-8")
+    latex = written_file(folder, "tables/online_error.tex")
     assert "$B = 5$, eta=1 & 9.00" in latex
 
 

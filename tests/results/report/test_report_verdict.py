@@ -5,10 +5,9 @@ import json
 import re
 from pathlib import Path
 
-import matplotlib.axes
 import pytest
 from click.testing import CliRunner
-from fake_results import EXPECTED, REPORT, build, paper_rows, run, write_figures, write_report
+from fake_results import EXPECTED, REPORT, build, paper_rows, run, write_figures, write_report, written_file
 
 from budgetrun import learners
 from budgetrun.cli import main
@@ -165,8 +164,7 @@ def titled(tmp_path):
 
 
 def test_people_read_titles_and_machines_labels(titled, drawn):
-    write_report(titled)
-    markdown = (titled / "tables" / "table1.md").read_text(encoding="utf-8")
+    markdown = written_file(titled, "tables/table1.md")
     assert re.search(r"\| dataset +\| +Perceptron \| +RBP, random \|", markdown)
     assert "- Set One, RBP, random, B = p/2: measured" in markdown
     assert "RBP (otherwise) is compared with the published numbers of RBP, random." in markdown
@@ -184,8 +182,7 @@ def test_people_read_titles_and_machines_labels(titled, drawn):
 
 
 def test_a_page_leads_with_its_verdict_and_every_link_in_it_works(titled):
-    write_report(titled)
-    page = (titled / "report.html").read_text(encoding="utf-8")
+    page = written_file(titled, "report.html")
     ids = re.findall(r' id="([^"]+)"', page)
     links = re.findall(r'href="#([^"]+)"', page)
     assert len(set(ids)) == len(ids)
@@ -202,20 +199,12 @@ def test_a_papers_table_leads_its_page_and_otherwise_figures_do(tmp_path, captio
     assert re.findall(r'<section id="([^"]+)"', (folder / "report.html").read_text(encoding="utf-8"))[0] == first
 
 
-def test_lines_have_bands_over_the_streams(tmp_path, monkeypatch):
-    bands = []
-    fill = matplotlib.axes.Axes.fill_between
-
-    def record(axes, xs, low, high, **look):
-        bands.append((list(xs), list(low), list(high)))
-        return fill(axes, xs, low, high, **look)
-
-    monkeypatch.setattr(matplotlib.axes.Axes, "fill_between", record)
+def test_lines_have_bands_over_the_streams(tmp_path, drawing):
     rows = [run("one", "rbp", 10 + r, repetition=r, budget=b) for r in (0, 2) for b in (5, 50)]
     rows += [run("one", "cks", 12, budget=b) for b in (5, 50)]
     write_figures(build(tmp_path / "r", rows))
     root = 2**0.5
-    assert bands == [(pytest.approx([5, 50]), pytest.approx([11 - root] * 2), pytest.approx([11 + root] * 2))]
+    assert drawing.bands == [(pytest.approx([5, 50]), pytest.approx([11 - root] * 2), pytest.approx([11 + root] * 2))]
 
 
 def test_report_of_several_folders_writes_an_index(tmp_path):

@@ -132,6 +132,13 @@ class Panel(ABC):
         """Return the horizontal positions that decide on the scale of the axis."""
         return [float(x) for series in self.series for xs, _ in series.curves for x in xs]
 
+    def lacks(self, n_missing: int, n: int, noun: str) -> str:
+        """Return why a figure cannot be drawn, ``3 of 12 curves ...``; empty if no curve is missing."""
+        if not n_missing:
+            return ""
+        which, several = ("the ", True) if n_missing == n else (f"{n_missing:,} of {n:,} ", n_missing > 1)
+        return f"{which}{noun} {'are' if several else 'is'} not in the folder curves/"
+
     # Numbers.
 
     @cached_property

@@ -58,10 +58,7 @@ class RoundsPanel(Panel):
         groups = {place_of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
-        if missing:
-            count = "the curves" if missing == len(ids) else f"{missing:,} of {len(ids):,} curves"
-            are = "is" if missing == 1 and len(ids) > 1 else "are"
-            self.problem = f"{count} over the rounds {are} not in the folder curves/"
+        self.problem = self.lacks(missing, len(ids), "curves over the rounds")
         self.curves = [] if missing else [self._curve(groups[place]) for place in lines.values()]
         self.last = max((float(curve.rounds[-1]) for curve in self.curves), default=1.0)
         found = []

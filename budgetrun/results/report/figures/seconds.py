@@ -37,9 +37,7 @@ class SecondsPanel(Panel):
         self.missing = [self.results.title(label) for label in self.lined if label not in ran]
         found = [self._series(place) for place in places]
         n_runs, n_drawn = sum(one.measured[0].n_runs for one in found), sum(len(one.curves) for one in found)
-        if n_drawn < n_runs:
-            count = "the traces" if not n_drawn else f"{n_runs - n_drawn:,} of {n_runs:,} traces"
-            self.problem = f"{count} of the solvers are not in the folder curves/"
+        self.problem = self.lacks(n_runs - n_drawn, n_runs, "traces of the solvers")
         self.names = {"lines": [one.name for one in found], "band": [], "point": []}
         return found
 
