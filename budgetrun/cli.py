@@ -49,7 +49,10 @@ def _bytes(text: str) -> float:
         raise click.BadParameter(str(error)) from None
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
+@click.group(cls=_Group, context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="budgetrun")
 def main() -> None:
     """Online kernel learning under a memory budget: reproduce published tables, and run your own streams."""
@@ -58,9 +61,7 @@ def main() -> None:
 @main.command()
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs)
 @click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Worker processes.  [default: one per core; 1 if run times are compared]",
+    "--jobs", type=click.IntRange(min=1), help="Worker processes.  [default: one per core; 1 if run times are compared]"
 )
 @click.option("--dry-run", is_flag=True, help="Show what would run, and its estimated time and memory.")
 @click.option(
@@ -71,13 +72,12 @@ def main() -> None:
     shell_complete=completion.only,
     help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
-@click.option("--profile", default="full", show_default=True, help="A profile of the config, for example ci.")
+@click.option("--profile", default="full", help="A profile of the config, for example ci.")
 @data_option
 @results_option()
 @click.option(
     "--backend",
     default="local",
-    show_default=True,
     metavar="NAME",
     help="Where the workers run: local, loky, dask, or another backend of joblib.",
 )
@@ -87,7 +87,6 @@ def main() -> None:
     type=_bytes,
     default="8G",
     envvar="BUDGETRUN_MEMORY",
-    show_default=True,
     show_envvar=True,
     metavar="SIZE",
     help="Limit for all workers.",
@@ -123,7 +122,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 @main.command()
 @click.argument("stream", metavar="STREAM")
 @click.option("--label", metavar="COLUMN", help="Name or number of the label column.  [default: detected and printed]")
-@click.option("--budget", "budgets", default="100,300,1000", show_default=True, metavar="B,...", help="Budgets.")
+@click.option("--budget", "budgets", default="100,300,1000", metavar="B,...", help="Budgets.")
 @click.option(
     "--algorithm",
     "algorithms",
@@ -137,36 +136,36 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     metavar="RULE[:KEY=VALUE,...]",
     help="A rule that chooses among the learners on the stream, for example hedge; repeatable.",
 )
-@click.option(
-    "--gamma", default="auto", show_default=True, metavar="G,...", help="Of the gaussian kernel exp(-G ||a - b||^2)."
-)
-@click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto", show_default=True)
+@click.option("--gamma", default="auto", metavar="G,...", help="Gamma of the gaussian kernel exp(-G ||a - b||^2).")
+@click.option("--scale", type=click.Choice(["auto", "none", "unit_norm", "running"]), default="auto")
 @click.option(
     "--task",
     type=click.Choice(["auto", "binary", "multiclass", "regression"]),
     default="auto",
-    show_default=True,
-    help="Whether labels are two classes, several, or numbers; auto never takes regression.",
+    help="Labels are two classes, several, or numbers; auto never takes regression.",
 )
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "skip", "zero"]),
     default="refuse",
-    show_default=True,
     help="What to do with a row that lacks a value.",
 )
-@click.option("--classes", default="", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
-@click.option(
-    "--metrics", default="", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ..."
-)
-@click.option("--seeds", type=click.IntRange(1, 1000), default=3, show_default=True, help="Of learners that draw.")
+@click.option("--classes", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
+@click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=3, help="Seeds of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
-@click.option("--name", metavar="NAME", help="Of the results folder.  [default: that of the file]")
+@click.option("--name", metavar="NAME", help="Name of the results folder.  [default: that of the file]")
 @results_option()
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def run(
-    stream: str, budgets: str, algorithms: tuple[str, ...], gamma: str, classes: str, metrics: str, **given: Any
+    stream: str,
+    budgets: str,
+    algorithms: tuple[str, ...],
+    gamma: str,
+    classes: str | None,
+    metrics: str | None,
+    **given: Any,
 ) -> None:
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
 
@@ -225,11 +224,7 @@ def report(results: Path) -> None:
 @click.argument("stream")
 @click.option("--label", metavar="COLUMN", help="Measure the error by this column: a name, a number, first or last.")
 @click.option(
-    "--missing",
-    type=click.Choice(["refuse", "zero"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with missing values.",
+    "--missing", type=click.Choice(["refuse", "zero"]), default="refuse", help="What to do with missing values."
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:
@@ -353,9 +348,9 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
     return all(state == "ok" for _, _, state in found)
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def _parts(text: str | None) -> tuple[str, ...]:
     """Return the parts of a list that is written with commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _inspect(config: Config) -> list[str]:

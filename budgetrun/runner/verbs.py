@@ -39,9 +39,7 @@ data_option = click.option(
 
 def results_option(help_text: str = "Results go here.") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option for the folder with the results folders."""
-    return click.option(
-        "--results", type=Folder(path_type=Path), default=Path("results"), show_default=True, help=help_text
-    )
+    return click.option("--results", type=Folder(path_type=Path), default=Path("results"), help=help_text)
 
 
 def for_each(

@@ -314,14 +314,6 @@ def test_a_config_that_names_no_file_says_so(tmp_path, capsys, name):
     assert "datasets[0].path: no such file: " in told or "fifo.csv: not a regular file" in told
 
 
-def test_folders_of_no_user(tmp_path, capsys):
-    code, _, err = run(capsys, "data", "verify", "a9a", "--data", "~nosuchuser")
-    assert (code, one_sentence(err.strip())) == (
-        2,
-        "--data: no folder ~nosuchuser; give the folder that holds the data files",
-    )
-
-
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_a_sweep_reads_within_its_memory(tmp_path, capsys, monkeypatch, by):
     (tmp_path / "own.csv").write_text("1,2\n-1,3\n" * 1000)

@@ -82,12 +82,6 @@ def test_a_first_sweep_says_that_it_compiles(tmp_path, run_sweep, monkeypatch):
     assert run_sweep(config(tmp_path)) == (0, f"{first}16/16 runs, _ s\n")
 
 
-def test_a_budget_is_at_least_1(tmp_path, run_sweep, folder):
-    algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [1e-9]}}]
-    run_sweep(config(tmp_path, algorithms=algorithms))
-    assert {row["budget"] for row in rows(folder)} == {"", "1"}
-
-
 SIZED = [
     {"name": "remove_oldest", "budget": {"of": "source", "fractions": [0.5, 1]}},
     {"name": "rbp", "label": "source", "budget": [5, 20], "seeds": 2},

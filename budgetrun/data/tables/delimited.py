@@ -11,17 +11,7 @@ from typing import Any, NamedTuple
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables import source
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import (
-    Batch,
-    Fault,
-    Lines,
-    Origin,
-    Reader,
-    head_lines,
-    last_line_end,
-    length_faults,
-    line_blocks,
-)
+from budgetrun.data.tables.source import Batch, Fault, Lines, Origin, Reader, last_line_end
 from budgetrun.data.text import is_text, shown
 
 SEPARATORS = ";\t,|"
@@ -51,10 +41,10 @@ class Delimited(Reader):
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
-        head = head_lines(origin)
+        head = source.head_lines(origin)
         self.separator = _separator(head)
         if b'"' in head:
-            head = head_lines(origin, self._whole)
+            head = source.head_lines(origin, self._whole)
         self._refuse_returns(head, 1)
         found = self._rows(head)
         row = next(found, None)
@@ -68,9 +58,8 @@ class Delimited(Reader):
             # Before the kind of each of these many columns is decided.
             wrong = next(row for row in rows if len(row.fields) != self._width)
             raise InputError(self._of_another_length(wrong, 1))
-        columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)] or [
-            [] for _ in first
-        ]
+        columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
+        columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
         if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
@@ -84,7 +73,7 @@ class Delimited(Reader):
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         header = self.named
-        for lines in line_blocks(self.origin, self._whole):
+        for lines in source.line_blocks(self.origin, self._whole):
             if lines is None:
                 yield None
                 continue
@@ -169,7 +158,7 @@ class Delimited(Reader):
                 rows.append(row.fields)
             else:
                 wrong.append((len(rows), self._of_another_length(row, first)))
-        faults = length_faults(wrong)
+        faults = source.length_faults(wrong)
         texts = [position for position, as_text in wanted.items() if as_text]
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in texts if "\ufffd" in fields[at - 1]]
         if undecoded:

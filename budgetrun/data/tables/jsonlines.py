@@ -28,7 +28,7 @@ class JsonLines(Reader):
         if not found:
             raise InputError(f'{self.where}: no rows; JSON lines has one object per line, such as {{"x": 1, "y": 0}}')
         self.samples = [_sample(name, values) for name, values in found.items()]
-        self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
+        self._kinds = {sample.name: sample.kind for sample in self.samples}
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         for lines in line_blocks(self.origin):
@@ -54,21 +54,21 @@ class JsonLines(Reader):
 
         columns = {}
         for position, as_text in wanted.items():
-            values = [record.get(self.samples[position - 1].name) for record in records]
+            name = self.samples[position - 1].name
+            values = [record.get(name) for record in records]
             try:
                 if bool in map(type, values):
                     raise TypeError
                 columns[position] = pa.array(values, pa.string() if as_text else pa.float64())
-            except (pa.ArrowException, TypeError):  # values of several types, or very large integers
+            except (TypeError, ValueError):  # values of several types, very large integers, or lone surrogates
                 columns[position] = pa.array(map(_text, values), pa.string())
         return Batch(columns, len(records), lambda row, _: f"{self.where}:{numbers[row]}", cell, length_faults(wrong))
 
     def _fault(self, record: dict[str, Any]) -> str | None:
         for key, value in record.items():
-            if key not in self._position:
+            if key not in self._kinds:
                 return f"key {shown(key)} is not in the first rows"
-            kind = self.samples[self._position[key] - 1].kind
-            if kind != "nested" and isinstance(value, list | dict):
+            if isinstance(value, (list, dict)) and self._kinds[key] != "nested":
                 return f"{clipped(key)} is a list or an object; only numbers, text, true, false and null are read"
         return None
 
@@ -93,5 +93,5 @@ def _sample(name: str, values: list[Any]) -> Sample:
 
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
-        return None if value is None else value.strip()
+        return None if value is None else value.strip().encode(errors="replace").decode()
     return json.dumps(value)

@@ -284,9 +284,9 @@ class Table:
             end = n + chunk.X.shape[0]
             if isinstance(chunk.X, np.ndarray):
                 if X is None:
-                    of = f"a table of {most_rows or end:,} x {d:,} numbers"
-                    limits.check(content_bytes + 8 * (most_rows or end) * d, self.where, of)
-                    X = np.empty((most_rows or end, d))
+                    rows = most_rows or end
+                    limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
+                    X = np.empty((rows, d))
                 elif end > len(X):
                     of = f"a table of more than {end:,} x {d:,} numbers"
                     limits.check(content_bytes + 24 * end * d, self.where, of)
@@ -313,10 +313,9 @@ class Table:
         if fault.kind == "missing":
             advice = "set missing to skip to leave such rows out, or to zero to read 0"
             return f" in {self._column(fault.position)}; {advice}"
-        if fault.kind == "no label" and self.missing == "refuse":
-            return "; set missing to skip to leave such rows out"
         if fault.kind == "no label":
-            return "; no 0 can stand for a label"
+            skipping = "set missing to skip to leave such rows out"
+            return f"; {skipping if self.missing == 'refuse' else 'a missing label cannot be read as 0'}"
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"
         if fault.kind != "length" and fault.told.endswith(("number", "float64")):

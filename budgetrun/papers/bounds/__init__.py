@@ -12,14 +12,10 @@ __all__ = ["Report", "write_bounds"]
 class Report:
     """The outcome of checking a results folder."""
 
-    # The table, how many runs were checked, and the files written.
-    text: str
-    # A sentence for each bound that is violated.
-    violated: list[str]
-    # A sentence for each dataset whose data are missing; its runs were not checked.
-    missing: list[str]
-    # How the runs differ from those that were planned; empty if they do not.
-    incomplete: str
+    text: str  # the table, the number of runs checked, and the files written
+    violated: list[str]  # a sentence for each bound that is violated
+    missing: list[str]  # a sentence for each dataset whose data are missing; its runs were not checked
+    incomplete: str  # a sentence if runs that were planned are missing; otherwise empty
 
 
 def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,31 +193,30 @@ def _check_stream(
     return rows, competitors
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A learner's row of runs.csv, with what bounds need of it."""
+class _Entry(NamedTuple):
+    """A learner's row of runs.csv, and the run that bounds are checked on."""
 
     row: dict[str, Any]
     run: Run
 
 
 def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
-    parameters = _parameters(row)
-    learner_class: Any = find(row["algorithm"], parameters.pop("variant", None), problem_of(spec.task).name)
-    if not math.isnan(row["budget"]):
-        parameters["budget"] = int(row["budget"])
-    learner = learner_class(**parameters, **_seed(row, learner_class))
+    variant = json.loads(row["parameters"]).get("variant")
+    learner = _built(find(row["algorithm"], variant, problem_of(spec.task).name), row)
     facts = json.loads(row.get("facts") or "null")
     return Run(learner, row["mistakes"], float(row["updates"]), largest_square, facts)
 
 
-def _parameters(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a run without budget and seed."""
-    return {name: value for name, value in json.loads(row["parameters"]).items() if name != "budget"}
-
-
-def _seed(row: dict[str, Any], algorithm: Any) -> dict[str, int]:
-    return {"seed": int(row["seed"])} if algorithm.draws else {}
+def _built(algorithm: Any, row: dict[str, Any]) -> Any:
+    """Return the learner or solver of a run, given its class."""
+    parameters = json.loads(row["parameters"])
+    for name in ("budget", "variant"):
+        parameters.pop(name, None)
+    if not math.isnan(row["budget"]):
+        parameters["budget"] = int(row["budget"])
+    if algorithm.draws:
+        parameters["seed"] = int(row["seed"])
+    return algorithm(**parameters)
 
 
 def _is_on_mean(bound: Bound) -> bool:
@@ -254,10 +253,8 @@ def _lower_end(counts: NDArray[np.float64]) -> float:
 
 def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
     """Return the bounds on the updates of a batch solver."""
-    solver_class: Any = solvers.find(row["algorithm"])
-    solver = solver_class(**_parameters(row), **_seed(row, solver_class))
-    steps = row["steps"]
-    run = SolverRun(solver, steps, row["objective"], int(row["n_examples"]), largest_square)
+    solver = _built(solvers.find(row["algorithm"]), row)
+    run = SolverRun(solver, row["steps"], row["objective"], int(row["n_examples"]), largest_square)
     return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
 
 

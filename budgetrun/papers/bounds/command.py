@@ -12,7 +12,7 @@ from budgetrun.runner.verbs import Folder, data_option, for_each, say
 @click.command(name="bounds")
 @click.argument("results", nargs=-1, required=True, type=Folder(path_type=Path))
 @data_option
-@click.option("--streams", type=click.IntRange(min=1), default=3, show_default=True, help="Most streams per dataset.")
+@click.option("--streams", type=click.IntRange(min=1), default=3, help="Most streams per dataset.")
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
 def command(results: tuple[Path, ...], data_dir: Path | None, streams: int, every: bool) -> None:
     """Check the papers' mistake bounds on the runs of results folders; exit code 1 if one is violated."""

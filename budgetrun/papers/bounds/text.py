@@ -33,26 +33,16 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 def _record(row: Row) -> dict[str, object]:
     verdict = row.verdict
     return {
+        **{name: getattr(row, name) for name in ("dataset", "task", "repetition", "label", "setting", "n_examples")},
+        **{name: getattr(verdict, name) for name in ("theorem", "counts")},
+        **{name: _exact(getattr(verdict, name)) for name in ("lower", "ratio", "norm", "loss", "shift")},
         "run_id": " ".join(row.run_ids),
-        "dataset": row.dataset,
-        "task": row.task,
-        "repetition": row.repetition,
-        "label": row.label,
-        "setting": row.setting,
         "budget": "" if row.budget is None else row.budget,
-        "theorem": verdict.theorem,
-        "counts": verdict.counts,
         "mistakes": _exact(verdict.count),
-        "lower": _exact(verdict.lower),
         "bound": _exact(verdict.value),
-        "ratio": _exact(verdict.ratio),
         "applies": "yes" if verdict.applies else "no",
         "condition": verdict.conditions if verdict.applies else verdict.reason,
         "competitor": verdict.competitor.name if verdict.competitor else "",
-        "norm": _exact(verdict.norm),
-        "loss": _exact(verdict.loss),
-        "shift": _exact(verdict.shift),
-        "n_examples": row.n_examples,
     }
 
 

@@ -18,11 +18,5 @@ def registry() -> dict[str, type[Solver]]:
 
 
 def find(name: str) -> type[Solver]:
-    """Return the solver of that name.
-
-    Raises
-    ------
-    KeyError
-        No solver has that name.
-    """
+    """Return the solver of that name; raise a KeyError if there is none."""
     return registry()[name]

@@ -1,4 +1,4 @@
-"""What the batch solvers share; they minimize J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
+"""Base of the batch solvers, which minimize J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a solver has come.
+    """The progress of a solver.
 
     Attributes
     ----------
@@ -190,19 +190,7 @@ class Clock:
 
 
 def _checked(solver: Solver, given: Rows, y: Labels, kernel: Kernel) -> Matrix:
-    """Check the arguments of `Solver.solve`, and return the examples as solvers need them.
-
-    Returns
-    -------
-    X : ndarray or csr_array, shape (T, d)
-        float64; C-contiguous, or CSR with int32 indices.
-
-    Raises
-    ------
-    InputError
-        An unsupported kernel, a number that is not finite, only rows of zeros, labels other than -1 and +1, or only
-        one class.
-    """
+    """Check the arguments of `Solver.solve`, and return the examples as `Solver._solve` needs them."""
     if kernel.name not in solver.kernels:
         raise InputError(f"{solver.name} supports only the kernel {', '.join(solver.kernels)}, got {kernel.name}")
     X = floats(given)
@@ -220,15 +208,9 @@ def _checked(solver: Solver, given: Rows, y: Labels, kernel: Kernel) -> Matrix:
         if X.nnz > np.iinfo(np.int32).max:
             raise InputError(f"{solver.name} takes at most 2^31 - 1 non-zero values, got {X.nnz}")
         # From the three arrays, so that the caller's values are not copied.
-        X = sp.csr_array(
-            (
-                np.ascontiguousarray(X.data, dtype=np.float64),
-                np.ascontiguousarray(X.indices, dtype=np.int32),
-                np.ascontiguousarray(X.indptr, dtype=np.int32),
-            ),
-            shape=X.shape,
-        )
-        values = X.data
+        values = np.ascontiguousarray(X.data, dtype=np.float64)
+        indices, indptr = (np.ascontiguousarray(of, dtype=np.int32) for of in (X.indices, X.indptr))
+        X = sp.csr_array((values, indices, indptr), shape=X.shape)
     largest = max(abs(values.min()), abs(values.max())) if values.size else 0.0
     if not math.isfinite(largest):
         raise InputError("the examples must be finite numbers, but a nan or an infinity is among them")
@@ -254,16 +236,10 @@ def relative_gap(objective: float, lower_bound: float) -> float:
 
 
 def too_long(largest_square: float, C: float) -> str:
-    """Return the end of a solver's note if its examples are too long for this C; otherwise an empty string.
+    """Return the end of a solver's note if its examples, of squared norms up to this, are too long for C; or "".
 
     Up to a factor the problem depends only on C ||x||^2. Where that is large, losses outweigh ||w||^2 / 2 so much that
     all solvers except cutting planes need orders of magnitude more passes.
-
-    Parameters
-    ----------
-    largest_square : float
-        The largest k(x, x).
-    C : float
     """
     if C * largest_square < _LONG:
         return ""
@@ -284,15 +260,7 @@ def checkpoints(last: int) -> list[int]:
 
 
 def objective(X: Matrix, y: Labels, weights: Floats, C: float) -> float:
-    """Return J(w), with exactly rounded sums.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (T, d), float64
-    y : ndarray, shape (T,), -1 or +1
-    weights : ndarray, shape (d,)
-    C : float
-    """
+    """Return J(w), with exactly rounded sums, for examples X and labels y of -1 and +1."""
     losses = 1 - y * (X @ weights)
     return math.fsum(np.square(weights)) / 2 + C * math.fsum(losses[losses > 0])
 

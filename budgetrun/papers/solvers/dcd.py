@@ -124,15 +124,8 @@ class DualCoordinateDescent(Solver):
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
-        model = LinearSVC(
-            loss="hinge",
-            dual=True,
-            fit_intercept=False,
-            C=self.C,
-            tol=tolerance,
-            max_iter=limit,
-            random_state=self.seed,
-        )
+        common = {"loss": "hinge", "dual": True, "fit_intercept": False, "random_state": self.seed}
+        model = LinearSVC(C=self.C, tol=tolerance, max_iter=limit, **common)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = Clock()

@@ -203,18 +203,9 @@ class _Run:
         """Present examples once; return whether any count changed, and how far the two arrays were filled."""
         from budgetrun.papers.solvers.loops.perceptron import present
 
+        thresholds = self.b, self.upper, self.solver.c_bar * self.b
         learned, unlearned, n_near, n_moved = present(
-            self.rows,
-            self.squares,
-            order,
-            self.a,
-            self.counts,
-            self.limit,
-            self.b,
-            self.upper,
-            self.solver.c_bar * self.b,
-            near,
-            moved,
+            self.rows, self.squares, order, self.a, self.counts, self.limit, *thresholds, near, moved
         )
         self.total += learned - unlearned
         self.steps += learned + unlearned

@@ -7,19 +7,9 @@ from budgetrun.papers.theory.base import Bound, Condition, Run, SolverBound, Sol
 from budgetrun.papers.theory.competitors import Competitor, Competitors, find
 
 __all__ = [
-    "Bound",
-    "Competitor",
-    "Competitors",
-    "Condition",
-    "Run",
-    "SolverBound",
-    "SolverRun",
-    "Verdict",
-    "about",
-    "find",
-    "registry",
-    "solver_bounds",
-]
+    "Bound", "Competitor", "Competitors", "Condition", "Run", "SolverBound", "SolverRun", "Verdict",
+    "about", "find", "registry", "solver_bounds",
+]  # fmt: skip
 
 
 def registry() -> list[Bound]:

@@ -105,7 +105,7 @@ class AVPCorollary2(Bound):
 
 
 class AhpatronBound(Bound):
-    """What the bounds on Ahpatron share: r = U / sqrt(B), |N_T|, and ||g|| <= U."""
+    """Base of the bounds on Ahpatron, with r = U / sqrt(B), |N_T|, and ||g|| <= U."""
 
     learners = (("ahpatron", None),)
     within: ClassVar[str | None] = "U"

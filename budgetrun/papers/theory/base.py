@@ -1,4 +1,4 @@
-"""What mistake bounds have in common: conditions, a right-hand side, and the search for its best competitor."""
+"""Base of the mistake bounds: conditions, a right-hand side, and the search for its best competitor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ NO_STEPS = "needs the columns steps and objective; run the sweep again"
 
 @dataclass(frozen=True)
 class Run:
-    """What bounds need to know of a learner's run.
+    """A learner's run, as bounds need it.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class Run:
 
 @dataclass(frozen=True)
 class SolverRun:
-    """What bounds need to know of a batch solver's run.
+    """A batch solver's run, as bounds need it.
 
     Attributes
     ----------
@@ -115,7 +116,6 @@ class Verdict:
     theorem : str
         `Bound.name`.
     counts : {"mistakes", "expected mistakes", "halvings", "updates"}
-        What the left-hand side counts.
     count : float
         The left-hand side.
     value : float
@@ -146,12 +146,12 @@ class Verdict:
 
     @property
     def applies(self) -> bool:
-        """Whether all conditions hold."""
+        """True if all conditions hold."""
         return not self.reason
 
     @property
     def violated(self) -> bool:
-        """Whether the left-hand side exceeds the right-hand side by more than rounding."""
+        """True if the left-hand side exceeds the right-hand side by more than rounding."""
         least = self.count if math.isnan(self.lower) else self.lower
         return self.applies and least > self.value + 1e-6 * (1 + abs(self.value))
 
@@ -180,7 +180,7 @@ class Bound(ABC):
     task : {"binary", "multiclass"}
         With several classes, the margin of a competitor is g_y(x) - max over r != y of g_r(x).
     counts : {"mistakes", "expected mistakes", "halvings"}
-        What is bounded.
+        The number that is bounded.
     needs : tuple of str
         The facts of a run that it needs.
     within : str or None
@@ -207,7 +207,7 @@ class Bound(ABC):
     anytime: ClassVar[bool] = True
 
     def is_about(self, learner: Learner) -> bool:
-        """Whether it is a theorem on this learner, whatever its parameters."""
+        """Return True for a theorem on this learner, regardless of its parameters."""
         return learner.task == self.task and (learner.name, learner.variant) in self.learners
 
     def conditions(self, run: Run) -> list[Condition]:
@@ -232,8 +232,7 @@ class Bound(ABC):
         """Return the conditions that do not hold, or that facts are missing; empty if the bound applies."""
         if self._lacks_facts(run):
             return MISSING_FACTS
-        broken = [str(c) for c in self.conditions(run) if not c.holds]
-        return "; ".join(broken)
+        return "; ".join(str(condition) for condition in self.conditions(run) if not condition.holds)
 
     def check(self, run: Run, competitors: Competitors | None) -> Verdict:
         """Return both sides, the right-hand side for the best of the competitors.
@@ -244,11 +243,12 @@ class Bound(ABC):
         competitors : Competitors or None
             May be None if the bound does not compare or is void.
         """
-        reason = self.why_void(run)
-        if reason:
+        if reason := self.why_void(run):
             count = math.nan if self._lacks_facts(run) and self.counts == "halvings" else self.count(run)
             return Verdict(self.name, self.counts, count, reason=reason)
-        conditions = "; ".join([c.text for c in self.conditions(run)] + self._conditions_on_competitor(run))
+        largest = self.largest_norm(run)
+        on_competitor = [f"||g|| <= {largest:.4g}"] if math.isfinite(largest) else []
+        conditions = "; ".join([c.text for c in self.conditions(run)] + on_competitor)
         if not self.compares:
             none = np.zeros(1)
             value = float(self.value(run, none, none, none)[0])
@@ -273,7 +273,7 @@ class Bound(ABC):
             choices = [(float(values[at]), float(norms[at])), (float(again.min()), float(finer[again.argmin()]))]
             value, norm = min(choices)
             found.append((value, competitor, norm))
-        return min(found, key=lambda item: item[0])
+        return min(found, key=itemgetter(0))
 
     def over_rounds(self, run: Run, competitors: Competitors, rounds: NDArray[np.int64]) -> Floats:
         """Return the smallest right-hand sides after these numbers of rounds; for `anytime` bounds.
@@ -299,10 +299,6 @@ class Bound(ABC):
                 found = np.fmin(found, values)
         return found
 
-    def _conditions_on_competitor(self, run: Run) -> list[str]:
-        largest = self.largest_norm(run)
-        return [f"||g|| <= {largest:.4g}"] if math.isfinite(largest) else []
-
     def _lacks_facts(self, run: Run) -> bool:
         return not set(self.needs) <= set(run.facts or ())
 
@@ -325,7 +321,7 @@ class SolverBound(ABC):
 
     @abstractmethod
     def is_about(self, solver: Any) -> bool:
-        """Whether it is a theorem on this solver, with these parameters."""
+        """Return True for a theorem on this solver, with these parameters."""
 
     @abstractmethod
     def value(self, run: SolverRun) -> tuple[float, str]:

@@ -78,7 +78,7 @@ class Judged:
 
     @property
     def contradiction(self) -> str:
-        """How the verdict differs from the one that the claim states, in a sentence; empty if it does not."""
+        """A sentence if the verdict differs from the one that the claim states; otherwise empty."""
         if self.verdict == self.claim.verdict:
             return ""
         failing = [self.words(case) or "its only case" for case in self.cases if not case.holds]

@@ -41,11 +41,11 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     said += table.notes()
     task = _task(request, table)
     if request.task == "auto":
-        said.append(f"Task: {task}, as there are {len(table.classes)} classes.")
+        said.append(f"Task: {task}, because there are {len(table.classes)} classes.")
     scale = request.scale
     if scale == "auto":
         scale, why = _scale(first)
-        said.append(f"Scale: {scale}, as {why}.")
+        said.append(f"Scale: {scale}, because {why}.")
     gammas = tuple(_gamma(text) for text in request.gamma)
     median = None
     if AUTO in gammas:

@@ -104,7 +104,7 @@ def test_missing_values_are_refused_skipped_or_zero():
     assert read(zero) == ([[1, 1, 0], [0, 0, 1], [3, 0, 0], [5, 0, 1]], [0, 1, 0, 1])
     assert zero.zeroed == 2
     told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
-    assert told == "s.csv:5:3: the label is missing; no 0 can stand for a label"
+    assert told == "s.csv:5:3: the label is missing; a missing label cannot be read as 0"
     assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
 
 

@@ -117,6 +117,16 @@ def test_a_pipe_gives_the_same_table_but_for_what_is_known_in_advance(tmp_path, 
     assert table.sha256 == kept.sha256
 
 
+def test_json_lines_with_values_of_several_types(monkeypatch):
+    text = b'{"a": 1, "c": "\\ud800x", "y": "u"}\n\n{"a": 1234567890123456789012, "c": false, "y": "v"}\n'
+    table = open_table(io.BytesIO(text), label="y", name="s.jsonl")
+    assert read(table) == ([[1, 1, 0], [1234567890123456789012.0, 0, 1]], ["u", "v"])
+    monkeypatch.setattr("budgetrun.data.tables.jsonlines.HEAD_ROWS", 2)
+    table = open_table(io.BytesIO(text + b'{"a": true, "c": "k", "y": "v"}\n'), label="y", name="s.jsonl")
+    told = "s.jsonl:4: 'true' is not a number; a feature is a finite number"
+    assert message(lambda: list(table.chunks())) == told
+
+
 @pytest.mark.parametrize(
     "frame",
     [FRAME, pl.from_pandas(FRAME), pl.from_pandas(FRAME).lazy(), pa.Table.from_pandas(FRAME, preserve_index=False)],

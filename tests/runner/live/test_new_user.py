@@ -145,12 +145,7 @@ FAILS = {
     "no such algorithm": ("s.csv", text_of(), ["--algorithm", "forgetton"], "forgetron"),
     "a parameter that does not exist": ("s.csv", text_of(), ["--algorithm", "rbp:size=3"], "size"),
     "a list without brackets": ("s.csv", text_of(), ["--algorithm", "raker:factors=4,1"], "KEY=[VALUE,VALUE] for a"),
-    "a list without its end": (
-        "s.csv",
-        text_of(),
-        ["--algorithm", "raker:factors=[4,1"],
-        "KEY=[VALUE,VALUE] for a list",
-    ),
+    "a list without its end": ("s.csv", text_of(), ["--algorithm", "raker:factors=[4,1"], "KEY=[VALUE,VALUE] for a"),
     "a number for a list": ("s.csv", text_of(), ["--algorithm", "raker:factors=4"], "must be a list with at least one"),
     "a budget of words": ("s.csv", text_of(), ["--budget", "many"], "many"),
     "a negative gamma": ("s.csv", text_of(), ["--gamma", "-1"], "--gamma"),
