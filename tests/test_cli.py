@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -47,7 +48,26 @@ def own(text, **changes):
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
 
 
+@contextmanager
+def edited_manifest():
+    """Give the manifest of results/small, and write it again."""
+    with open("results/small/manifest.json") as file:
+        manifest = json.load(file)
+    yield manifest
+    with open("results/small/manifest.json", "w") as file:
+        json.dump(manifest, file)
+
+
+def files_of_usps(content):
+    """Write both files of a dataset."""
+    os.makedirs("data/usps")
+    for part in ("train", "test"):
+        with open(f"data/usps/zip.{part}.gz", "wb") as file:
+            file.write(content)
+
+
 GENERATED = "  noisy_gaussians: 300 rows x 2 features; 2 classes: -1 (150), 1 (150)\n"
+NOTHING = "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"
 GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
 
 
@@ -253,7 +273,7 @@ def test_list(command, what):
     assert known.get(what, "quickstart") in out
 
 
-def test_closing_the_output_early_is_no_error():
+def test_closing_the_output_early_is_not_an_error():
     code = f'{sys.executable} -c "{COMMAND}" list datasets | head -1'
     asked = subprocess.run(
         code, shell=True, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=True
@@ -288,10 +308,7 @@ def test_data_missing(command, undrawn, tmp_path):
 
 
 def test_a_truncated_file(command):
-    os.makedirs("data/usps")
-    for part in ("train", "test"):
-        with open(f"data/usps/zip.{part}.gz", "wb") as file:
-            file.write(gzip.compress(os.urandom(4000))[:-500])
+    files_of_usps(gzip.compress(os.urandom(4000))[:-500])
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
     assert code == 2
     assert err == (
@@ -303,10 +320,7 @@ def test_a_truncated_file(command):
 
 
 def test_a_wrong_checksum(command):
-    os.makedirs("data/usps")
-    for part in ("train", "test"):
-        with open(f"data/usps/zip.{part}.gz", "wb") as file:
-            file.write(gzip.compress(b"1 2 3\n"))
+    files_of_usps(gzip.compress(b"1 2 3\n"))
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
     assert code == 2
     start = f"{os.getcwd()}/data/usps/zip.train.gz: not the usps/zip.train.gz of dataset 'usps': the sha256 of its"
@@ -346,12 +360,9 @@ def test_status_of_a_stream_that_has_gone(command, undrawn):
     os.remove("own.csv")
     assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
     # Manifests of earlier versions record less.
-    with open("results/small/manifest.json") as file:
-        manifest = json.load(file)
-    del manifest["datasets"]["own"]["task_names"]
-    del manifest["plan"]
-    with open("results/small/manifest.json", "w") as file:
-        json.dump(manifest, file)
+    with edited_manifest() as manifest:
+        del manifest["datasets"]["own"]["task_names"]
+        del manifest["plan"]
     code, out, _ = command("status", "results")
     assert code == 0
     unknown = "results/small: 8 runs finished, 0 failed; whether they are up to date is unknown: dataset 'own': "
@@ -411,7 +422,7 @@ def test_check_says_which_files_are_missing_and_is_content(command):
 
 
 class Scanned:
-    """What a table of the user's is found to be."""
+    """A user's table, as found by scanning it."""
 
     features, label_found = ["a", "b"], "The label is column 'kind', the only one of text."
     n_rows, counts, notes = 40, {0: 20, 1: 20}, ["own.csv: feature b is constant: always 3"]
@@ -452,7 +463,7 @@ def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
 @pytest.mark.parametrize(
     "content", [b"label,a,b\n1,2,3\n", b"PAR1\x00\x15\x04", b"1 3:1 11:0.5\n", b"- a\n- b\n", b"{" * 9]
 )
-def test_data_are_no_config(command, verb, content):
+def test_data_are_not_a_config(command, verb, content):
     with open("stream.data", "wb") as file:
         file.write(content)
     what = "not a config (a YAML file with the keys name, datasets and algorithms)"
@@ -519,15 +530,9 @@ def test_a_results_folder_that_cannot_be_written(command):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (
-            ["sweep", "small.yaml", "--memory", "lots"],
-            "'lots' is not a size; give a number with K, M or G, like 8G",
-        ),
+        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is not a size; give a number with K, M or G, like 8G"),
         (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
-        (
-            ["sweep", "small.yaml", "--backend", "dask"],
-            "--backend dask and --scheduler ADDRESS must be given together",
-        ),
+        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS must be given together"),
         (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
         (
             ["sweep", "small.yaml", "--data", "nowhere"],
@@ -535,9 +540,7 @@ def test_a_results_folder_that_cannot_be_written(command):
         ),
         (["sweep"], "Missing argument 'CONFIG...'"),
         (["swep"], "No such command 'swep'"),
-        (["status", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
-        (["report", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
-        (["plot", "nowhere"], "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"),
+        *(([verb, "nowhere"], NOTHING) for verb in ("status", "report", "plot")),
         (["data", "fetch", "uspz"], "uspz"),
         (["list", "things"], "things"),
     ],
@@ -580,11 +583,8 @@ def test_status_of_a_config_whose_data_are_all_missing(command, undrawn):
 
 def test_status_of_a_folder_of_another_version(command, undrawn):
     command("sweep", config("."), "--jobs", 1)
-    with open("results/small/manifest.json") as file:
-        manifest = json.load(file)
-    manifest["config"]["algorithms"] = "none"
-    with open("results/small/manifest.json", "w") as file:
-        json.dump(manifest, file)
+    with edited_manifest() as manifest:
+        manifest["config"]["algorithms"] = "none"
     code, out, _ = command("status", "results")
     assert code == 0
     assert out.startswith("results/small: 16 of 16 runs finished, 0 failed; whether they are up to date is unknown: ")

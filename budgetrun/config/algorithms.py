@@ -25,21 +25,17 @@ class AlgorithmReader:
     """Reads algorithms; what is wrong with them goes to the checker's problems."""
 
     checker: Checker
-    # What is learned from the config's datasets, and the kind of its runs; None for learners.
-    task: Task
-    kind: RunKind | None
-    # The labels of the config's datasets; None for a dataset without one.
-    datasets: list[str | None]
-    # All algorithms of the config.
-    entries: list[Any]
+    task: Task  # the task of the config's datasets
+    kind: RunKind | None  # the kind of the config's runs; None for learners
+    datasets: list[str | None]  # the labels of the config's datasets; None for a dataset without one
+    entries: list[Any]  # all algorithms of the config
 
     def algorithm(self, data: Any, path: KeyPath) -> AlgorithmSpec | None:
         """Return an algorithm; None if it is wrong. `build_each` has to follow."""
         if not isinstance(data, dict):
             self.checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
             return None
-        learner = self._learner(data, path)
-        if learner is None:
+        if (learner := self._learner(data, path)) is None:
             return None
         before = len(self.checker.problems)
         common = {
@@ -59,8 +55,8 @@ class AlgorithmReader:
                 self.checker.add((*path, key), f"cannot be given here; {advice}")
         reported = {"seed", "seeds"} - common.keys()
         if self.kind and "budget" in data:
-            text = f"{learner.name} is a {self.kind.name}, and holds {self.kind.holds}: it takes no budget"
-            self.checker.add((*path, "budget"), text)
+            kind = f"{learner.name} is a {self.kind.name}, and holds {self.kind.holds}"
+            self.checker.add((*path, "budget"), f"{kind}: it takes no budget")
             reported.add("budget")
         for key in data:
             if key not in common and key not in own and key not in reported:
@@ -108,12 +104,13 @@ class AlgorithmReader:
             # `kind_of_all` reports the first such entry.
             pass
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
-            text = f"{name!r} learns {' or '.join(PROBLEMS[task].learns for task in others)} only"
-            if self.task == "binary":
-                text = f"{text}; it needs datasets with task: {others[0]}"
-            else:
-                text = f"{text}, and the task is {self.task}"
-            self.checker.add(here, f"{text}{allowed_names(known)}")
+            learns = " or ".join(PROBLEMS[task].learns for task in others)
+            needs = (
+                f"; it needs datasets with task: {others[0]}"
+                if self.task == "binary"
+                else f", and the task is {self.task}"
+            )
+            self.checker.add(here, f"{name!r} learns {learns} only{needs}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
             every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
             self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")
@@ -164,9 +161,10 @@ class AlgorithmReader:
         """Return a list of the value, empty if it is wrong."""
         if path[2] != "budget" and is_formula(value, wanted):
             wrong = problem(value, wanted)
-            if wrong:
-                self.checker.add(path, wrong)
-            return [] if wrong else [value]
+            if not wrong:
+                return [value]
+            self.checker.add(path, wrong)
+            return []
         return self.checker.checked(value, path, wanted)
 
     @cached_property
@@ -195,8 +193,8 @@ class AlgorithmReader:
         of, labels, sources = values["of"], self._labels, self._sources
         allowed = allowed_names(sources)
         if of in labels and of not in sources:
-            text = f"{of!r} takes its own budget from another algorithm; name one that does not{allowed}"
-            self.checker.add((*path, "of"), text)
+            advice = f"name one that does not{allowed}"
+            self.checker.add((*path, "of"), f"{of!r} takes its own budget from another algorithm; {advice}")
         elif of not in labels and None not in labels:
             advice = nearest(of, sources) or "; add one, or name another"
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
@@ -242,7 +240,7 @@ def kind_of_all(checker: Checker, entries: list[Any]) -> RunKind | None:
 
 
 def check_fit(checker: Checker, entries: list[Any], datasets: list[DatasetSpec | None]) -> None:
-    """Report each algorithm of another kind than learners that cannot run on some dataset, once."""
+    """Report each algorithm that is not a learner and cannot run on some dataset, once."""
     for i, entry in enumerate(entries):
         name: Any = entry.get("name") if isinstance(entry, dict) else None
         if kind := kind_of(name):

@@ -32,7 +32,8 @@ from budgetrun.runner.plan import make_plan
 
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "results"
-PAGES = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+# The numbers of the pages of changes are versions.
+PAGES = [TOP / "README.md", *(path for path in sorted((TOP / "docs").glob("*.md")) if "changes" not in path.name)]
 NUMBERS = TOP / "docs" / "numbers.yaml"
 _NUMBER = r"[-+]?\d[\d.,]*(?<![.,])(?:e-?\d+)?%?"
 

@@ -175,7 +175,7 @@ def test_values_by_dataset() -> None:
     assert of("digits", "drawing") == [
         (rate, budget, seed) for rate in (2.0, "1 / sqrt(T)") for budget in (5, 6) for seed in (0, 1)
     ]
-    # One value is no setting.
+    # One value is not a setting.
     assert of("mine", "same") == [(None, {}, 0)]
     settings = [{"rate": rate, "budget": budget} for rate in (2.0, "1 / sqrt(T)") for budget in (5, 6)]
     assert of("digits", "same") == [(None, setting, 0) for setting in settings]

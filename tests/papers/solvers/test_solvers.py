@@ -1,4 +1,4 @@
-"""What every solver must do."""
+"""Requirements on every solver."""
 
 import doctest
 import importlib

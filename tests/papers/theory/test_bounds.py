@@ -472,7 +472,7 @@ def test_nothing_is_violated(stream, tie, on):
     members = play_all(made_learners(), kernel, X, y, tie=tie)
     for case, member in zip(LEARNERS, members, strict=True):
         for verdict in verdicts(member, on(stream)).values():
-            # One draw is no expectation, but still far below these bounds.
+            # One draw is not an expectation, but still far below these bounds.
             assert not verdict.violated, (case, verdict)
             if verdict.applies:
                 assert verdict.ratio <= 1 + 1e-6

@@ -156,7 +156,7 @@ def test_violated_bound_names_run_and_theorem(command, results):
 
 
 def test_expectation_is_violated_if_its_interval_is_above(command, results):
-    """One seed far above is no proof; all are."""
+    """One seed far above proves nothing; all seeds do."""
     rewrite(results, lambda row: row | ({"mistakes": "420"} if row["label"] == "rbp" and row["seed"] == "0" else {}))
     assert command(results)[0] == 0
     rewrite(results, lambda row: row | ({"mistakes": f"42{row['seed']}"} if row["label"] == "rbp" else {}))
