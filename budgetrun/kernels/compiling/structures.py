@@ -37,8 +37,9 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
-from budgetrun.kernels.compiling import TYPE, Compilable, loops
+from budgetrun.kernels.compiling import loops
 from budgetrun.kernels.compiling.loops import OPTIONS
+from budgetrun.kernels.compiling.objects import TYPE, Compilable
 
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
