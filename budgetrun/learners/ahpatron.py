@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from budgetrun.base.params import EvenBudget, Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner, Budgeted
@@ -64,6 +64,7 @@ class Ahpatron(Budgeted, BinaryLearner):
 
     name = "ahpatron"
     title = "Ahpatron"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
     added: ClassVar = {"halving": "largest"}
 
     def __init__(
@@ -86,9 +87,6 @@ class Ahpatron(Budgeted, BinaryLearner):
         self.halving = halving
         self.halvings = 0
         self.moved = self.furthest = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True)
 
     def margins(self, f: Expansion, t: int) -> float:
         return 1 - self.epsilon - f.rounding

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from budgetrun.base.params import Positive, PositiveShare
-from budgetrun.engine.hypotheses import Expansion, Hypothesis
-from budgetrun.engine.pool import Pool
+from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
 
@@ -48,15 +48,13 @@ class ALMA(BinaryLearner):
 
     name = "alma"
     title = "ALMA_2"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha
         self.B = 1 / alpha if B is None else B
         self.C = C
         self.k = 1
-
-    def start(self, pool: Pool) -> Any:
-        return Expansion(pool, norm=True)
 
     def margins(self, f: Hypothesis, t: int) -> np.ndarray:
         # A margin equal to the limit is an update, too.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from budgetrun.base.params import Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
 
@@ -47,6 +48,7 @@ class AVP(BinaryLearner):
 
     name = "avp"
     title = "AVP"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon
@@ -54,9 +56,6 @@ class AVP(BinaryLearner):
         self._radius = math.inf if U is None else U
         self.misses = 0
         self.margin_steps = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True)
 
     def margins(self, f: Expansion, t: int) -> float:
         return 1 - self.epsilon - f.rounding

@@ -44,6 +44,8 @@ class Learner(Compilable, ABC):
         Values of parameters with a revision of their own, which is part of the run ids of runs with these values.
     form : type
         The form of the hypothesis.
+    tracks : dict
+        Options of the form that the rule needs, e.g. ``{"norm": True}``; see `Expansion`.
     task : {"binary", "multiclass", "regression"}
         Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float
@@ -78,6 +80,7 @@ class Learner(Compilable, ABC):
     added: ClassVar[Mapping[str, Any]] = {}
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
     form: ClassVar[type[Hypothesis]]
+    tracks: ClassVar[Mapping[str, Any]] = {}
     task: ClassVar[Task]
     margin: ClassVar[float] = 0.0
     alike_until_full: ClassVar[str | None] = None
@@ -138,7 +141,7 @@ class BinaryLearner(Learner):
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
-        return self.form(pool)
+        return self.form(pool, **self.tracks)
 
     def margins(self, f: Any, t: int) -> float | np.ndarray:
         """Return the margins below which the learner acts, from round ``t`` of the block on: shape (b - t,), or one."""
@@ -208,7 +211,7 @@ class RegressionLearner(Learner):
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
-        return self.form(pool)
+        return self.form(pool, **self.tracks)
 
     def tolerance(self, f: Any) -> float:
         """Return the largest error |y - f(x)| on which the learner does not act; below 0, it acts in every round."""

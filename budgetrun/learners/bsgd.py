@@ -72,24 +72,14 @@ class RemovingBSGD(BSGD, BinaryLearner):
     default_variant = True
     added: ClassVar[Mapping[str, Any]] = {"first": "paper"}
 
-    def __init__(
-        self, *, budget: Budget, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
-    ) -> None:
-        super().__init__(budget=budget, regulariser=regulariser, first=first)
-        # The rounds before the block.
-        self.before = 0
-
     def start(self, pool: Pool) -> Expansion:
         self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
         return Expansion(pool)
 
     def margins(self, f: Expansion, t: int) -> np.ndarray:
-        if t == 0:
-            # At the beginning of a block.
-            self.before = f.now - 1
         n = len(f.squares_from(t))
         # f = 0 in the first round: any limit above 0 will do.
-        passed = np.maximum(self.before + t + np.arange(n), 1)
+        passed = np.maximum(f.rounds_before(t) + np.arange(n), 1)
         return (1 - f.rounding) * self.regulariser * passed
 
     def first_weight(self, now: int) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
@@ -89,12 +92,10 @@ class VariableCKS2003(_CKS2003):
 
     variant = "variable"
     title = "CKS of 2003, variable cache"
+    tracks: ClassVar[Mapping[str, Any]] = {"track": "all"}
 
     def __init__(self, *, beta: Positive) -> None:
         self.beta = beta
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, track="all")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)

@@ -51,7 +51,8 @@ class FourierSteps(Learner):
         self.seed = seed
 
     def start(self, pool: Pool) -> ExplicitFeatures:
-        return fourier(pool, self.n_frequencies, self.seed, self.step)
+        rate = gaussian_rate(pool, "fogd", "its random features approximate the gaussian kernel")
+        return ExplicitFeatures(pool, random_features(pool, rate, self.n_frequencies, self.seed), self.step)
 
 
 class FOGD(FourierSteps, BinaryLearner):
@@ -113,13 +114,6 @@ def frequencies(features: int, counting: str) -> int:
             f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
         )
     return features if counting == "frequencies" else features // 2
-
-
-def fourier(pool: Pool, n_frequencies: int, seed: int, step: float) -> ExplicitFeatures:
-    """Return a hypothesis over random features of the Gaussian kernel; an InputError for any other kernel."""
-    rate = gaussian_rate(pool, "fogd", "its random features approximate the gaussian kernel")
-    features = random_features(pool, rate, n_frequencies, seed)
-    return ExplicitFeatures(pool, features, step)
 
 
 # With d features of an example, their frequencies take 8 d bytes each.

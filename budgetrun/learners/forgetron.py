@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -74,15 +74,13 @@ class _Forgetron(Budgeted, BinaryLearner):
     """
 
     name = "forgetron"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
 
     def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
         super().__init__(budget=budget)
         self.U = largest_competitor(budget, log)
         self.Q = 0.0
         self.shrinking = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def facts(self, f: Expansion) -> dict[str, float]:
         return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}

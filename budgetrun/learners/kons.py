@@ -119,10 +119,7 @@ class PROSNKONS(BinaryLearner):
 
         ``direction`` is the inverse of the matrix, times phi.
         """
-        self.newton(f, slope, direction, self.reading == "program")
-
-    def newton(self, f: Embedded, slope: float, direction: np.ndarray, before: bool) -> None:
-        """Take the Newton step with the matrix before the gradient is added to it, or after."""
+        before = self.restarts and self.reading == "program"
         added = self.curvature / 2 * slope**2
         factor = 1 + added * float(f.phi @ direction)
         f.step((-slope if before else -slope / factor) * direction)
@@ -158,9 +155,6 @@ class CONKONS(PROSNKONS):
     restarts = False
     name = "con_kons"
     title = "CON-KONS"
-
-    def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
-        self.newton(f, slope, direction, before=False)
 
     def go_on(self, f: Embedded, grown: bool) -> None:
         """Continue with the new dictionary: what is new in the span has no weight yet."""

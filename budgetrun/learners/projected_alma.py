@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
-from budgetrun.engine.pool import Pool
 from budgetrun.learners.alma import ALMA, length
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
@@ -60,6 +60,7 @@ class ProjectedALMA(ALMA):
     name = "projected_alma"
     title = "Projected ALMA_2"
     form = Projected
+    tracks: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -84,9 +85,6 @@ class ProjectedALMA(ALMA):
         self.delta = delta
         self.most_lost = eta**2 if threshold == "distance" else eta
         self.lost = 0.0
-
-    def start(self, pool: Pool) -> Any:
-        return Projected(pool)
 
     def update(self, f: Projected, y: int, score: float) -> None:
         step = self.C / math.sqrt(self.k)

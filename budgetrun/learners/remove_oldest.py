@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted
 from budgetrun.learners.forgetron import damage, weight_and_margin
 
@@ -34,14 +36,12 @@ class RemoveOldest(Budgeted, BinaryLearner):
 
     name = "remove_oldest"
     title = "Remove-Oldest"
+    tracks: ClassVar[Mapping[str, Any]] = {"track": "oldest"}
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:
         super().__init__(budget=budget)
         self.damage = 0.0
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
 from budgetrun.base.params.expressions import Formula
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
 
 _NAMES = ("m", "norm")
@@ -56,15 +56,13 @@ class ShrinkingPerceptron(BinaryLearner):
 
     name = "shrinking_perceptron"
     title = "Shrinking Perceptron"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
     compiled = False
 
     def __init__(self, *, phi: Phi) -> None:
         self.phi = phi
         self.shrinking = 0.0
         self._formula = Formula(phi, _NAMES) if isinstance(phi, str) else None
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True)
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)

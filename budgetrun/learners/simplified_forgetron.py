@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Budgeted
 
@@ -53,6 +54,7 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
     name = "forgetron"
     variant = "simplified"
     title = "Forgetron, simplified"
+    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
     revision = 2
 
     def __init__(
@@ -75,9 +77,6 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
                 f"got {step * self.regulariser:g}; with budget={budget} and step={step:g} use {larger}a regulariser "
                 f"below {1 / step:g}"
             )
-
-    def start(self, pool: Pool) -> Expansion:
-        return Expansion(pool, norm=True, track="oldest")
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:

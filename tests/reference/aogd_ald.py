@@ -25,9 +25,7 @@ def aogd_ald(X, y, k, alpha, U=2.0, c=1.0, offset=1.0, switch=None, tie="mistake
         # S += 4 e^2 ||v||^2, then f -= 2 e c U / sqrt(S) v, cut to U
         S += 4 * e**2 * square
         f = moved(f, -2 * e * c * U / math.sqrt(S), v, U, K)
-        record(trace, score, is_mistake(y_t, score, tie), f)
-        trace.residuals.append(residual)
-        trace.updates.append(True)
+        record(trace, score, is_mistake(y_t, score, tie), f, True, residual)
     return trace
 
 

@@ -31,9 +31,7 @@ def hinge(X, y, k, alpha, U=20.0, c=0.5, M=15, tie="mistake"):
             f = moved(f, step * y_t, v, U, K)
             # S += max(||v||^2 - 2 y <v, h>, 0)
             S += max(0.0, square - 2 * y_t * math.fsum(b * a * K[i, r] for i, b in v.items() for r, a in h.items()))
-        record(trace, score, is_mistake(y_t, score, tie), f)
-        trace.residuals.append(residual)
-        trace.updates.append(update)
+        record(trace, score, is_mistake(y_t, score, tie), f, update, residual)
 
     last = range(max(0, len(y) - M), len(y))
     hint = {r: c * U / math.sqrt(3 + S) * y[r] / len(last) for r in last}

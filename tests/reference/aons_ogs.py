@@ -41,9 +41,7 @@ def aons_ogs(X, y, k, alpha, C=1.0, mu=1.0, order="paper", tie="mistake"):
             before, A = A, A + eta * np.outer(g, g)
             w = w - np.linalg.solve(before if order == "program" and not grown else A, g)
         weights = dict(zip(J.members, (w @ frame).tolist(), strict=True))
-        record(trace, score, is_mistake(y_t, score, tie), weights)
-        trace.residuals.append(residual)
-        trace.updates.append(True)
+        record(trace, score, is_mistake(y_t, score, tie), weights, True, residual)
     trace.final = lambda x: max(-C, min(value(weights, X, x, k), C))
     return trace
 

@@ -48,9 +48,7 @@ def mavp_ogs(X, codes, k, n_classes, alpha, epsilon=0.9, U=10.0, c=0.1):
         rival, lead = multiclass.best_rival(scores, y_t, tolerance=least)
         update, residual = functions.learn(t, y_t, rival, lead, lead <= 0)
         weights = {i: [f.get(i, 0.0) for f in functions.f] for i in functions.J.members}
-        kernel_expansion.record(trace, scores, lead <= 0, weights)
-        trace.residuals.append(residual)
-        trace.updates.append(update)
+        kernel_expansion.record(trace, scores, lead <= 0, weights, update, residual)
     return trace
 
 
@@ -63,9 +61,7 @@ def of_two_classes(X, y, k, alpha, epsilon=0.9, U=10.0, c=0.1, tie="mistake"):
         mistake = kernel_expansion.is_mistake(y_t, scores[1], tie)
         own = int(y_t > 0)
         update, residual = functions.learn(t, own, 1 - own, scores[own] - scores[1 - own], mistake)
-        kernel_expansion.record(trace, scores[1], mistake, functions.f[1])
-        trace.residuals.append(residual)
-        trace.updates.append(update)
+        kernel_expansion.record(trace, scores[1], mistake, functions.f[1], update, residual)
     return trace
 
 

@@ -4,6 +4,20 @@ from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, projected_value
 
 
+def step_on_mistake(alpha, S, X, t, x_t, y_t, k, most):
+    """Fig. 2 on a mistake; return ||delta_t||^2, of which ``most`` may be lost."""
+    column, k_tt = k.column(X, x_t), k(x_t, x_t)
+    k_t = [column[i] for i in S.members]
+    d, _, residual = S.project(k_t, k_tt)
+    if residual <= most + TOLERANCE * k_tt:  # ||delta_t|| <= eta:
+        for i, d_i in zip(S.members, d, strict=True):  # f_t = f''_t, S_t = S_{t-1}
+            alpha[i] += y_t * d_i
+    else:
+        alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
+        S.add(t, k_t, k_tt)
+    return residual
+
+
 def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
     trace = ProjectionTrace()
     alpha = {}  # S_0 is empty, f_0 = 0
@@ -13,16 +27,7 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
         mistake = is_mistake(y_t, score, tie)
         residual = None
         if mistake:
-            column = k.column(X, x_t)
-            k_t = [column[i] for i in S.members]
-            k_tt = k(x_t, x_t)
-            d, _, residual = S.project(k_t, k_tt)
-            if residual <= allowed(eta, threshold) + TOLERANCE * k_tt:  # ||delta_t|| <= eta:
-                for i, d_i in zip(S.members, d, strict=True):  # f_t = f''_t, S_t = S_{t-1}
-                    alpha[i] += y_t * d_i
-            else:
-                alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
-                S.add(t, k_t, k_tt)
+            residual = step_on_mistake(alpha, S, X, t, x_t, y_t, k, allowed(eta, threshold))
         record(trace, score, mistake, alpha, mistake, residual)
     return trace
 

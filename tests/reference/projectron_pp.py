@@ -2,7 +2,6 @@
 
 from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import (
-    TOLERANCE,
     Basis,
     ProjectionTrace,
     allowed,
@@ -10,6 +9,7 @@ from reference.projection import (
     margin_step,
     projected_value,
 )
+from reference.projectron import step_on_mistake
 
 NAME = "projectron++"
 
@@ -23,25 +23,17 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
         mistake = is_mistake(y_t, score, tie)
         loss = max(0.0, 1 - y_t * score)
         residual, changed = None, mistake
-        if loss > 0:
-            column = k.column(X, x_t)
-            k_t = [column[i] for i in S.members]
-            k_tt = k(x_t, x_t)
-            d, square, residual = S.project(k_t, k_tt)
-            if mistake:  # prediction error
-                if residual <= allowed(eta, threshold) + TOLERANCE * k_tt:  # ||delta_t|| <= eta:
-                    for i, d_i in zip(S.members, d, strict=True):  # f_t = f''_t, S_t = S_{t-1}
-                        alpha[i] += y_t * d_i
-                else:
-                    alpha[t] = float(y_t)  # f_t = f'_t, S_t = S_{t-1} + x_t
-                    S.add(t, k_t, k_tt)
-            else:  # margin error
-                # check if x_t can be projected: loss >= ||delta_t|| / eta; set tau_t
-                tau = margin_step(loss, square, cost_of_projecting(residual, k_tt, eta, threshold))
-                if tau > 0:  # f_t = f_{t-1} + y_t tau_t P_{t-1} k(x_t, .), S_t = S_{t-1}
-                    changed = True
-                    for i, d_i in zip(S.members, d, strict=True):
-                        alpha[i] += y_t * tau * d_i
+        if mistake:  # prediction error
+            residual = step_on_mistake(alpha, S, X, t, x_t, y_t, k, allowed(eta, threshold))
+        elif loss > 0:  # margin error
+            column, k_tt = k.column(X, x_t), k(x_t, x_t)
+            d, square, residual = S.project([column[i] for i in S.members], k_tt)
+            # check if x_t can be projected: loss >= ||delta_t|| / eta; set tau_t
+            tau = margin_step(loss, square, cost_of_projecting(residual, k_tt, eta, threshold))
+            if tau > 0:  # f_t = f_{t-1} + y_t tau_t P_{t-1} k(x_t, .), S_t = S_{t-1}
+                changed = True
+                for i, d_i in zip(S.members, d, strict=True):
+                    alpha[i] += y_t * tau * d_i
         record(trace, score, mistake, alpha, changed, residual)
     return trace
 

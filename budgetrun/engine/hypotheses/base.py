@@ -111,6 +111,10 @@ class Hypothesis(Compilable, ABC):
         """The number of rounds so far, including the current one."""
         return self._before + self._round + 1
 
+    def rounds_before(self, t: int) -> int:
+        """Return the number of rounds before round ``t`` of the block."""
+        return self._before + t
+
     def kernel_row(self) -> np.ndarray:
         """Return k(x_i, x_t) between the support examples and x_t of the current round; float64, shape (size,)."""
         return self._values_at(self._round)

@@ -97,10 +97,6 @@ class Points(Hypothesis):
             weights[c] = self.weights_of(c)
         return weights
 
-    def rounds_before(self, t: int) -> int:
-        """Return the number of rounds before round ``t`` of the block."""
-        return self._before + t
-
     def weights_of(self, c: int) -> np.ndarray:
         """Return the weights of the points in class ``c``, shape (size,)."""
         return taken(self._weights[:, c], self.slots)

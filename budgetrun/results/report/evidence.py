@@ -152,7 +152,7 @@ class Evidence:
     def _choose(self, name: str, table: str) -> dict[tuple[str, str], str]:
         """Return the setting that a table of results chooses for each dataset and label."""
         results = self.results(name)
-        spec = next((one for one in published.table_specs(results) if one.name == table), None)
+        spec = next((one for one in results.tables if one.name == table), None)
         if spec is None or spec.choose is None:
             raise InputError(f"{results.folder}: no table {table!r} that chooses a setting")
         labels = list(spec.columns or results.labels)
@@ -162,7 +162,7 @@ class Evidence:
     def _published(self, spec: NumberSpec, place: Place, where: str) -> Number:
         assert spec.results is not None
         results = self.results(spec.results)
-        table = next((one for one in published.table_specs(results) if one.name == spec.published), None)
+        table = next((one for one in results.tables if one.name == spec.published), None)
         number = None
         if table is not None:
             numbers = published.shown(table, spec.relative_to)

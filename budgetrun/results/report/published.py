@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from budgetrun.config import schema
-from budgetrun.config.published import report_of
 from budgetrun.config.schema import TableSpec
 from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place
-from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
+from budgetrun.results.store.read import NO_SETTING, Setting, items_of
 
 
 class Number(NamedTuple):
@@ -73,11 +72,6 @@ class Published:
 
     def _of(self, dataset: str, label: str) -> dict[tuple[Budget, frozenset[str]], Number]:
         return self._rows.get(self.source(dataset, label), {})
-
-
-def table_specs(results: Results) -> tuple[TableSpec, ...]:
-    """Return the tables that the config asks for, with their published numbers."""
-    return report_of(results.manifest, results.folder / "manifest.json").tables
 
 
 def shown(spec: TableSpec, divisor: str | None = None) -> Published:

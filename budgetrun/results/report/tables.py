@@ -34,7 +34,7 @@ from budgetrun.results.store.read import Results, items_of
 
 def build(results: Results) -> list[Table]:
     """Return the tables that the config asks for, or default ones where it asks for none."""
-    return [_table(results, spec) for spec in published.table_specs(results) or _default_specs(results)]
+    return [_table(results, spec) for spec in results.tables or _default_specs(results)]
 
 
 def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]:

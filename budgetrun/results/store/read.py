@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
-from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, value_text
+from budgetrun.config.published import report_of
+from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
 from budgetrun.results.store import manifest as manifests
 from budgetrun.results.store import table
 from budgetrun.results.store.columns import COLUMNS
@@ -107,6 +108,11 @@ class Results:
     def report(self) -> ReportSpec:
         """The config's ``report`` section."""
         return self.config.report
+
+    @cached_property
+    def tables(self) -> tuple[TableSpec, ...]:
+        """The tables that the config asks for, with their published numbers."""
+        return report_of(self.manifest, self.folder / manifests.NAME).tables
 
     @cached_property
     def datasets(self) -> list[str]:

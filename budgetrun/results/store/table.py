@@ -13,6 +13,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,6 @@ from typing import NamedTuple
 from budgetrun.base.files import write
 
 NAME, SUMS = "runs.csv", "runs.csv.sha256"
-_CHUNK = 1 << 20
 
 
 class Recorded(NamedTuple):
@@ -51,15 +51,14 @@ def find(folder: Path) -> Path | None:
 
 def read(path: Path) -> Content:
     """Return what a table holds, as far as it can be read."""
-    data = bytearray()
+    buffer, damage = io.BytesIO(), ""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                data += chunk
-        digest, damage = hashlib.sha256(data).hexdigest(), ""
+            shutil.copyfileobj(file, buffer)
     except (OSError, EOFError, zlib.error) as error:
-        digest, damage = "", " ".join(str(error).split())
-    return Content(bytes(data[: data.rfind(b"\n") + 1]), digest, damage)
+        damage = " ".join(str(error).split()) or type(error).__name__
+    data = buffer.getvalue()
+    return Content(data[: data.rfind(b"\n") + 1], "" if damage else hashlib.sha256(data).hexdigest(), damage)
 
 
 def recorded(folder: Path) -> Recorded | None:

@@ -8,7 +8,7 @@ from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import tables
 from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.results.report.published import shown, table_specs
+from budgetrun.results.report.published import shown
 from budgetrun.results.store.read import NO_SETTING, Setting, load
 
 
@@ -188,7 +188,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
             for f, n in zip((0.25, 0.5), numbers, strict=True)
         ]
         report = {"tables": [{"name": "t"}]}
-        (spec,) = table_specs(load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})))
+        (spec,) = load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})).tables
         found = shown(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 

@@ -10,7 +10,7 @@ from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, w
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import tables
 from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.results.report.published import shown, table_specs
+from budgetrun.results.report.published import shown
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
@@ -154,7 +154,7 @@ def test_published_numbers_of_settings(tmp_path):
 def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
     report = {"tables": [{"name": "t"}]}
-    (spec,) = table_specs(load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)))
+    (spec,) = load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)).tables
     published = shown(spec)
 
     def find(*items, **others):

@@ -37,7 +37,7 @@ class Numbers:
         self.curves = Curves(results.folder / "curves")
         self.measured = cache(partial(measure, results))
         self.published: dict[Quantity, list[Published]] = {}
-        for spec in published.table_specs(results):
+        for spec in results.tables:
             self.published.setdefault(quantity_of(spec), []).append(published.shown(spec))
 
 
