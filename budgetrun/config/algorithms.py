@@ -105,12 +105,9 @@ class AlgorithmReader:
             pass
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
             learns = " or ".join(PROBLEMS[task].learns for task in others)
-            needs = (
-                f"; it needs datasets with task: {others[0]}"
-                if self.task == "binary"
-                else f", and the task is {self.task}"
-            )
-            self.checker.add(here, f"{name!r} learns {learns} only{needs}{allowed_names(known)}")
+            needs = f"; it needs datasets with task: {others[0]}"
+            why = needs if self.task == "binary" else f", and the task is {self.task}"
+            self.checker.add(here, f"{name!r} learns {learns} only{why}{allowed_names(known)}")
         elif not isinstance(name, str) or name not in known:
             every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
             self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")

@@ -35,7 +35,7 @@ def describe(what: str, name: str) -> str:
     InputError
         There is none of this name.
     """
-    found = dict(_kernels() if what == "kernels" else _algorithms())
+    found: dict[str, Any] = dict(kernels.registry() if what == "kernels" else _algorithms())
     own = {title: cls for title, cls in found.items() if name in (cls.name, title, title.partition(" ")[0])}
     if not own:
         known = {word for title, cls in found.items() for word in (cls.name, title.partition(" ")[0])}
@@ -53,15 +53,10 @@ def _algorithms() -> Iterator[tuple[str, Any]]:
         yield from ((f"{name} [{other.name}]", algorithm) for name, algorithm in other.algorithms().items())
 
 
-def _kernels() -> Iterator[tuple[str, Any]]:
-    yield from kernels.registry().items()
-
-
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
-    found = [
-        (name, _text(cls).partition("\n")[0]) for name, cls in (_kernels() if what == "kernels" else _algorithms())
-    ]
+    known = kernels.registry().items() if what == "kernels" else _algorithms()
+    found = [(name, _text(cls).partition("\n")[0]) for name, cls in known]
     return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 

@@ -66,10 +66,9 @@ class DatasetReader:
     def dataset(
         self, data: Any, path: KeyPath, kernel: KernelSpec | None, with_kernel: bool, repetitions: int
     ) -> DatasetSpec | None:
-        """Return a dataset; None if it is wrong.
+        """Return a dataset, with the config's kernel and repetitions where it has none of its own; None if it is wrong.
 
-        The config's kernel and repetitions are filled in where the dataset has none of its own. ``with_kernel`` says
-        whether the config gives a kernel, be it a wrong one.
+        ``with_kernel`` is true if the config gives a kernel, even a wrong one.
         """
         before = len(self.checker.problems)
         values = self.checker.values(data, path, {**value_types(DatasetSpec), "kernel": KERNEL})
