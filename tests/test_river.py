@@ -32,6 +32,7 @@ for _, algorithm, _, parameters, _ in all_cases():
 of_learner = pytest.mark.parametrize("name", sorted({*one_of_each_form(ESTIMATORS), "Forgetron"}))
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker")
+SEGMENTS = sorted({y for _, y in datasets.ImageSegments()})
 
 
 def make(name, **given):
@@ -79,12 +80,6 @@ def learned(model, examples, y):
 
 # -- river's own checks ------------------------------------------------------------------------------------------------
 
-# Some learners need an argument, as river's meta-models do.
-NEEDS_ARGUMENT = {
-    name
-    for name in CLASSIFIERS
-    if any(p.default is p.empty for p in inspect.signature(CLASSIFIERS[name]).parameters.values())
-}
 # With the whole of river's data sets, learners that project would take minutes.
 IN_FULL = ("Forgetron",) if EXHAUSTIVE else ()
 
@@ -94,24 +89,20 @@ IN_FULL = ("Forgetron",) if EXHAUSTIVE else ()
 def test_check_estimator(name, monkeypatch):
     if name not in IN_FULL:
         monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(10))])
-    skipped = set()
-    if name in NEEDS_ARGUMENT:
-        skipped.add("check_init_has_default_params_for_tests")
-    if name in BY_COLUMN:
-        skipped.add("check_shuffle_features_no_impact")
-    model = make(name)
+    checked(make(name), {"check_shuffle_features_no_impact"} if name in BY_COLUMN else set())
+
+
+def checked(model, skipped=frozenset()):
     for check in checks.yield_checks(model):
         if check.__name__ not in skipped:
             check(model.clone())
 
 
 def test_check_estimator_with_several_classes(monkeypatch):
-    segments = sorted({y for _, y in datasets.ImageSegments()})
     monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.ImageSegments().take(10))])
-    model = classifiers.Perceptron(classes=segments)
+    model = classifiers.Perceptron(classes=SEGMENTS)
     assert model._multiclass
-    for check in checks.yield_checks(model):
-        check(model.clone())
+    checked(model)
 
 
 # -- the same numbers --------------------------------------------------------------------------------------------------
@@ -288,8 +279,7 @@ def test_labels(labels, negative, positive):
 @pytest.mark.parametrize("name", ["PassiveAggressive", "Forgetron", "Ahpatron", "NOGD"])
 def test_several_classes(name):
     data = list(datasets.ImageSegments().take(200))
-    names = sorted({y for _, y in datasets.ImageSegments()})
-    keys = list(data[0][0])
+    names, keys = SEGMENTS, list(data[0][0])
     X = np.array([[x[key] for key in keys] for x, _ in data])
     y = np.array([label for _, label in data])
     model = CLASSIFIERS[name](gamma=1e-4, classes=names)
@@ -368,10 +358,8 @@ def test_pipelines_delays_and_drift():
         metric = evaluate.progressive_val_score(data, model.clone(), metrics.ROCAUC(), moment=None, delay=None)
         assert metric.get() > 0.8
     delayed = [({"moment": t, **x}, y) for t, (x, y) in enumerate(data)]
-    model = classifiers.Forgetron(budget=50, gamma=0.1)
-    metric = evaluate.progressive_val_score(
-        ((x, y) for x, y in delayed), preprocessing.StandardScaler() | model, metrics.Accuracy(), delay=20
-    )
+    model = preprocessing.StandardScaler() | classifiers.Forgetron(budget=50, gamma=0.1)
+    metric = evaluate.progressive_val_score(iter(delayed), model, metrics.Accuracy(), delay=20)
     assert metric.get() > 0.7
 
 

@@ -89,14 +89,9 @@ def test_single_rounds_in_between(tmp_path, name):
 
 def test_learners_that_share_a_pool(tmp_path):
     X, y = stream("dense", False)
-    learners = [
-        find("perceptron")(),
-        *(find("rbp")(budget=b, seed=b) for b in (4, 9, 30)),
-        find("fogd")(features=6, step=0.1),
-    ]
-    one, other = (
-        Group(kernels.Gaussian(gamma=0.5), learners, isolate=(Exception,)) for learners in (learners, learners)
-    )
+    learners = [find("perceptron")(), *(find("rbp")(budget=b, seed=b) for b in (4, 9, 30))]
+    learners.append(find("fogd")(features=6, step=0.1))
+    one, other = (Group(kernels.Gaussian(gamma=0.5), learners, isolate=(Exception,)) for _ in range(2))
     one = through_a_file(tmp_path / "a.state", one)
     for start in range(0, T, 45):
         part, labels = X[start : start + 45], y[None, start : start + 45]
@@ -110,12 +105,7 @@ def test_values_of_every_kind_and_shared_references(tmp_path):
     own.append(own)
     values = {
         "numbers": [0, -(10**40), 0.1, -0.0, float("inf"), float("nan"), True, None, "é\ud800\n"],
-        "arrays": [
-            np.asfortranarray(array),
-            np.array(3, dtype=">i2"),
-            np.array(["a", "bc"]),
-            np.empty((0, 4), dtype=bool),
-        ],
+        "arrays": [np.asfortranarray(array), np.array(3, ">i2"), np.array(["a", "bc"]), np.empty((0, 4), bool)],
         "objects": np.array([["a", 1], [None, 0.5]], dtype=object),
         "dates": np.array(["2020-01-01"], dtype="datetime64[D]"),
         "scalars": [np.float32(0.1), np.int8(-3), np.str_("x"), np.bool_(True)],
@@ -192,24 +182,25 @@ ARRAY = ["array", 0]
 FORMULA = "budgetrun.base.params.expressions:Formula"
 
 
+OBJECTS = {
+    "os:system": "it names 'os:system', which is not a class",
+    "builtins:object": "it names 'builtins:object', which is not a class",
+    "builtins:ValueError": "safe",
+    "budgetrun.cli:Path": "it names 'budgetrun.cli:Path'",
+    **{f"budgetrun.engine.{name}": "it names" for name in ("group:np.ndarray", "group:Group.__init__", "group:np")},
+    "budgetrun.engine.nothing:A": "it names",
+    "budgetrun.learners.base:BinaryLearner": "abstract",
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"nodes": [["object", "os:system", []]]}, "it names 'os:system', which is not a class"),
-        ({"nodes": [["object", "builtins:object", []]]}, "it names 'builtins:object', which is not a class"),
-        ({"nodes": [["object", "builtins:ValueError", []]]}, "safe"),
-        ({"nodes": [["object", "budgetrun.cli:Path", []]]}, "it names 'budgetrun.cli:Path'"),
-        ({"nodes": [["object", "budgetrun.engine.group:np.ndarray", []]]}, "it names"),
-        ({"nodes": [["object", "budgetrun.engine.group:Group.__init__", []]]}, "it names"),
-        ({"nodes": [["object", "budgetrun.engine.group:np", []]]}, "it names"),
-        ({"nodes": [["object", "budgetrun.engine.nothing:A", []]]}, "it names"),
-        ({"nodes": [["object", "budgetrun.learners.base:BinaryLearner", []]]}, "abstract"),
-        (
-            {"nodes": [["object", "budgetrun.kernels:Linear", [["__class__", 1]]]]},
-            "Linear has no attribute '__class__'",
+        *(({"nodes": [["object", name, []]]}, reason) for name, reason in OBJECTS.items()),
+        *(
+            ({"nodes": [["object", "budgetrun.kernels:Linear", [[name, 1]]]]}, f"Linear has no attribute '{name}'")
+            for name in ("__class__", "formula", "numbers")
         ),
-        ({"nodes": [["object", "budgetrun.kernels:Linear", [["formula", 1]]]]}, "Linear has no attribute 'formula'"),
-        ({"nodes": [["object", "budgetrun.kernels:Linear", [["numbers", 1]]]]}, "Linear has no attribute 'numbers'"),
         (
             {"nodes": [["object", FORMULA, [["text", "__import__('os')"], ["names", ["@", 1]]]], ["list", []]]},
             "may use only numbers",

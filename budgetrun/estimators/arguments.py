@@ -143,9 +143,8 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     wanted = kernel.parameters_with(given)
     chosen = _checked({name: given[name] for name in wanted if given[name] is not None}, wanted)
     if given["products"] is not None and "products" not in wanted:
-        raise ValueError(
-            f"products is not a parameter of the {kernel.name} kernel: leave it out, got {given['products']!r}"
-        )
+        sentence = f"products is not a parameter of the {kernel.name} kernel: leave it out"
+        raise ValueError(f"{sentence}, got {given['products']!r}")
     if "sigma" in wanted and not {"gamma", "sigma"} & set(chosen):
         chosen["gamma"] = 1.0
     return kernel(**chosen)

@@ -172,8 +172,7 @@ class OfTasks(Kind):
         return sp.csr_array(sp.hstack([rest, sp.csr_array(column)], format="csr"))
 
     def taken(self, slots: np.ndarray) -> Kind:
-        inner = self._inner.taken(slots)
-        return self._with(inner, self._tasks[slots])
+        return self._with(self._inner.taken(slots), self._tasks[slots])
 
     def widened(self, X: Rows) -> tuple[Kind, Encoded]:
         tasks, rest = self._kernel.split(X)

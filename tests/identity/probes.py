@@ -258,19 +258,8 @@ def _stream(spec):
 
 
 # What the configs need not give has defaults, which outcomes depend on; this is the rest.
-REQUIRED = {
-    "alpha": 0.2,
-    "regulariser": 0.05,
-    "budget": 6,
-    "eta": 0.3,
-    "epsilon": 0.5,
-    "phi": 0.8,
-    "step": 0.4,
-    "features": 10,
-    "first_budget": 4,
-    "beta": 0.4,
-    "delta": 1.0,
-}
+REQUIRED = {"alpha": 0.2, "regulariser": 0.05, "budget": 6, "eta": 0.3, "epsilon": 0.5, "phi": 0.8, "step": 0.4}
+REQUIRED |= {"features": 10, "first_budget": 4, "beta": 0.4, "delta": 1.0}
 
 
 def _parts(learners, *others):
@@ -292,11 +281,7 @@ def _default_probes():
                 # With the default of nu, 1e-4, the tenth digit depends on the processor.
                 given |= {"nu": 0.1} if name == "krls" else {}
                 key = f"defaults of {_of_task(task)}{name}{f'({variant})' if variant else ''}"
-                yield (
-                    key,
-                    _parts([learner], gaussian),
-                    lambda args=(learner, given, "random", task): play(*args),
-                )
+                yield key, _parts([learner], gaussian), lambda args=(learner, given, "random", task): play(*args)
     learner = find("nogd")
     parts = _parts([learner], gaussian, f"nogd reading=program {learner.revised['reading', 'program']}")
     given = {"budget": 30, "step": 0.4, "reading": "program"}
@@ -369,11 +354,8 @@ def _hard_probes():
 def _averages():
     """Means of hypotheses, and what cancels but for rounding, on few examples with all labels."""
     given = [("perceptron", {}), ("passive_aggressive", {"C": 0.1}), ("projectron", {"eta": 0.2})]
-    given += [
-        ("projectron++", {"eta": 0.2}),
-        ("projected_alma", {"eta": 0.05, "alpha": 0.9}),
-        ("avp", {"epsilon": 0.5, "U": 2.0}),
-    ]
+    given += [("projectron++", {"eta": 0.2}), ("projected_alma", {"eta": 0.05, "alpha": 0.9})]
+    given += [("avp", {"epsilon": 0.5, "U": 2.0})]
     given += [("ahpatron", {"budget": 20, "epsilon": 0.5}), ("shrinking_perceptron", {"phi": 0.7})]
     for several, (name, keys) in itertools.product((False, True), given):
         if several and name not in registry("multiclass"):
@@ -463,8 +445,7 @@ def _more_data_probes(folder):
     np.savez(folder / "sparse.npz", y=np.arange(40) % 2, **pieces)
     specs = {"sparse.npz": config.DatasetSpec(name="probe", path=folder / "sparse.npz", order="permuted")}
     for name, options in (
-        ("noisy_gaussians", {"n_per_class": 20, "spread": "standard_deviation"}),
-        ("noisy_gaussians", {"n_per_class": 20, "spread": "variance"}),
+        *(("noisy_gaussians", {"n_per_class": 20, "spread": spread}) for spread in ("standard_deviation", "variance")),
         ("rotating_gaussians", {"n_examples": 40, "turns": 0.5, "deviation": 0.2}),
     ):
         given = ", ".join(f"{key}={value}" for key, value in options.items())
@@ -482,11 +463,7 @@ def _stream_and_test(spec):
 
 _BINARY_JOB = {
     "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}, "repetitions": 1}],
-    "algorithms": [
-        {"name": "perceptron"},
-        {"name": "avp", "epsilon": 0.6},
-        {"name": "rbp", "budget": 10, "seeds": 2},
-    ],
+    "algorithms": [{"name": "perceptron"}, {"name": "avp", "epsilon": 0.6}, {"name": "rbp", "budget": 10, "seeds": 2}],
     "measured": ("mistakes", "updates", "support_size", "max_support_size", "prefix_examples", "prefix_mistakes"),
     "curve": "mistakes",
 }
