@@ -57,26 +57,24 @@ _BY_PLACE = [name for name, kernel in kernels.registry().items() if kernel.by_pl
 
 
 class _Model:
-    """What classifiers and regressors have in common: columns for keys, and an estimator that is made when needed."""
+    """Base of classifiers and regressors: columns for keys, and an estimator that is made when needed."""
 
     _made: type[estimators.BudgetEstimator]
     # The estimator's methods for the scores of one row and of many.
     _scored: tuple[str, str]
+    # 0 for regressors.
+    _n_classes: int = 0
 
     def _begin(self) -> None:
         """Forget everything."""
         self.estimator: Any = None
         self.column_of: dict[Any, int] = {}
-        # How many keys have room, and a row of zeros.
+        # The number of keys that have room, and a row of zeros.
         self._room = 0
         self._zeros = b""
 
     def _code(self, y: Any) -> Any:
         """Return a label as the estimator takes it."""
-        raise NotImplementedError
-
-    def _learn(self, row: np.ndarray, code: Any) -> None:
-        """Learn from one row and such a label."""
         raise NotImplementedError
 
     def _before(self) -> Any:
@@ -96,9 +94,7 @@ class _Model:
             The label.
         """
         code = self._code(y)
-        if self.estimator is None:
-            self._admit(x)
-        row = self._row(x)
+        row = None if self.estimator is None else self._row(x)
         if row is None:
             self._admit(x)
             row = self._row(x)
@@ -135,9 +131,13 @@ class _Model:
                 )
         return made
 
-    def _teach(self, learn: Any, *given: Any) -> None:
+    def _learn(self, row: np.ndarray, code: Any) -> None:
+        """Learn from one row and a label as `_code` returns it."""
+        classes = [range(self._n_classes)] if self.estimator is None and self._n_classes else []
+        if self.estimator is None:
+            self.estimator = self._new_estimator()
         try:
-            learn(*given)
+            self.estimator.learn_one(row, code, *classes)
         except Exception:
             # Either nothing has changed, or the estimator has forgotten everything.
             if not hasattr(self.estimator, "_group"):
@@ -275,15 +275,6 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         self._need_probabilities()
         return pd.DataFrame([self._named(self._calibration.of(score)) for score in self._scores_of(X)], index=X.index)
 
-    # -- learning ------------------------------------------------------------------------------------------------------
-
-    def _learn(self, row: np.ndarray, code: int) -> None:
-        if self.estimator is None:
-            self.estimator = self._new_estimator()
-            self._teach(self.estimator.learn_one, row, code, range(self._n_classes))
-        else:
-            self._teach(self.estimator.learn_one, row, code)
-
     # -- predicting ----------------------------------------------------------------------------------------------------
 
     def _before(self) -> Any:
@@ -336,11 +327,6 @@ class BudgetRegressor(_Model, base.MiniBatchRegressor):
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return f(x) for each row."""
         return pd.Series(self._scores_of(X), index=X.index)
-
-    def _learn(self, row: np.ndarray, code: float) -> None:
-        if self.estimator is None:
-            self.estimator = self._new_estimator()
-        self._teach(self.estimator.learn_one, row, code)
 
     def _code(self, y: Any) -> float:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 import zipfile
 from collections import deque
@@ -19,6 +20,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 
 import budgetrun
 from budgetrun.base.errors import InputError
@@ -99,8 +101,8 @@ def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
     Raises
     ------
     InputError
-        The file is missing, damaged, or no saved state; it names something outside this package; or it was saved by a
-        version of this package with other results.
+        The file is missing, damaged, or not a saved state; it names something outside this package; or it was saved by
+        a version of this package with other results.
 
     Notes
     -----
@@ -134,7 +136,7 @@ class _Writer:
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.arrays: list[np.ndarray] = []
-        # Objects of this package, and whatever has a number, so that its id is not given to another object.
+        # Objects of this package; and every object with a number, so that its id is not given to another object.
         self.things: list[Any] = []
         self._kept: list[Any] = []
         self._numbers: dict[int, int | None] = {}
@@ -183,7 +185,7 @@ class _Writer:
             old = kind is np.random.RandomState
             state = value.get_state(legacy=False) if old else value.bit_generator.state
             self._begin(value, ["random", "RandomState" if old else state["bit_generator"], self.value(state, where)])
-        elif kind.__module__.startswith("scipy.sparse") and kind.__name__ == "csr_array":
+        elif kind is sp.csr_array:
             parts = [self.value(part, where) for part in (value.data, value.indices, value.indptr)]
             self._begin(value, ["csr", list(map(int, value.shape)), *parts])
         elif isinstance(value, Exception) and (_is_ours(kind) or _is_error(kind)):
@@ -271,13 +273,18 @@ class _Reader:
             case "set" | "frozenset", (items,):
                 return (set if kind == "set" else frozenset)(map(_key, self._values(items)))
             case "tuple", (items, title):
-                return tuple(self._values(items)) if title is None else _make_tuple(_find(title), self._values(items))
+                cls = tuple if title is None else _find(title)
+                if not issubclass(cls, tuple):
+                    raise ValueError(f"{title} is not a tuple")
+                return tuple.__new__(cls, self._values(items))
             case "random", (name, _) if name in _GENERATORS:
                 return np.random.Generator(getattr(np.random, name)(0))
             case "random", ("RandomState", _):
                 return np.random.RandomState(0)
             case "csr", ((n, d), *parts):
-                return _sparse((n, d), *map(self.value, parts))
+                rows = sp.csr_array(tuple(map(self.value, parts)), shape=(n, d))
+                rows.check_format(full_check=True)
+                return rows
             case "error", (title, args):
                 cls = _find(title)
                 if not issubclass(cls, Exception):
@@ -310,29 +317,24 @@ class _Reader:
         """Read an array, after comparing the shape that it declares with the bytes that are there."""
         formats, size = np.lib.format, self._archive.getinfo(name).file_size
         with self._archive.open(name) as member:
-            read = (
-                formats.read_array_header_1_0 if formats.read_magic(member)[0] == 1 else formats.read_array_header_2_0
-            )
-            shape, _, dtype = read(member)
-            header = member.tell()
-        count = 1
-        for length in shape:
-            count *= length
-        if dtype.kind not in _PLAIN or header + count * dtype.itemsize != size:
-            raise ValueError(f"{name} has {size - header:,} bytes, which are no array of {dtype} of shape {shape}")
-        with self._archive.open(name) as member:
+            old = formats.read_magic(member)[0] == 1
+            shape, _, dtype = (formats.read_array_header_1_0 if old else formats.read_array_header_2_0)(member)
+            found = size - member.tell()
+            if dtype.kind not in _PLAIN or math.prod(shape) * dtype.itemsize != found:
+                raise ValueError(f"{name} has {found:,} bytes, which are not an array of {dtype} of shape {shape}")
+            member.seek(0)
             return formats.read_array(member, allow_pickle=False)
 
 
 def _is_ours(cls: type) -> bool:
-    """Whether a class is defined in one of the packages whose classes a file may name."""
+    """Return whether a class is defined in one of the packages whose classes a file may name."""
     inside = cls.__module__.removeprefix("budgetrun.")
     known = inside != cls.__module__ and any(f"{inside}.".startswith(f"{package}.") for package in _PACKAGES)
     return known and "<" not in cls.__qualname__
 
 
 def _is_error(cls: type) -> bool:
-    """Whether a class is one of Python's own errors."""
+    """Return whether a class is one of Python's own errors."""
     return issubclass(cls, BaseException) and cls.__module__ == "builtins"
 
 
@@ -402,20 +404,6 @@ def _dtype(text: str) -> np.dtype[Any]:
     if not isinstance(text, str) or (dtype := np.dtype(text)).kind not in _PLAIN:
         raise ValueError(f"unknown type of numbers {text!r}")
     return dtype
-
-
-def _make_tuple(cls: type[Any], items: list[Any]) -> Any:
-    if not issubclass(cls, tuple):
-        raise ValueError(f"{_title(cls)} is no tuple")
-    return tuple.__new__(cls, items)
-
-
-def _sparse(shape: tuple[int, int], *parts: Any) -> Any:
-    from scipy.sparse import csr_array
-
-    rows = csr_array(parts, shape=shape)
-    rows.check_format(full_check=True)
-    return rows
 
 
 def _refuse(constant: str) -> NoReturn:

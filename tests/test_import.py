@@ -65,7 +65,9 @@ def test_the_public_names():
 
 def test_names_of_0_2_0_are_aliases_that_warn():
     for old, now in OLD_NAMES.items():
-        with pytest.warns(DeprecationWarning, match=f"use {now.__name__}; the old name {old} goes in 0.4") as warned:
+        with pytest.warns(
+            DeprecationWarning, match=f"use {now.__name__}; the old name {old} will be removed in 0.4"
+        ) as warned:
             assert getattr(budgetrun, old) is now
         assert warned[0].filename == __file__
     assert len(OLD_NAMES) == 12

@@ -123,8 +123,8 @@ def test_the_last_column_has_to_be_a_task(wrong):
     ("given", "sentence"),
     [
         ({"n_tasks": 1, "gamma": 1.0}, "n_tasks must be at least 2, got 1"),
-        ({"n_tasks": 2, "base": "linear", "sigma": 1.0}, "sigma is no parameter of base: linear; leave sigma out"),
-        ({"n_tasks": 2, "gamma": 1.0, "degree": 2}, "degree is no parameter of base: gaussian; leave degree out"),
+        ({"n_tasks": 2, "base": "linear", "sigma": 1.0}, "sigma is not a parameter of base: linear; leave sigma out"),
+        ({"n_tasks": 2, "gamma": 1.0, "degree": 2}, "degree is not a parameter of base: gaussian; leave degree out"),
         ({"n_tasks": 2}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
     ],
 )

@@ -167,10 +167,10 @@ def test_a_regressor_predicts_numbers():
     rmse, mae = np.sqrt(np.square(errors).mean()), np.abs(errors).mean()
     assert stderr == f"{N} rows; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}\n"
     assert predict("model", "named.csv")[1] == f"{N} rows\n"
-    # Words are no numbers.
+    # Words are not numbers.
     assert predict("model", "named.csv", "--label", "y", code=2)[1] == (
-        f"named.csv: the labels in column 4 (y), such as {WORDS[0]}, are no numbers, which this model predicts; name "
-        "another column with --label, or leave it out\n"
+        f"named.csv: the labels in column 4 (y), such as {WORDS[0]}, are not numbers, but this model predicts "
+        "numbers; name another column with --label, or leave it out\n"
     )
     budgetrun.KRLS().fit(X, target).save("by_position")
     FRAME.assign(y=target).to_csv("plain.csv", index=False, header=False)

@@ -217,7 +217,7 @@ FORMULA = "budgetrun.base.params.expressions:Formula"
         ({"nodes": [["object", FORMULA, [["call", "1"]]]]}, "unexpected keyword argument 'call'"),
         ({"nodes": [["error", "budgetrun.kernels:Linear", []]]}, "is not an error"),
         ({"nodes": [["error", "builtins:SystemExit", []]]}, "is not an error"),
-        ({"nodes": [["tuple", [], "budgetrun.kernels:Linear"]]}, "is no tuple"),
+        ({"nodes": [["tuple", [], "budgetrun.kernels:Linear"]]}, "is not a tuple"),
         ({"nodes": [["tuple", [["@", 0]], None]]}, "refers to one that is not there yet, or to itself"),
         ({"nodes": [["tuple", [["@", 1]], None], ["tuple", [["@", 0]], None]]}, "refers to one that is not there yet"),
         ({"nodes": [["set", [["@", 1]]], ["list", []]]}, "refers to one that is not there yet"),

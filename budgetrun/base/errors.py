@@ -63,14 +63,9 @@ class OutOfRangeError(InputError, FloatingPointError, ValueError):
 
 
 class CannotWriteError(InputError, OSError):
-    """A file or folder cannot be written: no room, no permission, a folder that is gone. Exit code 2.
+    """A file or folder cannot be written: the disk is full, permission or the folder is missing. Exit code 2.
 
-    Parameters
-    ----------
-    message : str
-        The sentence.
-    reason : str
-        The system's words for it, such as "No space left on device".
+    ``reason`` is the system's message, such as "No space left on device".
     """
 
     def __init__(self, message: str, reason: str = "") -> None:

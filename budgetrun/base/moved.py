@@ -79,5 +79,5 @@ def old_names(estimators: dict[str, Any]) -> dict[str, Any]:
 
 
 def warn_of_old_name(old: str, now: type[Any]) -> None:
-    """Warn whoever asks a module for an estimator by its old name."""
-    warnings.warn(f"use {now.__name__}; the old name {old} goes in 0.4", DeprecationWarning, stacklevel=3)
+    """Warn that an estimator was asked for by its old name."""
+    warnings.warn(f"use {now.__name__}; the old name {old} will be removed in 0.4", DeprecationWarning, stacklevel=3)

@@ -14,7 +14,7 @@ def source_digest(*rooms: str) -> str:
     """Return a hash of the source files of some subpackages, or of all; this process reads them once.
 
     A sweep and its workers compare the hashes of all files: a worker that starts after one was edited may run different
-    code. It is no matter which modules a run executes, so editing any module stops the sweep.
+    code. Editing any module stops the sweep, even one that its runs do not execute.
     """
     found = hashlib.sha256()
     for room in rooms or ("",):

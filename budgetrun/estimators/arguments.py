@@ -116,12 +116,10 @@ def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Lear
             kind = learner.name if learner.variant is None else f"{learner.name}({learner.variant})"
             of = "two classes" if problem_of(learner.task).of_signs else "more than two classes"
             raise ValueError(f"{name} is not a parameter of {kind} for {of}: leave it out, got {given[name]!r}")
-        _check(name, given[name], wanted[name].annotation)
         chosen[name] = given[name]
     if given.get("random_state") is not None:
         chosen["seed"] = _seed(given["random_state"], given["seed"], wanted["seed"].default)
-    _check_complete(chosen, wanted)
-    return chosen
+    return _checked(chosen, wanted)
 
 
 def _seed(random_state: Any, seed: Any, default: Any) -> int:
@@ -133,7 +131,7 @@ def _seed(random_state: Any, seed: Any, default: Any) -> int:
     if type(random_state) is not int:
         wanted = "must be None, an integer >= 0 or a numpy.random.RandomState"
         raise ValueError(f"random_state {wanted}, got {random_state!r}")
-    _check("random_state", random_state, Seed)
+    check_value("random_state", random_state, Seed)
     return random_state
 
 
@@ -143,10 +141,7 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
     wanted = kernel.parameters_with(given)
-    chosen = {name: given[name] for name in wanted if given[name] is not None}
-    for name, value in chosen.items():
-        _check(name, value, wanted[name].annotation)
-    _check_complete(chosen, wanted)
+    chosen = _checked({name: given[name] for name in wanted if given[name] is not None}, wanted)
     if given["products"] is not None and "products" not in wanted:
         raise ValueError(
             f"products is not a parameter of the {kernel.name} kernel: leave it out, got {given['products']!r}"
@@ -156,7 +151,8 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
     return kernel(**chosen)
 
 
-def _check(name: str, value: Any, annotation: Any) -> None:
+def check_value(name: str, value: Any, annotation: Any) -> None:
+    """Raise a ValueError that begins with the name if the annotation does not allow the value."""
     try:
         problems = list(ValueType(annotation).check(value)[1].values())
     except TypeError:
@@ -165,10 +161,14 @@ def _check(name: str, value: Any, annotation: Any) -> None:
         raise ValueError(f"{name} {problems[0]}")
 
 
-def _check_complete(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> None:
+def _checked(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Return the chosen values, if the wanted parameters allow them and each without a default is there."""
+    for name, value in chosen.items():
+        check_value(name, value, wanted[name].annotation)
     for name, parameter in wanted.items():
         if name not in chosen and parameter.default is parameter.empty:
             raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
+    return chosen
 
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:

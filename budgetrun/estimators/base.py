@@ -56,9 +56,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _learners: Variants
     _several: Variants
     _arguments: frozenset[str]
-    # How scikit-learn checks labels.
+    # scikit-learn checks labels as numbers, or as classes.
     _numeric = False
-    # What makes probabilities of scores, if it was asked for.
+    # The map from scores to probabilities, if requested.
     _calibration: Calibration | None = None
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
@@ -101,13 +101,13 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Continue with one round, an example of shape (d,) and its label; as `partial_fit`, but faster."""
         row = np.asarray(x)
         if not self._play_one(row, y):
-            self._pass(_table(x, row), [y])
+            self._pass(x if sp.issparse(x) else row[None], [y])
 
     def _value(self, x: Any) -> Any:
         """Return f(x), or the scores of all classes, for one example of shape (d,)."""
         row = np.asarray(x)
         score = self._score_one(row)
-        return self._scores(_table(x, row))[0] if score is None else score
+        return self._scores(x if sp.issparse(x) else row[None])[0] if score is None else score
 
     def _values(self, X: Any) -> np.ndarray:
         """Return the same for each row."""
@@ -123,8 +123,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _scores_of(self, rows: Any) -> np.ndarray:
         """Return f(x), or the scores of all classes, of rows in the engine's form; shape (n,) or (n, n_classes)."""
-        scores: np.ndarray = score(self._member, rows, getattr(self, "averaged", False)).T
-        return scores
+        return score(self._member, rows, getattr(self, "averaged", False)).T
 
     def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
         """Save the estimator to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
@@ -196,32 +195,15 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             self._forget()
             raise
         if score is None:
-            return self._fits(x) and self._play_row(x, label)
+            return self._fits(x) and self._play(x[None].astype(np.float64), np.array([label]))
         if self._calibration is not None:
             # Rounded as those of blocks are.
             self._calibration.learn(float(self._group.pool.dtype.type(score)), int(label > 0))
         return True
 
     def _fits(self, x: np.ndarray) -> bool:
-        """Whether an array of numbers is an example that scikit-learn need not check."""
+        """Return whether an array of numbers is an example that scikit-learn need not check."""
         return x.shape == (self.n_features_in_,) and not self._sparse and bool(np.isfinite(x).all())
-
-    @_one_thread
-    def _play_row(self, x: np.ndarray, label: Any) -> bool:
-        """Play one round with such an example on the engine's general path."""
-        before = self._group.rounds
-        try:
-            self._fed(x[None].astype(np.float64), np.array([label]))
-        except Exception:
-            if self._group.rounds > before:
-                self._forget()
-            raise
-        return True
-
-    @_one_thread
-    def _score_row(self, x: np.ndarray) -> Any:
-        """Return the scores of such an example."""
-        return self._scores_of(x[None].astype(np.float64))[0]
 
     def _label_of(self, y: Any) -> Any:
         """Return a label as the engine's short path takes it; None if it cannot."""
@@ -240,13 +222,14 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS:
             return None
         score = None if getattr(self, "averaged", False) else self._group.score_one(x)
-        return self._score_row(x) if score is None and self._fits(x) else score
+        if score is None and self._fits(x):
+            with _blas().limit(limits=1):
+                return self._scores_of(x[None].astype(np.float64))[0]
+        return score
 
-    @_one_thread
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
         first = not hasattr(self, "_group")
-        if note := self._not_in_force():
-            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        self._check_in_force()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
         if first:
             found = self._found_classes(y, classes)
@@ -255,7 +238,12 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             self._calibration = Calibration() if self._in_force.get("probabilities") else None
             # The engine keeps rows in the form of the first ones.
             self._sparse = sp.issparse(X)
-        labels = self._encoded(y, found if first else None, classes)
+        self._play(X, self._encoded(y, found if first else None, classes), first)
+        return self
+
+    @_one_thread
+    def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
+        """Play rounds in blocks, on the engine's general path; return True."""
         block, before = self._rounds_per_block(), self._group.rounds
         try:
             for start in range(0, len(labels), block):
@@ -266,7 +254,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             if first or self._group.rounds > before:
                 self._forget()
             raise
-        return self
+        return True
 
     def _candidates(self) -> list[Any]:
         """Return the estimators that `fit` will run, not fitted."""
@@ -290,7 +278,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @property
     def _predicts_first(self) -> bool:
-        """Whether the calibration needs scores that the engine does not compute in its rounds."""
+        """True if the calibration needs scores that the engine does not compute in its rounds."""
         return self._calibration is not None and getattr(self, "averaged", False)
 
     def _rounds_per_block(self) -> int:
@@ -303,6 +291,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _forget(self) -> None:
         for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):
             self.__dict__.pop(name, None)
+
+    def _check_in_force(self) -> None:
+        if note := self._not_in_force():
+            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
 
     def _not_in_force(self) -> str:
         """Return which parameters are not those that the learner was started with; empty if all are."""
@@ -368,7 +360,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         if classes is None:
             super().learn_one(x, y)
         else:
-            self._pass(_table(x, np.asarray(x)), [y], classes)
+            self._pass(x if sp.issparse(x) else np.asarray(x)[None], [y], classes)
 
     def decision_one(self, x: Any) -> Any:
         """Return f(x) for one example of shape (d,): a number, or with more than two classes an array of them."""
@@ -408,8 +400,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
 
     def _probabilities(self, X: Any) -> np.ndarray:
         scores = self.decision_function(X).astype(np.float64, copy=False)
-        if note := self._not_in_force():
-            raise ValueError(f"{note}: call fit to start again with the new value, or set the old one")
+        self._check_in_force()
         assert self._calibration is not None
         return np.array([self._calibration.of(score) for score in scores])
 
@@ -457,10 +448,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         except TypeError as error:
             raise ValueError(f"the classes must all be numbers, or all be text ({error})") from None
         except ValueError as error:
-            what = (
-                f"{error} y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
-            )
-            raise ValueError(what) from None
+            advice = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
+            raise ValueError(f"{error} {advice}") from None
         if len(found) < 2:
             raise ValueError(
                 f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give all classes "
@@ -493,19 +482,14 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
         return float(y) if number and math.isfinite(y) else None
 
     def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
-        # Whether the engine's short path is open: feature names have to be checked.
+        # Feature names have to be checked, so with them the engine's short path is closed.
         self._labels = not hasattr(self, "feature_names_in_")
         return y.astype(np.float64, copy=False)
 
 
 def _is_row(X: Any) -> bool:
-    """Whether this is an array of one row."""
+    """Return whether this is an array of one row."""
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
-
-
-def _table(x: Any, row: np.ndarray) -> Any:
-    """Return one example as a table."""
-    return x if sp.issparse(x) else row[None]
 
 
 def _in_form(X: Any, sparse: bool) -> Any:

@@ -6,7 +6,6 @@ import csv
 import math
 import sys
 import warnings
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -34,14 +33,14 @@ def predict_stream(
     Parameters
     ----------
     path : str or Path
-        What `BudgetEstimator.save` wrote, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
+        A file from `BudgetEstimator.save`, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
         mistakes, or the smallest squared errors, predicts.
     source : str
         A file of any format, or ``-``.
     label : str or None
-        The column of the labels, to measure the error; it is no feature.
+        The column of the labels, to measure the error; it is not a feature.
     missing : 'refuse' or 'zero'
-        What to do with missing values. Rows are not left out: each has its prediction.
+        Treatment of missing values. Rows are not left out: each has its prediction.
     output : Path or None
         The file; None for standard output.
 
@@ -73,16 +72,22 @@ def predict_stream(
         out = csv.writer(file, lineterminator="\n")
         labelled = table.label_column is not None
         out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(cell, names)])
-        for first, y, scores, predicted in _chunks(model, table):
+        for chunk in table.chunks():
+            y = chunk.y
+            with warnings.catch_warnings():
+                # The columns have been compared by name already.
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+                scores = model.decision_function(chunk.X) if known else model.predict(chunk.X)
+            predicted = _predicted(scores, model.classes_) if known else scores
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
                 labels = [_text(y[i])] if labelled else []
-                out.writerow([first + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
+                out.writerow([chunk.first_row + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
             n_rows += len(predicted)
             if labelled and not known:
                 if y.dtype.kind == "U":
                     raise InputError(
-                        f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are no numbers, "
-                        "which this model predicts; name another column with --label, or leave it out"
+                        f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are not numbers, "
+                        "but this model predicts numbers; name another column with --label, or leave it out"
                     )
                 squared += float(np.square(y - scores).sum())
                 absolute += float(np.abs(y - scores).sum())
@@ -124,20 +129,9 @@ def _opened(
         raise
 
 
-def _chunks(model: Any, table: Table) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray]]:
-    for chunk in table.chunks():
-        with warnings.catch_warnings():
-            # The columns have been compared by name already.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            numbers = not len(getattr(model, "classes_", ()))
-            scores = model.predict(chunk.X) if numbers else model.decision_function(chunk.X)
-        yield chunk.first_row, chunk.y, scores, scores if numbers else _predicted(scores, model.classes_)
-
-
 def _predicted(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the predicted classes, for scores of shape (n,) or (n, n_classes)."""
-    found: np.ndarray = classes[problem_with(len(classes)).predict(scores.T)]
-    return found
+    return classes[problem_with(len(classes)).predict(scores.T)]
 
 
 def _classes_as(y: np.ndarray, model: BudgetClassifier, table: Table) -> np.ndarray:

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from budgetrun.base.problem import VOTES_TIE
 from budgetrun.base.registry import parameters
-from budgetrun.config.problems import ValueType
-from budgetrun.estimators.arguments import check_choices, group_options
+from budgetrun.estimators.arguments import check_choices, check_value, group_options
 from budgetrun.estimators.base import BudgetClassifier
 from budgetrun.play import selection
 
@@ -83,25 +82,24 @@ class SelectingClassifier(BudgetClassifier):
 
     @property
     def candidate_weights_(self) -> np.ndarray:
-        check_is_fitted(self, "_group")
-        weights: np.ndarray = self._group.rule.next_weights()
-        return weights
+        return self._selection.rule.next_weights()
 
     @property
     def candidate_mistakes_(self) -> np.ndarray:
-        check_is_fitted(self, "_group")
-        losses: np.ndarray = self._group.rule.losses.copy()
-        return losses
+        return self._selection.rule.losses.copy()
 
     @property
     def mistakes_(self) -> int:
-        check_is_fitted(self, "_group")
-        return int(self._group.mistakes)
+        return int(self._selection.mistakes)
 
     @property
     def support_size_(self) -> int:
+        return int(self._selection.support_size)
+
+    @property
+    def _selection(self) -> selection.Selection:
         check_is_fitted(self, "_group")
-        return int(self._group.support_size)
+        return self._group
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("support_set_", "weights_", "seed_"):
@@ -159,9 +157,7 @@ class SelectingClassifier(BudgetClassifier):
                 raise ValueError(
                     f"rule_parameters: {self.rule} has no parameter {name!r}; it has {', '.join(wanted) or 'none'}"
                 )
-            problems = list(ValueType(wanted[name].annotation).check(value)[1].values())
-            if problems:
-                raise ValueError(f"rule_parameters: {name} {problems[0]}")
+            check_value(f"rule_parameters: {name}", value, wanted[name].annotation)
         return rule(**given)
 
     @property
@@ -178,7 +174,7 @@ class SelectingClassifier(BudgetClassifier):
         return None
 
     def _scores_of(self, rows: Any) -> np.ndarray:
-        weights: np.ndarray = self._group.score(rows)
+        weights = self._group.score(rows)
         if len(weights) > 2:
             return weights.T
         lead = weights[1] - weights[0]

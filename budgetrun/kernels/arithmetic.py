@@ -44,14 +44,7 @@ def _power_of_two(n: Any) -> Any:
 def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: Any, right_factor: Any) -> Any:
     """Return ||a - b||^2 or <a, b> of two scaled rows, from the product of the unscaled ones. It is also compiled.
 
-    Parameters
-    ----------
-    of_distance : bool
-    product : float or ndarray
-        The inner product of the unscaled rows.
-    left, right : float or ndarray
-        The squares of the scaled rows.
-    left_factor, right_factor : float or ndarray
+    ``left`` and ``right`` are the squares of the scaled rows; all are floats or arrays.
     """
     product = product * (left_factor * right_factor)
     if of_distance:

@@ -73,11 +73,7 @@ class Inputs(FeatureMap):
     """z(x) = x, so that f is linear."""
 
     def of(self, X: Rows) -> np.ndarray:
-        if (needed := 8.0 * X.shape[0] * X.shape[1]) > _MOST_MEMORY:
-            raise InputError(
-                f"{X.shape[0]:,} rows of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB for a linear function, "
-                f"and at most {_MOST_MEMORY / 1e9:g} GB are allowed"
-            )
+        _check_memory(8.0 * X.shape[0] * X.shape[1], f"{X.shape[0]:,} rows of {X.shape[1]:,} features as dense numbers")
         found = floats(X)
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
 
@@ -106,11 +102,7 @@ class RandomFeatures(FeatureMap):
     def of(self, X: Rows) -> np.ndarray:
         """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""
         if self._frequencies is None:
-            if (needed := 16.0 * self._n * X.shape[1]) > _MOST_MEMORY:
-                raise InputError(
-                    f"{self._n:,} random frequencies of {X.shape[1]:,} features need {needed / 1e9:,.1f} GB, and at "
-                    f"most {_MOST_MEMORY / 1e9:g} GB are allowed: take fewer"
-                )
+            _check_memory(16.0 * self._n * X.shape[1], f"{self._n:,} random frequencies of {X.shape[1]:,} features")
             self._frequencies = self._drawn(X.shape[1])
         angles = floats(X).astype(np.float64) @ self._frequencies
         Z = np.empty((len(angles), 2 * self._n))
@@ -200,3 +192,10 @@ class SeveralWidths(RandomFeatures):
 
 # In bytes, while the frequencies are drawn.
 _MOST_MEMORY = 4e9
+
+
+def _check_memory(needed: float, what: str) -> None:
+    if needed > _MOST_MEMORY:
+        raise InputError(
+            f"{what} need {needed / 1e9:,.1f} GB, and at most {_MOST_MEMORY / 1e9:g} GB are allowed: use fewer"
+        )

@@ -37,12 +37,12 @@ class Kernel(Compilable, ABC):
     revision : int, >= 1
         Raised whenever the kernel's values change; part of every run id (`budgetrun.runner.identity`).
     of_distance : bool
-        Whether the kernel is a function of ||a - b||^2; otherwise it is one of <a, b>.
+        True for a function of ||a - b||^2, False for one of <a, b>.
     by_place : bool
-        Whether values depend on which column a feature is in.
+        True if values depend on the columns of features.
     products : "blas" or None
-        What computes the inner products of dense floats: BLAS, which is faster with many features, but whose last bits
-        depend on the machine and the sizes of blocks; or this package, in the order of the features.
+        How inner products of dense floats are computed: by BLAS, which is faster with many features, but whose last
+        bits depend on the machine and the sizes of blocks; or by this package, in the order of the features.
     """
 
     name: ClassVar[str]
@@ -69,11 +69,10 @@ class Kernel(Compilable, ABC):
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
         """Return k(x, x) for examples with these ||x||^2, shape (n,), float64."""
         s = np.zeros_like(norms) if self.of_distance else norms
-        values: np.ndarray = self.formula(s, *self.numbers)
-        return values
+        return self.formula(s, *self.numbers)
 
     def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
-        """Return empty storage of the tightest kind that holds these examples, and these in its representation."""
+        """Choose the most compact storage that holds these examples; return it, empty, and the encoded examples."""
         return kind_of(X)
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:

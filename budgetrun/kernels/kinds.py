@@ -33,7 +33,7 @@ _COARSEST = 1e-10
 
 
 class Formula(Protocol):
-    """What blocks need to know of a kernel; see `budgetrun.kernels.Kernel`."""
+    """Interface of kernels for blocks; see `budgetrun.kernels.Kernel`."""
 
     of_distance: ClassVar[bool]
     products: Any
@@ -94,14 +94,7 @@ class Kind(ABC):
 
     @abstractmethod
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        """Compute the kernel values of examples with all slots.
-
-        Parameters
-        ----------
-        kernel : Formula
-        examples : Encoded, of tiles * rounds examples
-        out : ndarray, shape (tiles, slots, rounds)
-        """
+        """Compute the kernel values of tiles * rounds examples with all slots; ``out``: (tiles, slots, rounds)."""
 
     @abstractmethod
     def rows(self, slots: np.ndarray) -> Any:
@@ -124,7 +117,7 @@ class Kind(ABC):
         return _filled(type(self)(self.n_features), self.encoded(slots))
 
     def widened(self, X: Rows) -> tuple[Kind, Encoded]:
-        """Return the stored examples as a kind that can hold others as well, and these in its representation."""
+        """Return the stored examples in a kind that can also hold others, and the others encoded for it."""
         kind, examples = kind_of(X, wider_than=type(self))
         own = kind.encode(self.given(np.arange(self.scaled.shape[1])))
         assert own is not None
@@ -144,10 +137,8 @@ class Kind(ABC):
     def between(self, kernel: Formula, B: Rows) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         examples = self.encode(B)
-        if examples is not None:
-            return self.values(kernel, examples)
-        wider, examples = self.widened(B)
-        return wider.values(kernel, examples)
+        kind, examples = self.widened(B) if examples is None else (self, examples)
+        return kind.values(kernel, examples)
 
 
 class _ByRow(Kind):
@@ -370,7 +361,7 @@ KINDS: tuple[type[Kind], ...] = (Bits, Integers, Floats, Sparse)
 
 
 def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> tuple[Kind, Encoded]:
-    """Return empty storage of the tightest kind that holds these examples, and these in its representation."""
+    """Choose the most compact storage that holds these examples; return it, empty, and the encoded examples."""
     for cls in KINDS if wider_than is None else KINDS[KINDS.index(wider_than) + 1 :]:
         kind = cls(X.shape[1])
         examples = kind.encode(X)
@@ -428,11 +419,9 @@ def _fill_from(
 
 def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
     used = len(products)
-    (squares, factors), given = left[:, :used, None], (right.squares, right.factors)
-    values: np.ndarray = kernel.formula(
-        scaled(kernel.of_distance, products, squares, given[0], factors, given[1]), *kernel.numbers
-    )
-    return values
+    squares, factors = left[:, :used, None]
+    s = scaled(kernel.of_distance, products, squares, right.squares, factors, right.factors)
+    return kernel.formula(s, *kernel.numbers)
 
 
 def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ class Multitask(Kernel):
         given = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
         given = {key: value for key, value in given.items() if value is not None}
         for key in given.keys() - self.parameters_with({"base": base}).keys():
-            raise ValueError(f"{key} is no parameter of base: {base}; leave {key} out")
+            raise ValueError(f"{key} is not a parameter of base: {base}; leave {key} out")
         self.n_tasks = n_tasks
         self.b = b
         self._base: Kernel = _BASES[base](**given)
@@ -102,7 +102,7 @@ class Multitask(Kernel):
         Raises
         ------
         InputError
-            A value in the last column is no task.
+            A value in the last column is not a task.
         """
         column = _last(X)
         if X.shape[1] < _LEAST_TASKS or not np.isin(column, np.arange(self.n_tasks)).all():

@@ -44,17 +44,9 @@ class SpannedFunction:
         return self._fresh[: self._n_fresh]
 
     def begin_block(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Begin a new block.
+        """Begin a block with J functions; return the squared norms of their projections, and their products with f.
 
-        Parameters
-        ----------
-        values : ndarray of float64, C-contiguous, shape (n, J)
-            The inner products of the basis with the block's functions; overwritten.
-
-        Returns
-        -------
-        ndarray, ndarray, each of shape (J,)
-            The squared norms of the functions' projections, and their inner products with f.
+        ``values`` are the inner products of the basis with them, float64, C-contiguous, shape (n, J); overwritten.
         """
         self.coordinates = self._rows.solve(values)
         self._fresh = np.empty((8, values.shape[1]))
@@ -103,20 +95,10 @@ class SpannedFunction:
             moves[0] *= phi
 
     def extend(self, j: int, values: np.ndarray, distance: float) -> np.ndarray:
-        """Make function ``j`` of the block a basis function.
+        """Make function ``j`` of the block, at the ``distance`` ||phi_j - P phi_j|| > 0, a basis function.
 
-        Parameters
-        ----------
-        j : int
-        values : ndarray, shape (n,)
-            Its inner products with the last n functions of the block, those of the rounds to come.
-        distance : float, > 0
-            ||phi_j - P phi_j||.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            These functions' coordinates for the new basis function.
+        ``values`` are its inner products with the last n functions of the block, those of the rounds to come, shape
+        (n,). Return these functions' coordinates for the new basis function, shape (n,).
         """
         n, start = self._n_fresh, self._fresh.shape[1] - len(values)
         if n == len(self._fresh):
@@ -202,10 +184,7 @@ _MOST_PRODUCTS = 4096
 def settle(residuals: np.ndarray, squares: np.ndarray, rounding: float, kernel: str) -> None:
     """Set residuals ||phi - P phi||^2 to 0, in place, that are at most ``rounding`` times ||phi||^2, the ``squares``.
 
-    Raises
-    ------
-    FloatingPointError
-        A residual is clearly below 0, so the ``kernel`` is not positive definite.
+    A residual clearly below 0 raises a FloatingPointError: the ``kernel`` is not positive definite.
     """
     if (residuals < -_IMPOSSIBLE * squares).any():
         raise _not_positive_definite(kernel)
@@ -217,10 +196,8 @@ _IMPOSSIBLE = 0.05
 
 
 def negligible(terms: np.ndarray, rounding: float) -> float:
-    """Return the largest sum of these terms that counts as rounding.
-
-    The second part is for terms that are all 0 in exact arithmetic.
-    """
+    """Return the largest sum of these terms that counts as rounding."""
+    # The second part is for terms that are all 0 in exact arithmetic.
     return rounding * float(np.abs(terms).sum()) + 1e-3 * rounding
 
 

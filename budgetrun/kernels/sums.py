@@ -13,15 +13,7 @@ from budgetrun.kernels.compiling import compiled_as
 
 @compiled_as("add_up")
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n,)
-    slots : ndarray of int, shape (n,)
-    tile : ndarray, shape (slots, rounds)
-    out : ndarray of float64, shape (rounds,)
-    """
+    """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order; ``tile``: (slots, rounds)."""
     if compiling.on():
         compiling.loop("add_up")(weights, slots, tile, out)
     else:
@@ -106,16 +98,9 @@ def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
 
 @compiled_as("along")
 def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int, of_distance: bool) -> np.ndarray:
-    """Return ||z - x||^2 or <z, x> between a point and others, all stored by feature; added in the order of features.
+    """Return ||z - x||^2 or <z, x> between z = ``points[:, i]`` and the others, ``columns[:, start:end]``.
 
-    Parameters
-    ----------
-    points, columns : ndarray of float64, shapes (d, n) and (d, m)
-    i : int
-        z is ``points[:, i]``.
-    start, end : int
-        The others are ``columns[:, start:end]``.
-    of_distance : bool
+    All are stored by feature, and sums are in the order of the features.
     """
     left, right = points[:, i : i + 1], columns[:, start:end]
     terms = np.square(left - right) if of_distance else left * right
@@ -125,8 +110,7 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
 @compiled_as("evaluated")
 def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
     """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
-    values: np.ndarray = kernel.formula(s, *kernel.numbers)
-    return values
+    return kernel.formula(s, *kernel.numbers)
 
 
 def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, column: int) -> Any:

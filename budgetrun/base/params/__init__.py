@@ -29,7 +29,7 @@ def _countable(value: int) -> int:
 _SMALLEST = 1e-100
 _MOST = 10**15
 InRange = AfterValidator(_in_range)
-# What a learner learns: labels -1 and +1, classes, or numbers.
+# A learner learns labels -1 and +1, classes, or numbers.
 Task = Literal["binary", "multiclass", "regression"]
 Countable = AfterValidator(_countable)
 Count = Annotated[int, Field(ge=1, strict=True), Countable]

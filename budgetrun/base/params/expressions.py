@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 import warnings
-from collections.abc import Callable
+from typing import Any
 
 
 def _rounded(value: float) -> float:
     return float(math.floor(value + 0.5))
 
 
-_FUNCTIONS: dict[str, Callable[..., float]] = {
+_FUNCTIONS: dict[str, Any] = {
     "sqrt": math.sqrt,
     "log": math.log,
     "exp": math.exp,
@@ -22,24 +21,8 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "round": _rounded,
 }
 _OF_SEVERAL = ("min", "max")
-_OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-}
-
-_COMPARISONS: dict[type, Callable[[float, float], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-}
-
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd)
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
 # Longer formulas nest too deeply for Python's parser, or for the recursion below.
 _LONGEST = 200
 
@@ -73,12 +56,16 @@ class Formula:
             raise ValueError(f"{text[:20]!r}... has {len(text):,} characters, and a formula may have {_LONGEST}")
         try:
             with warnings.catch_warnings():
-                # Of odd literals, which are refused below or evaluated as Python reads them.
+                # About odd literals, which are refused below or evaluated as Python reads them.
                 warnings.simplefilter("ignore")
-                self._tree = ast.parse(text.strip(), mode="eval").body
+                tree = ast.parse(text.strip(), mode="eval")
         except (SyntaxError, ValueError):
             raise ValueError(f"{text!r} is not a formula") from None
-        self._check_top(self._tree)
+        self._check_top(tree.body)
+        # The variables that occur in the expression.
+        self.used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(names)
+        # After the check, the expression consists of floats, names, operators and functions from above.
+        self._code = compile(tree, "<formula>", "eval")
 
     def __getstate__(self) -> dict[str, object]:
         return {"text": self.text, "names": self.names}
@@ -88,19 +75,15 @@ class Formula:
         Formula.__init__(self, **state)  # type: ignore[arg-type]
 
     def __call__(self, **values: float) -> float:
-        return self._value(self._tree, values)
-
-    @property
-    def used(self) -> set[str]:
-        """The variables that occur in the expression."""
-        names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
-        return names & set(self.names)
+        value: float = eval(self._code, {"__builtins__": {}}, _FUNCTIONS | values)
+        return value
 
     def _check_top(self, node: ast.AST) -> None:
         self._check(node)
 
     def _check(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and type(node.value) is not bool:
+            node.value = float(node.value)
             return
         if isinstance(node, ast.Name) and node.id in self.names:
             return
@@ -119,19 +102,6 @@ class Formula:
         raise ValueError(
             f"{self.text!r} may use only numbers, + - * / **, {' '.join(_FUNCTIONS)} and {', '.join(self.names)}"
         )
-
-    def _value(self, node: ast.AST, values: dict[str, float]) -> float:
-        if isinstance(node, ast.Constant):
-            return float(node.value)  # type: ignore[arg-type]
-        if isinstance(node, ast.Name):
-            return values[node.id]
-        if isinstance(node, ast.BinOp):
-            return _OPERATORS[type(node.op)](self._value(node.left, values), self._value(node.right, values))
-        if isinstance(node, ast.UnaryOp):
-            return _OPERATORS[type(node.op)](self._value(node.operand, values))
-        assert isinstance(node, ast.Call)
-        assert isinstance(node.func, ast.Name)
-        return _FUNCTIONS[node.func.id](*(self._value(child, values) for child in node.args))
 
 
 class Condition(Formula):
@@ -156,17 +126,7 @@ class Condition(Formula):
     """
 
     def __call__(self, **values: float) -> bool:
-        return self._holds(self._tree, values)
-
-    def _holds(self, node: ast.AST, values: dict[str, float]) -> bool:
-        if isinstance(node, ast.BoolOp):
-            join = all if isinstance(node.op, ast.And) else any
-            return join(self._holds(child, values) for child in node.values)
-        assert isinstance(node, ast.Compare)
-        sides = [self._value(side, values) for side in (node.left, *node.comparators)]
-        return all(
-            _COMPARISONS[type(op)](left, right) for op, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True)
-        )
+        return bool(super().__call__(**values))
 
     def _check_top(self, node: ast.AST) -> None:
         if isinstance(node, ast.BoolOp):

@@ -97,7 +97,7 @@ def pack(X: Any, words: Any) -> bool:
 
 
 def pack_sparse(starts: Any, features: Any, values: Any, words: Any) -> bool:
-    """Do what `pack` does for sparse rows; a value that is stored twice is something else."""
+    """Pack sparse rows as `pack` does; return False for a value that is stored twice."""
     for i in range(len(words)):
         for at in range(starts[i], starts[i + 1]):
             j = features[at]
@@ -149,19 +149,11 @@ def add_up(weights, slots, tile, out):
 def add_up_together(
     weights: Any, slots: Any, ends: Any, rounds: Any, n_rounds: int, chunk: int, tiles: Any, out: Any
 ) -> None:
-    """Do what `add_up` does for several lists of weights and slots, so that kernel values stay in the caches meanwhile.
+    """Compute `add_up` of several lists of weights and slots together, so that kernel values stay in the caches.
 
-    Parameters
-    ----------
-    weights, slots : ndarray, shape (n,)
-        The lists, one after the other.
-    ends : ndarray of int, shape (lists,)
-        Where each of them ends.
-    rounds : ndarray of int64, shape (slots,)
-        The rounds of the examples in the slots, up to ``n_rounds``. Those of ``chunk`` rounds are added to all lists
-        before the next, if lists are in the order of rounds.
-    tiles : ndarray, shape (tiles, slots, 64)
-    out : ndarray of float64, shape (lists, 64 * tiles)
+    The lists are concatenated, and ``ends`` are their ends. If they are in the order of the ``rounds`` of the slots'
+    examples, those of ``chunk`` rounds are added to all lists before the next. ``tiles`` has the shape (tiles, slots,
+    64), and ``out`` (lists, 64 * tiles).
     """
     n, n_chunks = len(ends), n_rounds // chunk + 1
     bounds = np.empty((n_chunks + 1, n), np.intp)
@@ -267,7 +259,7 @@ def evaluated(kernel, s):
 
 
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
-    """Do what `sums.evaluated_sums` does."""
+    """Compile `sums.evaluated_sums`."""
     values, total, absolute = evaluated(kernel, taken(tile[:, column], slots)), 0.0, 0.0
     for i in range(len(values)):
         total += weights[i] * values[i]
@@ -278,13 +270,7 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
 def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:
     """Fill a block from a table, indexed by the number of bits that differ, or that are 1 in both rows.
 
-    Parameters
-    ----------
-    stored : ndarray of uint64, shape (capacity, W)
-    words : ndarray of uint64, shape (W, tiles * rounds)
-    table : ndarray of float64
-    differing : bool
-    out : ndarray, shape (tiles, slots, rounds)
+    ``stored`` and ``words`` are uint64, of the shapes (capacity, W) and (W, tiles * rounds).
     """
     tiles, used, width = out.shape
     if width == 1:
@@ -338,25 +324,17 @@ def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: 
                     counts[r] += count_ones(p & q[first + r])
             square, factor, values = left[0, s], left[1, s], out[tile, s]
             for r in range(width):
-                values[r] = formula(
-                    scaled(kernel.of_distance, counts[r], square, right[0, first + r], factor, right[1, first + r]),
-                    *numbers,
-                )
+                t = first + r
+                product = scaled(kernel.of_distance, counts[r], square, right[0, t], factor, right[1, t])
+                values[r] = formula(product, *numbers)
 
 
 def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
     """Fill a block of values of integer rows, each with a factor.
 
-    Parameters
-    ----------
-    stored : ndarray of int16, shape (capacity, d), d even
-    rows : ndarray of int16, shape (tiles * rounds, d)
-    paired : ndarray of int16, shape (tiles, d / 2, 64, 2)
-        The same rows in the order that `_products` wants, if ``rounds`` is 64; otherwise empty.
-    kernel : Kernel
-    left, right : ndarray of float64, shapes (2, capacity) and (2, tiles * rounds)
-        The squares of the scaled rows, and their factors.
-    out : ndarray, shape (tiles, slots, rounds)
+    ``stored`` and ``rows`` are int16, of the shapes (capacity, d) and (tiles * rounds, d), d even; ``paired`` has the
+    same rows in the order of `_products`, shape (tiles, d / 2, 64, 2), or is empty unless ``rounds`` is 64. ``left``
+    and ``right`` are the squares of the scaled rows, and their factors, shapes (2, capacity) and (2, tiles * rounds).
     """
     tiles, used, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
@@ -378,12 +356,9 @@ def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, r
             for i in range(n):
                 square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
                 for r in range(width):
-                    values[r] = formula(
-                        scaled(
-                            kernel.of_distance, products[i, r], square, right[0, first + r], factor, right[1, first + r]
-                        ),
-                        *numbers,
-                    )
+                    t = first + r
+                    product = scaled(kernel.of_distance, products[i, r], square, right[0, t], factor, right[1, t])
+                    values[r] = formula(product, *numbers)
 
 
 def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
@@ -404,12 +379,7 @@ def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -
 def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
     """Fill a block of values of rows of floats; each sum is over the features in their order.
 
-    Parameters
-    ----------
-    stored : ndarray of float64, shape (d, capacity)
-    columns : ndarray of float64, shape (d, tiles * rounds)
-    kernel : Kernel
-    out : ndarray, shape (tiles, slots, rounds)
+    ``stored`` and ``columns`` are float64, of the shapes (d, capacity) and (d, tiles * rounds).
     """
     tiles, used, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
@@ -480,13 +450,8 @@ _LANES = 8
 def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
     """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
 
-    The sums begin with the vector ``first``, or 0.
-
-    Parameters
-    ----------
-    builder, n : of LLVM
-    lefts, row : callable
-        They return the numbers for j, and the vector of ``lanes`` numbers.
+    The sums begin with the vector ``first``, or 0. ``lefts(j)`` are the numbers, and ``row(j)`` is the vector of
+    ``lanes`` numbers.
     """
     wide = ir.VectorType(_DOUBLE, lanes)
     nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
@@ -608,10 +573,8 @@ def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out
         even, odd = (ir.Constant(half, list(range(start, 32, 2))) for start in (0, 1))
         with cgutils.for_range(builder, n) as loop:
             at = builder.mul(loop.index, number(128))
-            chunks = [
-                load(builder.gep(blocks, [builder.add(at, number(32 * j))]), ir.VectorType(i16, 32)) for j in range(4)
-            ]
-            right = [builder.sext(chunk, wide) for chunk in chunks]
+            places = [builder.gep(blocks, [builder.add(at, number(32 * j))]) for j in range(4)]
+            right = [builder.sext(load(place, ir.VectorType(i16, 32)), wide) for place in places]
             for i, start in enumerate(starts):
                 pair = load(builder.gep(start, [loop.index]), i32)
                 vector = builder.insert_element(ir.Constant(half, ir.Undefined), pair, ir.Constant(i32, 0))
