@@ -8,7 +8,17 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import HEAD_ROWS, Batch, Fault, Lines, Origin, Reader, head_lines, length_faults, line_blocks
+from budgetrun.data.tables.source import (
+    HEAD_ROWS,
+    Batch,
+    Fault,
+    Lines,
+    Origin,
+    Reader,
+    head_lines,
+    length_faults,
+    line_blocks,
+)
 from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
