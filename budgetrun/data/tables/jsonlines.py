@@ -8,7 +8,17 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.source import HEAD_ROWS, Batch, Lines, Origin, Reader, head_lines, length_faults, line_blocks
+from budgetrun.data.tables.source import (
+    HEAD_ROWS,
+    Batch,
+    Fault,
+    Lines,
+    Origin,
+    Reader,
+    head_lines,
+    length_faults,
+    line_blocks,
+)
 from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
@@ -16,6 +26,8 @@ _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str:
 
 class JsonLines(Reader):
     """JSON lines; the keys of the first rows are the columns."""
+
+    origin: Origin
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
@@ -28,47 +40,73 @@ class JsonLines(Reader):
         if not found:
             raise InputError(f'{self.where}: no rows; JSON lines has one object per line, such as {{"x": 1, "y": 0}}')
         self.samples = [_sample(name, values) for name, values in found.items()]
-        self._kinds = {sample.name: sample.kind for sample in self.samples}
+        self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         for lines in line_blocks(self.origin):
-            yield None if lines is None else self._batch(lines, wanted)
+            if lines is None or lines.text.strip():
+                yield None if lines is None else self._batch(lines, wanted)
 
     def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa
+        from pyarrow import json as of_arrow
 
-        records: list[dict[str, Any]] = []
-        numbers: list[int] = []
-        wrong: list[tuple[int, str]] = []
-        for number, line in enumerate(lines.text.split(b"\n"), start=lines.first):
-            record = _record(line)
-            if record is not None and (fault := self._fault(record)) is None:
-                records.append(record)
-                numbers.append(number)
-            elif line.strip():
-                told = fault if record is not None else f"{shown(line.decode(errors='replace'))} is not a JSON object"
-                wrong.append((len(records), f"{self.where}:{number}: {told}"))
+        rows: list[tuple[int, bytes]] = []
+
+        def line_of(row: int) -> tuple[int, bytes]:
+            found = enumerate(() if rows else lines.text.split(b"\n"))
+            rows.extend((k, line) for k, line in found if line.strip() and self._fault(line) is None)
+            return rows[row]
 
         def cell(row: int, position: int) -> str:
-            return _text(records[row].get(self.samples[position - 1].name)) or ""
+            value = (_record(line_of(row)[1]) or {}).get(self.samples[position - 1].name)
+            return value if isinstance(value, str) else json.dumps(value)
 
-        columns = {}
-        for position, as_text in wanted.items():
-            name = self.samples[position - 1].name
-            values = [record.get(name) for record in records]
-            try:
-                if bool in map(type, values):
-                    raise TypeError
-                columns[position] = pa.array(values, pa.string() if as_text else pa.float64())
-            except (TypeError, ValueError):  # values of several types, very large integers, or lone surrogates
-                columns[position] = pa.array(map(_text, values), pa.string())
-        return Batch(columns, len(records), lambda row, _: f"{self.where}:{numbers[row]}", cell, length_faults(wrong))
+        def place(row: int, position: int) -> str:
+            return f"{self.where}:{lines.first + line_of(row)[0]}"
 
-    def _fault(self, record: dict[str, Any]) -> str | None:
+        types = {None: pa.string(), "number": pa.float64(), "boolean": pa.bool_()}
+        schema = pa.schema([(s.name, types[s.kind]) for s in self.samples if s.kind in types])
+        names = {position: self.samples[position - 1].name for position in wanted}
+        faults: list[Fault] = []
+        try:
+            table = of_arrow.read_json(
+                pa.BufferReader(lines.text),
+                of_arrow.ReadOptions(use_threads=False, block_size=len(lines.text) + 1),
+                of_arrow.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+            )
+            columns = {position: table.column(name).combine_chunks() for position, name in names.items()}
+            n_rows = table.num_rows
+        except pa.ArrowInvalid:
+            # A line has a fault, or is unusual.
+            records, faults = self._carefully(lines)
+            texts = {at: [_text(record.get(name)) for record in records] for at, name in names.items()}
+            columns, n_rows = {at: pa.array(values, pa.string()) for at, values in texts.items()}, len(records)
+        return Batch(columns, n_rows, place, cell, faults)
+
+    def _carefully(self, lines: Lines) -> tuple[list[dict[str, Any]], list[Fault]]:
+        """Return the objects of lines one by one, and what is wrong."""
+        records: list[dict[str, Any]] = []
+        wrong: list[tuple[int, str]] = []
+        for number, line in enumerate(lines.text.split(b"\n"), start=lines.first):
+            if not line.strip():
+                continue
+            fault = self._fault(line)
+            if fault is None:
+                records.append(_record(line) or {})
+            else:
+                wrong.append((len(records), f"{self.where}:{number}: {fault}"))
+        return records, length_faults(wrong)
+
+    def _fault(self, line: bytes) -> str | None:
+        record = _record(line)
+        if record is None:
+            return f"{shown(line.decode(errors='replace'))} is not a JSON object"
         for key, value in record.items():
-            if key not in self._kinds:
+            if key not in self._position:
                 return f"key {shown(key)} is not in the first rows"
-            if isinstance(value, (list, dict)) and self._kinds[key] != "nested":
+            kind = self.samples[self._position[key] - 1].kind
+            if kind != "nested" and isinstance(value, list | dict):
                 return f"{clipped(key)} is a list or an object; only numbers, text, true, false and null are read"
         return None
 
@@ -93,5 +131,6 @@ def _sample(name: str, values: list[Any]) -> Sample:
 
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
+        # A lone surrogate is not text that Arrow holds.
         return None if value is None else value.strip().encode(errors="replace").decode()
     return json.dumps(value)
