@@ -1,4 +1,4 @@
-"""How time grows with the rounds, the budget, the features, the learners and the support size, on generated streams."""
+"""Time against the rounds, the budget, the features, the learners and the support size, on generated streams."""
 
 from __future__ import annotations
 

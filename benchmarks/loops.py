@@ -191,7 +191,7 @@ def agreed_rounds(loop: Loop, X: Floats, y: Labels, gamma: float) -> int:
 
 
 def errs(margin: float, weights: Floats, k: Floats) -> bool:
-    """Whether a margin is negative, or no larger than rounding alone can make a score."""
+    """Return whether a margin is negative, or no larger than rounding alone can make a score."""
     return margin <= ROUNDING and margin <= ROUNDING * float(np.abs(weights * k).sum()) + 1e-3 * ROUNDING
 
 

@@ -1,4 +1,4 @@
-"""How sides are timed: all sides of a comparison in turn, several times; the best processor time of each counts."""
+"""Timing: all sides of a comparison in turn, several times; the best processor time of each counts."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def main() -> NoReturn:
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         sys.stdout.flush()
-        # A reader that has seen enough is no error.
+        # A reader that has seen enough is not an error.
         if output.error is not None and not isinstance(output.error, BrokenPipeError):
             print(f"the output could not be written ({output.error.strerror})", file=sys.stderr)
             code = code or 1

@@ -191,7 +191,7 @@ def settle(residuals: np.ndarray, squares: np.ndarray, rounding: float, kernel: 
     residuals[residuals <= rounding * squares] = 0.0
 
 
-# A residual below minus this, in units of ||phi||^2, is no rounding error: the kernel is not positive definite.
+# A residual below minus this, in units of ||phi||^2, is not a rounding error: the kernel is not positive definite.
 _IMPOSSIBLE = 0.05
 
 

@@ -47,7 +47,7 @@ class Pegasos(Solver):
     -----
     O(k d) per step. After each step w is projected on the ball of radius 1 / sqrt(lambda). Pegasos has no lower bound
     to stop at. Its analysis needs a number of steps of the order of 1 / (lambda accuracy); a tenth of that is about
-    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so it is no guarantee. With a target,
+    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so it is not a guarantee. With a target,
     the objective is computed three times per octave of steps, off the clock, as if the number of steps had been known.
 
     References
