@@ -102,7 +102,8 @@ def _from_verdict(verdict: str, count: str) -> Number:
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
     assert found is not None
-    counts = {"all": found.within + found.explained + found.open, "first": found.first or found.within}
+    first = found.within if found.first is None else found.first
+    counts = {"all": found.within + found.explained + found.open, "first": first}
     value = counts[count] if count in counts else getattr(found, count)
     return Number(value, f"{value:,}")
 
