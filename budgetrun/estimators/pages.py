@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from doctest import DocTestParser
 from typing import Any, cast
 
 from budgetrun.estimators.arguments import DEFAULTS, Variants
+from budgetrun.learners.page import entries, sections
 
 _ONE_VS_REST = (
     "One-vs-rest: one such learner per class, each with all of these parameters. The class of the",
@@ -140,8 +140,8 @@ def page(title: str, variants: Variants, several: Variants, arguments: dict[str,
 
 def _sections(learner: type[Any]) -> dict[str, str]:
     """Return the sections of a learner's docstring by their titles, and its summary."""
-    parts = re.split(r"\n\n(\w+)\n-+\n", inspect.getdoc(learner) or "")
-    return {"summary": parts[0].partition("\n")[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+    found = sections(inspect.getdoc(learner) or "")
+    return {"summary": found[""].partition("\n")[0], **found}
 
 
 def _by_text(texts: dict[Any, str]) -> list[tuple[str, list[Any]]]:
@@ -167,15 +167,14 @@ def _owners(owners: list[tuple[str | None, int]], pages: dict[Any, Any]) -> str:
 
 def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> list[str]:
     """Return the entries of the learners' parameters: first those of all learners, then those of some."""
-    entries: dict[str, dict[Any, str]] = {}
+    described: dict[str, dict[Any, str]] = {}
     for owner, of_one in pages.items():
-        for entry in re.split(r"\n(?! )", of_one.get("Parameters", "")):
-            if entry:
-                entries.setdefault(entry.partition(" : ")[0], {})[owner] = entry
+        for name, entry in entries(of_one.get("Parameters", "")):
+            described.setdefault(name, {})[owner] = entry
     lines = []
-    for name in sorted(entries, key=lambda name: len(entries[name]) < len(pages)):
-        texts = _by_text({owner: entry.partition("\n")[2] for owner, entry in entries[name].items()})
-        lines.append(next(iter(entries[name].values())).partition("\n")[0])
+    for name in sorted(described, key=lambda name: len(described[name]) < len(pages)):
+        texts = _by_text({owner: entry.partition("\n")[2] for owner, entry in described[name].items()})
+        lines.append(next(iter(described[name].values())).partition("\n")[0])
         for text, owners in texts:
             only = f"    With {_owners(owners, pages)}{':' if len(texts) > 1 else ' only:'}"
             lines += ([only] if len(owners) < len(pages) else []) + [line for line in text.splitlines() if line]

@@ -21,7 +21,7 @@ def complete(cls: type) -> None:
         return
     own = _sections(cls)
     pages = [own, *bases]
-    described = {name: text for page in reversed(pages) for name, text in _entries(page.get("Parameters", ""))}
+    described = {name: text for page in reversed(pages) for name, text in entries(page.get("Parameters", ""))}
     names = inspect.getfullargspec(cls.__init__).kwonlyargs  # type: ignore[misc]  # of this very class
     parameters = "\n".join(described[name] for name in names if name in described)
     full = {title: text for page in (*reversed(bases), own) for title, text in page.items()}
@@ -38,13 +38,18 @@ def _has_rule(base: type) -> bool:
 
 @cache
 def _sections(cls: type) -> dict[str, str]:
-    """Return the sections of a class's own docstring by title; its summary has none."""
+    """Return the sections of a class's own docstring."""
     text = vars(cls).get("__doc__")
-    parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(text or ""), flags=re.MULTILINE)
+    return sections(text) if text else {}
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """Return the sections of a docstring by title; its summary has none."""
+    parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
     titles, texts = ["", *parts[1::2]], [parts[0], *parts[2::2]]
-    return {title: part.strip() for title, part in zip(titles, texts, strict=True)} if text else {}
+    return {title: part.strip() for title, part in zip(titles, texts, strict=True)}
 
 
-def _entries(section: str) -> list[tuple[str, str]]:
+def entries(section: str) -> list[tuple[str, str]]:
     """Return the entries of a section of parameters, by name."""
     return [(entry.partition(" : ")[0], entry) for entry in re.split(r"\n(?! )", section) if entry]

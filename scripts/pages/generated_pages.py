@@ -14,6 +14,7 @@ from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun import estimators, learners
 from budgetrun.config.schema import Config
+from budgetrun.learners.page import sections
 from budgetrun.papers import solvers, theory
 from budgetrun.play import selection
 
@@ -158,9 +159,7 @@ def _rule(thing: type[Any]) -> str:
 
 def _section(thing: type[Any], title: str) -> str:
     """Return a section of a docstring, in one line."""
-    page = inspect.getdoc(thing) or ""
-    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[^\n]*\n---|\Z)", page, re.DOTALL | re.MULTILINE)
-    return " ".join(found[1].split()) if found else ""
+    return " ".join(sections(inspect.getdoc(thing) or "").get(title, "").split())
 
 
 def _paper(thing: type[Any]) -> str:
