@@ -63,11 +63,7 @@ _squared = partial(projectron_pp.projectron_pp, threshold="squared_distance")
 LOOPS = {
     "perceptron": (loops.perceptron, perceptron.perceptron, [{}]),
     "forgetron": (loops.self_tuned_forgetron, forgetron.self_tuned, [{"budget": B} for B in (1, 7, 1000)]),
-    "projectron_pp": (
-        loops.projectron_pp,
-        _squared,
-        [{"eta": 0.02}, {"eta": 0.5}],
-    ),
+    "projectron_pp": (loops.projectron_pp, _squared, [{"eta": 0.02}, {"eta": 0.5}]),
     "projectron_2024": (loops.always_adding_projectron, projectron_2024.projectron_2024, [{"eta": 0.1}, {"eta": 0.5}]),
     "bsgd": (loops.bsgd, partial(bsgd.bsgd, projects=False), [{"budget": 9, "regulariser": 0.01}]),
     "bogd": (loops.bogd, bogd_uniform.bogd, [{"budget": 9, "step": 0.1, "regulariser": 0.1}]),

@@ -241,12 +241,7 @@ VOID = [
         {},
         "delta = example, as the proof needs it, but delta is hypothesis",
     ),
-    (
-        "Orabona et al. (2009), after Theorem 4",
-        ("passive_aggressive", None, {"C": 0.5}),
-        {},
-        "C = 1, but C is 0.5",
-    ),
+    ("Orabona et al. (2009), after Theorem 4", ("passive_aggressive", None, {"C": 0.5}), {}, "C = 1, but C is 0.5"),
     ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.5}), {}, "1/2 < epsilon < 1, but epsilon is 0.5"),
     ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.6, "U": 3.0}), {}, "U is infinite, but U is 3"),
     ("Liao et al. (2024), Corollary 2", ("avp", None, {"epsilon": 0.6}), {}, "U < infinity, but there is none"),
@@ -264,12 +259,7 @@ VOID = [
         {},
         "3 U / sqrt(B) < epsilon < 1, but epsilon is 0.6",
     ),
-    (
-        "Liao et al. (2024), Theorem 6",
-        ("ahpatron", None, KEPT | {"budget": 14}),
-        {},
-        "B >= 16, but B is 14",
-    ),
+    ("Liao et al. (2024), Theorem 6", ("ahpatron", None, KEPT | {"budget": 14}), {}, "B >= 16, but B is 14"),
     (
         "Liao et al. (2024), Theorem 6",
         ("ahpatron", None, KEPT | {"epsilon": 0.1}),
