@@ -14,7 +14,7 @@ from reference import avm, bogd_uniform, bsgd, fogd, forgetron, nogd, perceptron
 from reference.kernel_expansion import gaussian
 
 from benchmarks import __main__ as program
-from benchmarks import cases, chart, check, growth, loops, sides, solvers
+from benchmarks import cases, check, growth, loops, pages, sides, solvers
 from budgetrun.base.errors import DataMissingError
 from budgetrun.data import Stream
 from budgetrun.kernels import Gaussian
@@ -168,7 +168,7 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     for module in (cases, solvers):
         monkeypatch.setattr(module, "open_stream", missing)
     # Drawing the charts takes most of the time.
-    monkeypatch.setattr(chart, "save", lambda figure, *paths: [path.touch() for path in paths])
+    monkeypatch.setattr(pages, "save", lambda figure, *paths: [path.touch() for path in paths])
     outcome = bench("--quick", "--results", tmp_path)
     assert outcome.exit_code == 0, outcome.output
     assert "a9a_SelfTunedForgetron: left out. put a9a.xz there" in outcome.stdout
@@ -212,7 +212,7 @@ def test_a_larger_delta_takes_no_longer(tiny):
 
 def test_slope_is_the_exponent_of_growth():
     line = [growth.Point("rounds", "a", "engine", n, 9, 2, 1, 0, n, 3e-6 * n**1.5) for n in (10, 20, 40, 80)]
-    assert chart.slope(line) == pytest.approx(1.5)
+    assert pages.slope(line) == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("attempts", [[7.1], [6.0, 6.9, 6.5]])
