@@ -37,7 +37,6 @@ from torture import PROBLEMS, recorded
 
 import budgetrun.cli
 import budgetrun.results.report
-import budgetrun.results.report.figures
 import budgetrun.runner.live.run as live
 
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "txt")
