@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -55,8 +54,8 @@ class Ahpatron(Budgeted, BinaryLearner):
 
     name = "ahpatron"
     title = "Ahpatron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
-    added: ClassVar = {"halving": "largest"}
+    tracks = {"norm": True}
+    added = {"halving": "largest"}
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class ALMA(BinaryLearner):
 
     name = "alma"
     title = "ALMA_2"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha

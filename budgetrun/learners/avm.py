@@ -60,12 +60,7 @@ class SphereAVM(BinaryLearner):
     margin = math.inf
 
     def __init__(
-        self,
-        *,
-        delta: Positive,
-        max_size: Budget | None = None,
-        loss: Loss = "hinge",
-        regulariser: Positive = 1e-4,
+        self, *, delta: Positive, max_size: Budget | None = None, loss: Loss = "hinge", regulariser: Positive = 1e-4
     ) -> None:
         self.square = float(delta) ** 2
         self.budget = max_size

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from budgetrun.base.params import Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
@@ -39,7 +37,7 @@ class AVP(BinaryLearner):
 
     name = "avp"
     title = "AVP"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon

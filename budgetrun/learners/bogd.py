@@ -116,10 +116,8 @@ class BOGD(_RandomRemoval):
 
     Notes: O(B d) per round. After a removal all other weights are multiplied by B / (B - 1), which preserves f in
     expectation; then the new example is added, and all are clipped by one factor. The source was not at hand: the rule
-    is that of a program by one of its authors, where a margin of exactly 1 also adds the example. Here it does not.
-
-    References: Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable
-    kernel-based online learning", ICML: uniform sampling.
+    is that of a program by one of its authors (uniform sampling), where a margin of exactly 1 also adds the example.
+    Here it does not.
 
     >>> breast_cancer(BOGD(budget=20, step=0.5), gamma=0.03).mistakes
     39

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class RemovingBSGD(BSGD, BinaryLearner):
     variant = "removal"
     title = "BSGD, removal"
     default_variant = True
-    added: ClassVar[Mapping[str, Any]] = {"first": "paper"}
+    added = {"first": "paper"}
 
     def start(self, pool: Pool) -> Expansion:
         self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
@@ -113,7 +112,7 @@ class ProjectingBSGD(RemovingBSGD):
     variant = "projection"
     title = "BSGD, projection"
     default_variant = False
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4, ridge: Positive = 0.001) -> None:
         super().__init__(budget=budget, regulariser=regulariser)

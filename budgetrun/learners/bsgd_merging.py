@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -69,7 +68,8 @@ class MergingBSGD(_Merging, RemovingBSGD):
     budget : int, >= 2
         B, the most points between rounds.
     partners : {"all", "same_sign"}
-        Points of any weight may be merged, or only those whose weights have the same sign.
+        Points of any weight may be merged, or only those whose weights have the same sign (Qaadan & Glasmachers,
+        2018).
     first : {"paper", "program"}
         The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
         equal to a point, up to 8 digits of the kernel value, is added to its weight when the budget is full.
@@ -85,10 +85,6 @@ class MergingBSGD(_Merging, RemovingBSGD):
     different signs, h is sought in [1, 6] or [-5, 0]. A negative h becomes 0 for z, but not for its weight. If a_m and
     a_n cancel, h is -5.
 
-    References: Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient
-    descent for large-scale SVM training", JMLR 13: BSGD with merging; partners of the same sign: Qaadan & Glasmachers
-    (2018). Theorem 1 bounds the average objective, not the mistakes.
-
     >>> breast_cancer(MergingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     30
     """
@@ -97,7 +93,7 @@ class MergingBSGD(_Merging, RemovingBSGD):
     title = "BSGD, merging"
     default_variant = False
     form = Points
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(
         self,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
@@ -78,7 +75,7 @@ class VariableCKS2003(_CKS2003):
 
     variant = "variable"
     title = "CKS of 2003, variable cache"
-    tracks: ClassVar[Mapping[str, Any]] = {"track": "all"}
+    tracks = {"track": "all"}
 
     def __init__(self, *, beta: Positive) -> None:
         self.beta = beta

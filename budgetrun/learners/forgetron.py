@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class _Forgetron(Budgeted, BinaryLearner):
     """
 
     name = "forgetron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
+    tracks = {"norm": True, "track": "oldest"}
 
     def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
         super().__init__(budget=budget)

@@ -15,7 +15,11 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
 
 
 class _NystroemSteps(Budgeted):
-    """NOGD, for two classes or numbers."""
+    """NOGD, for two classes or numbers.
+
+    References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without
+    the regulariser. For regression, step and start are those of the program of Li et al. (2024).
+    """
 
     name = "nogd"
     title = "NOGD"
@@ -76,16 +80,13 @@ class NOGD(_NystroemSteps, BinaryLearner):
     which are chosen: here they are the columns of a pivoted Cholesky factor of the projection on each eigenspace, whose
     largest component is positive. In float32 its result is not determined. Departures from the source: none by default.
 
-    References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without
-    the regulariser.
-
     >>> breast_cancer(NOGD(budget=20, step=0.5), gamma=0.03).mistakes
     42
     """
 
     margin = 1.0
     # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
-    revised: ClassVar = {("reading", "program"): 2}
+    revised = {("reading", "program"): 2}
 
     def __init__(
         self,
@@ -120,9 +121,6 @@ class NOGDRegressor(_NystroemSteps, RegressionLearner):
 
     Notes: O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for
     rounding are left out. Departures from the source: the rank may be smaller than B.
-
-    References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17: NOGD for regression,
-    without the regulariser; step and start as in the program of Li et al. (2024).
 
     >>> diabetes(NOGDRegressor(budget=50, step=0.1), gamma=10).max_support
     50

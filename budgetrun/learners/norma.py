@@ -18,6 +18,9 @@ class _Truncated(Learner):
     Parameters:
     budget : int, >= 1, or None
         B, the most support examples between rounds; None means that nothing is removed.
+
+    References: Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8):
+    classification with the soft margin loss, regression, and truncation.
     """
 
     name = "norma"
@@ -48,9 +51,6 @@ class NORMA(_Truncated, BinaryLearner):
     Notes: O(B d) per round. Departures from the source: it removes examples after a number of rounds, with or without
     weight, and here the oldest leaves when there are more than B, as in later comparisons; there is no offset; the step
     is constant; rho is given, not adapted to a share of errors. On a tie, a margin of exactly rho, nothing is added.
-
-    References: Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8):
-    classification with the soft margin loss, and truncation.
 
     >>> breast_cancer(NORMA(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
     43
@@ -91,10 +91,7 @@ class NORMARegressor(_Truncated, RegressionLearner):
     Notes: O(B d) per round. With ``nu`` the learner acts in every round. Departures from the source: the oldest example
     leaves when there are more than B, as in later comparisons; there is no offset; the step is constant. An error that
     is equal to epsilon up to rounding adds nothing. The error is that of the prediction, before the weights decay; in
-    one program (kafbox), they decay before.
-
-    References: Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8):
-    regression, and truncation. The squared loss with a dead zone is that of later programs.
+    one program (kafbox), they decay before. The squared loss with a dead zone is that of later programs.
 
     >>> diabetes(NORMARegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
     222

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -181,7 +180,7 @@ class GradientSteps(Learner):
     name = "aogd_ald"
     title = "AOGD-ALD"
     form: ClassVar[type[Hypothesis]] = Projected
-    added: ClassVar[Mapping[str, Any]] = {"switch": None}
+    added = {"switch": None}
 
     def __init__(
         self,
@@ -243,7 +242,7 @@ class MirrorSteps(GradientSteps):
     name = "aomd_ogs"
     variant = "square"
     title = "AOMD-OGS, squared loss"
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(
         self,

@@ -13,6 +13,9 @@ class BoundedWeights(Learner):
     Parameters:
     C : float, > 0
         The largest weight.
+
+    References: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7,
+    section 3; for several classes, section 8.
     """
 
     name = "passive_aggressive"
@@ -30,9 +33,6 @@ class PassiveAggressive(BoundedWeights, BinaryLearner):
     Notes: O(n d) per round for n support examples. Nothing is removed. An example with k(x, x) = 0 is added with weight
     C, which changes no prediction.
 
-    References: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7,
-    section 3.
-
     >>> breast_cancer(PassiveAggressive(), gamma=0.03).mistakes
     25
     """
@@ -45,9 +45,6 @@ class MulticlassPassiveAggressive(BoundedWeights, MulticlassLearner):
     """If the true class leads its rival by less than 1, make it lead by 1, with a weight of at most C.
 
     Notes: O(n (d + m)) per round for n support examples. Nothing is removed.
-
-    References: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7,
-    section 8.
 
     >>> digits(MulticlassPassiveAggressive(), gamma=0.05).mistakes
     26

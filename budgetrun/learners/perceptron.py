@@ -9,12 +9,8 @@ from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 class Perceptron(BinaryLearner):
     """Add every misclassified example, with its label as weight.
 
-    Attributes:
-    budget : None
-        Every mistake adds a support example.
-
-    Notes: O(M_t d) per round. M <= ||g||^2 + 2 sum of the hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of
-    the source).
+    Notes: O(M_t d) per round. There is no budget: every mistake adds a support example. M <= ||g||^2 + 2 sum of the
+    hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of the source).
 
     References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 2; Rosenblatt (1958).
 
@@ -26,9 +22,6 @@ class Perceptron(BinaryLearner):
     title = "Perceptron"
     alike_until_full = "adds mistakes"
     only_adds = True
-
-    def __init__(self) -> None:
-        pass
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -48,9 +41,6 @@ class MulticlassPerceptron(MulticlassLearner):
     name = "perceptron"
     title = "Perceptron"
     only_adds = True
-
-    def __init__(self) -> None:
-        pass
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         f.add(y, rival, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class POMDR(Budgeted, BinaryLearner):
     compiled = False
     form = Optimistic
     margin = 1.0
-    added: ClassVar = {"first_budget": None, "halving": "before"}
+    added = {"first_budget": None, "halving": "before"}
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
@@ -51,7 +50,7 @@ class ProjectedALMA(ALMA):
     name = "projected_alma"
     title = "Projected ALMA_2"
     form = Projected
-    tracks: ClassVar[Mapping[str, Any]] = {}
+    tracks = {}
 
     def __init__(
         self,

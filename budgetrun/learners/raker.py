@@ -33,6 +33,9 @@ class OfSeveralKernels(Learner):
         (program): then the features approximate another kernel, unless d = 1.
     seed : int, >= 0
         Seed of the frequencies.
+
+    References: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
+    unknown dynamics", JMLR 20: Raker and AdaRaker.
     """
 
     form: ClassVar[type[Hypothesis]] = Mixture
@@ -81,11 +84,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
-    """Raker, for two classes or numbers.
-
-    References: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
-    unknown dynamics", JMLR 20: Raker.
-    """
+    """Raker, for two classes or numbers."""
 
     name = "raker"
     title = "Raker"
@@ -190,9 +189,6 @@ class _AdaRaker(OfSeveralKernels):
     0.1 / 10, regularisers of 0.0005 and 0.01), with D = 50. Departures from the programs: their copies that have not
     begun have a weight, too, so that predictions depend on T; and that for numbers adds 1e-12 (copies: 1e-10) to
     numerator and denominator of scaled errors.
-
-    References: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
-    unknown dynamics", JMLR 20: AdaRaker.
     """
 
     name = "adaraker"

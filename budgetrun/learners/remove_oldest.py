@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner, Budgeted
@@ -28,7 +25,7 @@ class RemoveOldest(Budgeted, BinaryLearner):
 
     name = "remove_oldest"
     title = "Remove-Oldest"
-    tracks: ClassVar[Mapping[str, Any]] = {"track": "oldest"}
+    tracks = {"track": "oldest"}
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -32,12 +31,10 @@ class ShrinkingPerceptron(BinaryLearner):
         norm, which is ||f'_t||; e.g. ``"(m / (m + 1)) ** 0.1"`` or ``"min(0.99, 5 / norm)"``, clipped to (0, 1].
 
     Attributes:
-    budget : None
-        Nothing is removed.
     shrinking : float
         The sum of log(1 / phi_t), in the bound of section 4.
 
-    Notes: O(M_t d) per round.
+    Notes: O(M_t d) per round. There is no budget: nothing is removed.
 
     References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 4.
 
@@ -47,7 +44,7 @@ class ShrinkingPerceptron(BinaryLearner):
 
     name = "shrinking_perceptron"
     title = "Shrinking Perceptron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
     compiled = False
 
     def __init__(self, *, phi: Phi) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
@@ -46,7 +44,7 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
     name = "forgetron"
     variant = "simplified"
     title = "Forgetron, simplified"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
+    tracks = {"norm": True, "track": "oldest"}
     revision = 2
 
     def __init__(

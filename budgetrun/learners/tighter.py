@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class TighterPerceptron(Budgeted, BinaryLearner):
 
     name = "tighter"
     title = "Tighter Perceptron"
-    added: ClassVar[Mapping[str, Any]] = {"validation": "cache"}
+    added = {"validation": "cache"}
     _pairs: Pairs
 
     def __init__(
