@@ -36,7 +36,7 @@ import pyarrow.parquet
 from torture import PROBLEMS, recorded
 
 import budgetrun.cli
-import budgetrun.results.report
+import budgetrun.results.report  # noqa: F401  (forks start with it)
 import budgetrun.runner.live.run as live
 
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "txt")
