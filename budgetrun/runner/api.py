@@ -23,7 +23,7 @@ from budgetrun.results.report.tables import build
 from budgetrun.results.store import read as stored
 from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.curves import Curves
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep as run_sweep
 
 if TYPE_CHECKING:
