@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import growth, pages, solvers
 from benchmarks.cases import CASES, Comparison, compare
-from benchmarks.chart import draw
 from benchmarks.check import RATIOS, run_check, write_ratios
 from benchmarks.sides import FULL, QUICK, Sizes
 from budgetrun.base.errors import DataMissingError, InputError
@@ -62,7 +61,9 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
     pages.write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     pages.write_csv(folder / "growth.csv", points)
     write_ratios(folder / RATIOS)
-    draw(folder / "growth", "Time of the engine and of a plain loop, one core", growth.AXES, points, "learner", "side")
+    pages.draw(
+        folder / "growth", "Time of the engine and of a plain loop, one core", growth.AXES, points, "learner", "side"
+    )
     page = pages.BENCH.format(comparisons="".join(map(pages.section, done)), end=pages.end(missing))
     write(folder / "bench.md", page)
 
@@ -75,7 +76,7 @@ def _solvers(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
     points = list(solvers.measure_solver_growth(sizes.points))
     pages.write_csv(folder / "solvers.csv", races)
     pages.write_csv(folder / "solvers_growth.csv", points)
-    draw(folder / "solvers_growth", "Time of the batch solvers, one core", solvers.AXES, points, "solver", "kind")
+    pages.draw(folder / "solvers_growth", "Time of the batch solvers, one core", solvers.AXES, points, "solver", "kind")
     page = pages.SOLVERS.format(races=pages.table(races), steps=solvers.STEPS, end=pages.end(missing))
     write(folder / "solvers.md", page)
 

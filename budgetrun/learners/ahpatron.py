@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class Ahpatron(Budgeted, BinaryLearner):
     """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the examples.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, even, >= 2
         B, the most support examples between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
         B >= 16.
@@ -37,35 +35,27 @@ class Ahpatron(Budgeted, BinaryLearner):
         Which half is kept: the examples with the largest weights (default), as in the paper; or, as in the authors'
         program, the oldest of those whose weight is at least the median, even if a younger one has a larger weight.
 
-    Attributes
-    ----------
+    Attributes:
     halvings : int
         |J|, the number of halvings.
     moved, furthest : float
         The sum and the maximum of ||f - fbar|| over the halvings.
 
-    Notes
-    -----
-    O(B d) per round, and O(B^2 d + B^3) per halving; at most one in B / 2 updates is a halving (Lemma 1). Among
+    Notes: O(B d) per round, and O(B^2 d + B^3) per halving; at most one in B / 2 updates is a halving (Lemma 1). Among
     examples with equal weights the older ones are kept. The paper does not say so, but its Table 3 agrees with it:
     keeping the younger ones gives 17% more margin updates on w8a than published, keeping the older ones 1% fewer.
 
-    References
-    ----------
-    Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter mistake
-    bound", AAAI. Algorithm 2, eqs. (6)-(9).
+    References: Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter
+    mistake bound", AAAI. Algorithm 2, eqs. (6)-(9).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(Ahpatron(budget=20, epsilon=0.5), gamma=0.03).mistakes
     35
     """
 
     name = "ahpatron"
     title = "Ahpatron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
-    added: ClassVar = {"halving": "largest"}
+    tracks = {"norm": True}
+    added = {"halving": "largest"}
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from budgetrun.learners.base import BinaryLearner
 class ALMA(BinaryLearner):
     """Add every normalised example whose margin is small, with decreasing steps, and keep ||f|| <= 1.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float in (0, 1]
         The learner aims at a fraction 1 - alpha of the largest possible margin; with 1 it learns from mistakes only.
     B : float, > 0, or None
@@ -26,29 +24,21 @@ class ALMA(BinaryLearner):
     C : float, > 0
         The step of the k-th update is C / sqrt(k); sqrt(2) by default.
 
-    Attributes
-    ----------
+    Attributes:
     k : int
         1 + the number of updates so far.
 
-    Notes
-    -----
-    O(n d) per round for n support examples. An example with k(x, x) = 0 is not normalised.
+    Notes: O(n d) per round for n support examples. An example with k(x, x) = 0 is not normalised.
 
-    References
-    ----------
-    Gentile (2001), "A new approximate maximal margin classification algorithm", JMLR 2, p = 2.
+    References: Gentile (2001), "A new approximate maximal margin classification algorithm", JMLR 2, p = 2.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ALMA(alpha=0.9), gamma=0.03).mistakes
     33
     """
 
     name = "alma"
     title = "ALMA_2"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
 
     def __init__(self, *, alpha: PositiveShare = 0.9, B: Positive | None = None, C: Positive = 2**0.5) -> None:
         self.alpha = alpha

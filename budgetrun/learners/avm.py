@@ -19,8 +19,7 @@ from budgetrun.learners.descent import Loss, descent
 class SphereAVM(BinaryLearner):
     """Stochastic gradient descent in which the nearest core within the distance delta stands for an example.
 
-    Parameters
-    ----------
+    Parameters:
     delta : float, > 0
         The largest distance ||x - c|| at which core c stands for x. The core's weight then takes the step of x.
     max_size : int, >= 1, or None
@@ -32,31 +31,23 @@ class SphereAVM(BinaryLearner):
         lambda. Round t multiplies all weights by 1 - 1 / t; the weight of its example is a y / (lambda t), where -a y
         is the derivative of the loss.
 
-    Attributes
-    ----------
+    Attributes:
     budget : int or None
         max_size.
 
-    Notes
-    -----
-    O(n d) per round for n cores. Distances are in the space of the examples, for any kernel but the multitask one, and
-    are computed from the examples instead of kernel values, exactly for whole numbers. (Those of sparse examples with
-    more than 8,192 features come from inner products.) A distance of exactly delta is within delta; squared distances
-    that differ by at most 1e-9 delta^2 count as equal, and the oldest of the nearest cores is taken. With the hinge
-    loss, a margin of exactly 1 is a loss. The learner acts in every round.
+    Notes: O(n d) per round for n cores. Distances are in the space of the examples, for any kernel but the multitask
+    one, and are computed from the examples instead of kernel values, exactly for whole numbers. (Those of sparse
+    examples with more than 8,192 features come from inner products.) A distance of exactly delta is within delta;
+    squared distances that differ by at most 1e-9 delta^2 count as equal, and the oldest of the nearest cores is taken.
+    With the hinge loss, a margin of exactly 1 is a loss. The learner acts in every round.
 
     f is stored, and its scores are given, times lambda t, after t rounds; then weights do not decay. Predictions are
     the same. Departures from the source: none in what is here; the option to add an example for which a core stands,
     with a probability that falls with t, is not here, nor are several classes.
 
-    References
-    ----------
-    Le, Nguyen, Nguyen & Phung (2017), "Approximation vector machines for large-scale online learning", JMLR 18, with
-    hyperspheres or hypercells, in the order of its authors' program.
+    References: Le, Nguyen, Nguyen & Phung (2017), "Approximation vector machines for large-scale online learning", JMLR
+    18, with hyperspheres or hypercells, in the order of its authors' program.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(SphereAVM(delta=4, regulariser=0.01), gamma=0.03).mistakes
     28
     """
@@ -69,12 +60,7 @@ class SphereAVM(BinaryLearner):
     margin = math.inf
 
     def __init__(
-        self,
-        *,
-        delta: Positive,
-        max_size: Budget | None = None,
-        loss: Loss = "hinge",
-        regulariser: Positive = 1e-4,
+        self, *, delta: Positive, max_size: Budget | None = None, loss: Loss = "hinge", regulariser: Positive = 1e-4
     ) -> None:
         self.square = float(delta) ** 2
         self.budget = max_size
@@ -106,19 +92,13 @@ class SphereAVM(BinaryLearner):
 class CellAVM(SphereAVM):
     """Stochastic gradient descent in which the nearest core in whose hypercell an example lies stands for it.
 
-    Parameters
-    ----------
+    Parameters:
     delta : float, > 0
         A core c stands for x if no coordinate of x - c exceeds delta in absolute value; of several, the nearest does.
         Its weight then takes the step of x.
 
-    Notes
-    -----
-    O(n d) per round for n cores. The rest is as with hyperspheres.
+    Notes: O(n d) per round for n cores. The rest is as with hyperspheres.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(CellAVM(delta=2, regulariser=0.01), gamma=0.03).mistakes
     29
     """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from budgetrun.base.params import Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
@@ -15,40 +13,31 @@ from budgetrun.learners.base import BinaryLearner
 class AVP(BinaryLearner):
     """Add every example whose margin is below 1 - epsilon, and keep ||f|| <= U.
 
-    Parameters
-    ----------
+    Parameters:
     epsilon : float in (1/2, 1) for the mistake bounds
         Examples with a margin below 1 - epsilon are added.
     U : float, > 0, or None
         The bound on ||f||. None means no bound, and steps of 1 (Corollary 1); otherwise the step is U / sqrt(U^2 + m)
         after m rounds with y f(x) <= 0, including the current one (Corollary 2).
 
-    Attributes
-    ----------
+    Attributes:
     misses : int
         |M'_T|, the number of rounds so far with y f(x) <= 0.
     margin_steps : float
         Delta_T, the sum of step / 2 - epsilon over the updates with y f(x) > 0.
 
-    Notes
-    -----
-    O(n d) per round for n support examples. Nothing is removed. Departures from the source: none.
+    Notes: O(n d) per round for n support examples. Nothing is removed. Departures from the source: none.
 
-    References
-    ----------
-    Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter mistake
-    bound", AAAI. Algorithm 1; steps: Corollaries 1 and 2.
+    References: Liao, Li, Liao, Hu & Dang (2024), "Ahpatron: a new budgeted online kernel learning machine with tighter
+    mistake bound", AAAI. Algorithm 1; steps: Corollaries 1 and 2.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AVP(epsilon=0.6), gamma=0.03).mistakes
     28
     """
 
     name = "avp"
     title = "AVP"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
 
     def __init__(self, *, epsilon: ProperShare, U: Positive | None = None) -> None:
         self.epsilon = epsilon

@@ -15,17 +15,14 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class _RandomRemoval(Budgeted, BinaryLearner):
     """Gradient descent with removals at random.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. An example with a positive loss is added with weight eta y.
     regulariser : float, >= 0, below 1 / step
         lambda. Every round, with or without a loss, multiplies all weights by 1 - eta lambda.
 
-    References
-    ----------
-    Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable kernel-based online
-    learning", ICML.
+    References: Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable
+    kernel-based online learning", ICML.
     """
 
     form = Decaying
@@ -49,8 +46,7 @@ class _RandomRemoval(Budgeted, BinaryLearner):
 class BOGDPlusPlus(_RandomRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
 
-    Parameters
-    ----------
+    Parameters:
     clip : float, >= 1
         gamma. After a removal, weights are clipped to eta gamma.
     seed : int, >= 0
@@ -61,14 +57,9 @@ class BOGDPlusPlus(_RandomRemoval):
         divided by 1 - p_i, its own probability of staying, which preserves f in expectation (algorithm, default); or by
         1 - p_r of the removed example r, and decays once more (program: the program behind the tables of 2024).
 
-    Notes
-    -----
-    O(B d) per round. If one weight is larger than the sum of the others divided by B - 2, its p_i is negative. Then it
-    is set to 0, and the other probabilities are scaled to sum to 1.
+    Notes: O(B d) per round. If one weight is larger than the sum of the others divided by B - 2, its p_i is negative.
+    Then it is set to 0, and the other probabilities are scaled to sum to 1.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(BOGDPlusPlus(budget=20, step=0.5), gamma=0.03).mistakes
     46
     """
@@ -116,28 +107,18 @@ class BOGDPlusPlus(_RandomRemoval):
 class BOGD(_RandomRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is removed.
 
-    Parameters
-    ----------
+    Parameters:
     clip : float, > 0
         gamma. After a removal, f is scaled down until no weight is larger than eta gamma.
     seed : int, >= 0
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
 
-    Notes
-    -----
-    O(B d) per round. After a removal all other weights are multiplied by B / (B - 1), which preserves f in expectation;
-    then the new example is added, and all are clipped by one factor. The source was not at hand: the rule is that of a
-    program by one of its authors, where a margin of exactly 1 also adds the example. Here it does not.
+    Notes: O(B d) per round. After a removal all other weights are multiplied by B / (B - 1), which preserves f in
+    expectation; then the new example is added, and all are clipped by one factor. The source was not at hand: the rule
+    is that of a program by one of its authors (uniform sampling), where a margin of exactly 1 also adds the example.
+    Here it does not.
 
-    References
-    ----------
-    Zhao, Wang, Wu, Jin & Hoi (2012), "Fast bounded online gradient descent algorithms for scalable kernel-based online
-    learning", ICML: uniform sampling.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(BOGD(budget=20, step=0.5), gamma=0.03).mistakes
     39
     """

@@ -20,17 +20,15 @@ from budgetrun.learners.passive_aggressive import step
 class _BPA(Budgeted, BinaryLearner):
     """PA-I on a budget: the parameters of all three rules, and when they act.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The largest step.
     keep : bool
         Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
         times the loss.
 
-    References
-    ----------
-    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S, BPA-NN and BPA-P.
+    References: Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S, BPA-NN and
+    BPA-P.
     """
 
     name = "bpa"
@@ -45,21 +43,16 @@ class _BPA(Budgeted, BinaryLearner):
 class SimpleBPA(_BPA):
     """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of f.
 
-    Notes
-    -----
-    O(B d) per round. With V = {t}, the update minimizes Q(w) = ||w - w_t||^2 / 2 + C loss(w) over the example r that
-    leaves and over the weights of the examples in V. The best step is tau = min(C, loss / k(x_t, x_t)) for every r, as
-    in PA-I, so that r is the example whose part of f is nearest to the span of V: it minimizes
-    coef_r^2 ||k(x_r, .) - P_V k(x_r, .)||^2. The projection of that part is added to V. Among equal examples, up to
-    rounding, the oldest leaves.
+    Notes: O(B d) per round. With V = {t}, the update minimizes Q(w) = ||w - w_t||^2 / 2 + C loss(w) over the example r
+    that leaves and over the weights of the examples in V. The best step is tau = min(C, loss / k(x_t, x_t)) for every
+    r, as in PA-I, so that r is the example whose part of f is nearest to the span of V: it minimizes coef_r^2 ||k(x_r,
+    .) - P_V k(x_r, .)||^2. The projection of that part is added to V. Among equal examples, up to rounding, the oldest
+    leaves.
 
     The source was not at hand: the rule is that of three programs that agree. Two of them always replace an example;
     the third has the test of ``keep``. Which of the two the source has is not known. An example with k(x, x) = 0 is
     added with weight C, which changes no prediction. No mistake bound is known.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(SimpleBPA(budget=20), gamma=0.03).mistakes
     30
     """
@@ -86,28 +79,20 @@ class SimpleBPA(_BPA):
 class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of every f_c.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The largest step.
 
-    Notes
-    -----
-    O(B (d + m)) per round for m classes. The rule is that of the binary ``bpa(simple)`` with one weight per class: the
-    true class and its rival change by tau = min(C, loss / (2 k(x_t, x_t))), as in PA-I, and sizes are sums of squares
-    over the classes. The projection of the example that leaves does not change the scores of x_t: the loss after the
-    update is the same for all of them.
+    Notes: O(B (d + m)) per round for m classes. The rule is that of the binary ``bpa(simple)`` with one weight per
+    class: the true class and its rival change by tau = min(C, loss / (2 k(x_t, x_t))), as in PA-I, and sizes are sums
+    of squares over the classes. The projection of the example that leaves does not change the scores of x_t: the loss
+    after the update is the same for all of them.
 
     The source was not at hand: the rule is that of a program. It always replaces an example.
 
-    References
-    ----------
-    Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S; several classes as in the
-    program of Lu, Hoi, Wang, Zhao & Liu (2016).
+    References: Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S; several
+    classes as in the program of Lu, Hoi, Wang, Zhao & Liu (2016).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassSimpleBPA(budget=20), gamma=0.05).mistakes
     74
     """
@@ -147,17 +132,12 @@ class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
 class NearestBPA(_BPA):
     """PA-I; when the budget is full, an example leaves, and the new one and its nearest one take its part of f.
 
-    Notes
-    -----
-    O(B d) per round, with the nearest example of each support example, and memory for B^2 kernel values. The rule is
-    that of ``bpa(simple)`` with V = {t, n}, where n is the support example nearest to r, by ||k(x_r, .) - k(x_n, .)||;
-    the oldest of several. If k(x_n, .) is a multiple of k(x_t, .) except for rounding, V = {t}.
+    Notes: O(B d) per round, with the nearest example of each support example, and memory for B^2 kernel values. The
+    rule is that of ``bpa(simple)`` with V = {t, n}, where n is the support example nearest to r, by ||k(x_r, .) -
+    k(x_n, .)||; the oldest of several. If k(x_n, .) is a multiple of k(x_t, .) except for rounding, V = {t}.
 
     The source was not at hand: the rule is that of two programs that agree. No mistake bound is known.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(NearestBPA(budget=20), gamma=0.03).mistakes
     24
     """
@@ -252,23 +232,17 @@ class NearestBPA(_BPA):
 class ProjectingBPA(_BPA):
     """PA-I; when the budget is full, an example leaves, and all others with the new one take its part of f.
 
-    Parameters
-    ----------
+    Parameters:
     ridge : float, > 0
         Is added to the diagonal of the kernel matrix in projections.
 
-    Notes
-    -----
-    O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is computed
-    from kernel values, in O(B^2 d + B^3). The rule is that of ``bpa(simple)`` with V = all examples but r.
+    Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
+    computed from kernel values, in O(B^2 d + B^3). The rule is that of ``bpa(simple)`` with V = all examples but r.
 
     The source was not at hand: the rule is that of ``bpa(simple)`` and ``bpa(nearest)``, for the V that the source's
     abstract names; it was not compared with a program. The ridge is not in the source: without it, the weights of a
     projection on examples that are equal, or nearly dependent, are not determined. No mistake bound is known.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ProjectingBPA(budget=20), gamma=0.03).mistakes
     23
     """

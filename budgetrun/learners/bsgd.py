@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class BSGD(Budgeted):
     """BSGD, for two classes or more.
 
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: BSGD with removal, projection or merging; for several classes, with the loss of
-    Crammer & Singer (2001). Theorem 1 bounds the average objective, not the mistakes.
+    References: Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient
+    descent for large-scale SVM training", JMLR 13: BSGD with removal, projection or merging; for several classes, with
+    the loss of Crammer & Singer (2001). Theorem 1 bounds the average objective, not the mistakes.
     """
 
     name = "bsgd"
@@ -42,8 +39,7 @@ class BSGD(Budgeted):
 class RemovingBSGD(BSGD, BinaryLearner):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, remove the smallest weight.
 
-    Parameters
-    ----------
+    Parameters:
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and an example with a positive loss is added with weight
         y / (lambda t).
@@ -51,18 +47,13 @@ class RemovingBSGD(BSGD, BinaryLearner):
         The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
         equal to one that is held, up to 8 digits of the Gaussian kernel's value, is left out when the budget is full.
 
-    Notes
-    -----
-    O(B d) per round. After round t every weight is y / (lambda t), in exact arithmetic: the smallest is a tie of all,
-    and the oldest example leaves. So that rounding decides nothing, f is stored, and its scores are given, times lambda
-    t, after t rounds; then weights are labels, and do not decay. Predictions are the same.
+    Notes: O(B d) per round. After round t every weight is y / (lambda t), in exact arithmetic: the smallest is a tie of
+    all, and the oldest example leaves. So that rounding decides nothing, f is stored, and its scores are given, times
+    lambda t, after t rounds; then weights are labels, and do not decay. Predictions are the same.
 
     Departures from the source: none; the step is that of Pegasos, 1 / (lambda t), without an offset and without its
     projection on a ball. On a tie, a margin of exactly 1, nothing is added.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(RemovingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     54
     """
@@ -70,7 +61,7 @@ class RemovingBSGD(BSGD, BinaryLearner):
     variant = "removal"
     title = "BSGD, removal"
     default_variant = True
-    added: ClassVar[Mapping[str, Any]] = {"first": "paper"}
+    added = {"first": "paper"}
 
     def start(self, pool: Pool) -> Expansion:
         self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
@@ -101,25 +92,19 @@ class RemovingBSGD(BSGD, BinaryLearner):
 class ProjectingBSGD(RemovingBSGD):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, project the smallest weight.
 
-    Parameters
-    ----------
+    Parameters:
     ridge : float, > 0
         Is added to the diagonal of the kernel matrix in projections.
 
-    Notes
-    -----
-    O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is computed
-    from kernel values, in O(B^2 d + B^3). The example of the smallest weight leaves, the new one among them; if several
-    are equal up to 1e-9 times the weight of a new example, the oldest of them. Its part of f is projected on the span
-    of the others. As in ``bsgd(removal)``, f is stored times lambda t, after t rounds.
+    Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
+    computed from kernel values, in O(B^2 d + B^3). The example of the smallest weight leaves, the new one among them;
+    if several are equal up to 1e-9 times the weight of a new example, the oldest of them. Its part of f is projected on
+    the span of the others. As in ``bsgd(removal)``, f is stored times lambda t, after t rounds.
 
     Departures from the source: the ridge. Without it, the projection on examples that are equal, or nearly dependent,
     has no stable weights, on which the next removal depends. The source also has a form with the best example to
     remove, in O(B^3), which it does not recommend.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ProjectingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     25
     """
@@ -127,7 +112,7 @@ class ProjectingBSGD(RemovingBSGD):
     variant = "projection"
     title = "BSGD, projection"
     default_variant = False
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 1e-4, ridge: Positive = 0.001) -> None:
         super().__init__(budget=budget, regulariser=regulariser)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -65,38 +64,27 @@ class _Merging:
 class MergingBSGD(_Merging, RemovingBSGD):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, merge two points into one.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 2
         B, the most points between rounds.
     partners : {"all", "same_sign"}
-        Points of any weight may be merged, or only those whose weights have the same sign.
+        Points of any weight may be merged, or only those whose weights have the same sign (Qaadan & Glasmachers,
+        2018).
     first : {"paper", "program"}
         The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
         equal to a point, up to 8 digits of the kernel value, is added to its weight when the budget is full.
 
-    Notes
-    -----
-    O(B d) per round, and B searches if it merges. Only for the Gaussian kernel. Past the budget, the point m of the
-    smallest weight is merged with a point n: z = h x_m + (1 - h) x_n takes the place of m, with the weight
-    a_z = a_m k^((1-h)^2) + a_n k^(h^2), where k = k(x_m, x_n) and h maximizes a_z / (a_m + a_n). n is the point for
-    which the squared norm of the change, a_m^2 + a_n^2 + 2 k a_m a_n - a_z^2, is smallest. Weights are equal up to 1e-9
-    of their squares, changes up to 1e-12 of a_m^2 + a_n^2; then the first point counts, m or n. Terms of a_z that
-    cancel except for rounding give 0. As in ``bsgd(removal)``, f is stored times lambda t, after t rounds.
+    Notes: O(B d) per round, and B searches if it merges. Only for the Gaussian kernel. Past the budget, the point m of
+    the smallest weight is merged with a point n: z = h x_m + (1 - h) x_n takes the place of m, with the weight a_z =
+    a_m k^((1-h)^2) + a_n k^(h^2), where k = k(x_m, x_n) and h maximizes a_z / (a_m + a_n). n is the point for which the
+    squared norm of the change, a_m^2 + a_n^2 + 2 k a_m a_n - a_z^2, is smallest. Weights are equal up to 1e-9 of their
+    squares, changes up to 1e-12 of a_m^2 + a_n^2; then the first point counts, m or n. Terms of a_z that cancel except
+    for rounding give 0. As in ``bsgd(removal)``, f is stored times lambda t, after t rounds.
 
     Where the source leaves it open, this is the program of its authors: golden section search to 2e-4; for weights of
     different signs, h is sought in [1, 6] or [-5, 0]. A negative h becomes 0 for z, but not for its weight. If a_m and
     a_n cancel, h is -5.
 
-    References
-    ----------
-    Wang, Crammer & Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient descent for
-    large-scale SVM training", JMLR 13: BSGD with merging; partners of the same sign: Qaadan & Glasmachers (2018).
-    Theorem 1 bounds the average objective, not the mistakes.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(MergingBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     30
     """
@@ -105,7 +93,7 @@ class MergingBSGD(_Merging, RemovingBSGD):
     title = "BSGD, merging"
     default_variant = False
     form = Points
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(
         self,
@@ -139,22 +127,15 @@ class MergingBSGD(_Merging, RemovingBSGD):
 class LookupHBSGD(MergingBSGD):
     """BSGD with merging, with h from a table instead of a search.
 
-    Notes
-    -----
-    O(B d) per round. The rule is that of ``bsgd(merging)`` with partners of the same sign. h depends
-    on m = a_m / (a_m + a_n) and k only: it is interpolated from a table over 400 x 400 values of both in [0, 1],
-    computed by golden section search to 1e-10 in a fraction of a second.
+    Notes: O(B d) per round. The rule is that of ``bsgd(merging)`` with partners of the same sign. h depends on m = a_m
+    / (a_m + a_n) and k only: it is interpolated from a table over 400 x 400 values of both in [0, 1], computed by
+    golden section search to 1e-10 in a fraction of a second.
 
     The source was not at hand: the size of the table is from memory.
 
-    References
-    ----------
-    Qaadan & Glasmachers (2018), "Speeding up budgeted stochastic gradient descent SVM training with precomputed golden
-    section search": Lookup-h and Lookup-WD.
+    References: Qaadan & Glasmachers (2018), "Speeding up budgeted stochastic gradient descent SVM training with
+    precomputed golden section search": Lookup-h and Lookup-WD.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(LookupHBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     27
     """
@@ -182,17 +163,12 @@ class LookupHBSGD(MergingBSGD):
 class LookupWDBSGD(LookupHBSGD):
     """BSGD with merging, with the change of f, and then h, from tables instead of searches.
 
-    Notes
-    -----
-    O(B d) per round. The rule is that of ``bsgd(lookup_h)``; the change of f, over (a_m + a_n)^2, is
+    Notes: O(B d) per round. The rule is that of ``bsgd(lookup_h)``; the change of f, over (a_m + a_n)^2, is
     interpolated from a table, too, and h only for the point with which it is smallest.
 
     The source was not at hand: the size of the table is from memory, and so is that h comes from the table of
     ``bsgd(lookup_h)``.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(LookupWDBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     31
     """
@@ -210,8 +186,7 @@ class LookupWDBSGD(LookupHBSGD):
 class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
     """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, remove an example.
 
-    Parameters
-    ----------
+    Parameters:
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t. If the true class leads its rival by less than 1, the
         example is added with weight 1 / (lambda t) for its class, and minus that for the rival.
@@ -220,16 +195,12 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
         the authors, 1, and the class that follows. Then an example that is equal to one that is held, up to 8 digits of
         the Gaussian kernel's value, is left out when the budget is full.
 
-    Notes
-    -----
-    O(B (d + m)) per round. The size of a weight is the sum of its squares over the classes; apart from the first one,
-    all are equal, and the oldest example leaves. As in the binary case, f is stored times lambda t, after t rounds.
+    Notes: O(B (d + m)) per round. The size of a weight is the sum of its squares over the classes; apart from the first
+    one, all are equal, and the oldest example leaves. As in the binary case, f is stored times lambda t, after t
+    rounds.
 
     With two classes and a binary learner that has twice the regulariser, both predict the same.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassRemovingBSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
     281
     """
@@ -273,8 +244,7 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
 class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, merge two points.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 2
         B, the most points between rounds.
     first : {"paper", "program"}
@@ -282,15 +252,10 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
         the authors, 1, and the class that follows. Then an example that is equal to a point, up to 8 digits of the
         kernel value, is added to its weights when the budget is full.
 
-    Notes
-    -----
-    O(B (d + m)) per round, and B searches if it merges. Only for the Gaussian kernel. The rule is that of
+    Notes: O(B (d + m)) per round, and B searches if it merges. Only for the Gaussian kernel. The rule is that of
     ``bsgd(merging)`` with one weight per class: sizes and changes are sums over the classes, and h maximizes the sum
     over the classes of a_z / (a_m + a_n). As in the authors' program, 1e-4 takes the place of an a_m + a_n of 0.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassMergingBSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
     37
     """

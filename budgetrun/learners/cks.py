@@ -15,24 +15,16 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class CKS(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the example with the largest margin after its own removal.
 
-    Parameters
-    ----------
+    Parameters:
     candidates : {"old", "all"}
         Which examples can be removed: those held before the round (default), or also the new one. The source says "each
         active example", which can mean either.
 
-    Notes
-    -----
-    O(B d) per round. Among candidates with the same margin the oldest is removed. No mistake bound is known.
+    Notes: O(B d) per round. Among candidates with the same margin the oldest is removed. No mistake bound is known.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 8; after Crammer, Kandola & Singer (2004),
-    "Online classification on a budget", NIPS 16.
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 8; after Crammer, Kandola & Singer
+    (2004), "Online classification on a budget", NIPS 16.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(CKS(budget=20), gamma=0.03).mistakes
     58
     """

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
@@ -15,15 +12,12 @@ from budgetrun.learners.cks import margins_without
 class _CKS2003(BinaryLearner):
     """The rule of 2003, with a fixed or a variable cache.
 
-    Parameters
-    ----------
+    Parameters:
     beta : float, >= 0; > 0 with a variable cache
         Examples with a margin of at most beta are added.
 
-    References
-    ----------
-    Crammer, Kandola & Singer (2004), "Online classification on a budget", NIPS 16: the algorithms with a limit on the
-    cache size, and with a variable one.
+    References: Crammer, Kandola & Singer (2004), "Online classification on a budget", NIPS 16: the algorithms with a
+    limit on the cache size, and with a variable one.
     """
 
     name = "cks_2003"
@@ -38,20 +32,14 @@ class FixedCKS2003(_CKS2003):
 
     That is the one with the largest margin after its own removal.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         n, the size of the cache: the most support examples.
 
-    Notes
-    -----
-    O(B d) per round. The name CKS in the Forgetron paper, learner `cks`, stands for a different rule: it acts on
+    Notes: O(B d) per round. The name CKS in the Forgetron paper, learner `cks`, stands for a different rule: it acts on
     mistakes only, and removes after the new example was added. Among examples with the same margin the oldest is
     removed. Nothing else is known to differ from the source, which was not at hand.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(FixedCKS2003(budget=20, beta=0.1), gamma=0.03).mistakes
     54
     """
@@ -77,22 +65,17 @@ class FixedCKS2003(_CKS2003):
 class VariableCKS2003(_CKS2003):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
 
-    Notes
-    -----
-    O(n d) per round and removal for n support examples. The example with the largest margin is removed first, the
-    oldest of several; it is not known in which order the source removes them. Nothing else is known to differ from the
-    source, which was not at hand.
+    Notes: O(n d) per round and removal for n support examples. The example with the largest margin is removed first,
+    the oldest of several; it is not known in which order the source removes them. Nothing else is known to differ from
+    the source, which was not at hand.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(VariableCKS2003(beta=0.5), gamma=0.03).mistakes
     23
     """
 
     variant = "variable"
     title = "CKS of 2003, variable cache"
-    tracks: ClassVar[Mapping[str, Any]] = {"track": "all"}
+    tracks = {"track": "all"}
 
     def __init__(self, *, beta: Positive) -> None:
         self.beta = beta

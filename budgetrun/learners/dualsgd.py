@@ -17,8 +17,7 @@ Frequencies = Literal["right", "program"]
 class SupportAndFeatures(Budgeted):
     """DualSGD, for two classes or more: a support set, and random features for what leaves it.
 
-    Parameters
-    ----------
+    Parameters:
     k : int in 1..B, or None
         The number of examples that leave a full support set; None means B / 5, rounded, and at least 1.
     features : int, >= 1
@@ -29,15 +28,12 @@ class SupportAndFeatures(Budgeted):
         Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
         default); or 2 gamma, as in the authors' program (program).
 
-    Attributes
-    ----------
+    Attributes:
     k : int
         As above, never None.
 
-    References
-    ----------
-    Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging, in the order
-    of its authors' program.
+    References: Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging,
+    in the order of its authors' program.
     """
 
     name = "dualsgd"
@@ -68,18 +64,15 @@ class SupportAndFeatures(Budgeted):
 class DualSGD(SupportAndFeatures, BinaryLearner):
     """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
 
-    Parameters
-    ----------
+    Parameters:
     loss : {"hinge", "logistic"}
         max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a y / (lambda t), where
         -a y is the derivative of the loss.
 
-    Notes
-    -----
-    O((B + D) d) per round. Only for the Gaussian kernel. The learner acts in every round: every example joins the
-    support set, also with weight 0, as in the authors' program. When the support set is full, the k examples of
+    Notes: O((B + D) d) per round. Only for the Gaussian kernel. The learner acts in every round: every example joins
+    the support set, also with weight 0, as in the authors' program. When the support set is full, the k examples of
     smallest weight leave it before the new one joins; of weights that are equal up to 1e-9, the oldest examples leave.
     Their part of f goes to the random features. With the hinge loss, a margin of exactly 1 is a loss.
 
@@ -90,9 +83,6 @@ class DualSGD(SupportAndFeatures, BinaryLearner):
     Departures from the authors' program: the frequencies, unless ``frequencies="program"``; f = 0 predicts as in all
     other runs.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(DualSGD(budget=20, features=50, regulariser=0.01), gamma=0.03).mistakes
     35
     """
@@ -111,25 +101,19 @@ class DualSGD(SupportAndFeatures, BinaryLearner):
 class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
     """Stochastic gradient descent; when the budget is full, random features take over the k smallest weights.
 
-    Parameters
-    ----------
+    Parameters:
     loss : {"hinge", "logistic"}
         max(0, 1 - m), or log(1 + exp(-m)), of the lead m = f_y(x) - f_r(x) over the rival r.
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t, and adds its example with weight a / (lambda t) to f_y and
         minus that to f_r, where -a is the derivative of the loss.
 
-    Notes
-    -----
-    O((B + D) d) per round. See the learner for two classes. Leads and scores that differ by at most 1e-9, in the units
-    in which they are stored, count as equal.
+    Notes: O((B + D) d) per round. See the learner for two classes. Leads and scores that differ by at most 1e-9, in the
+    units in which they are stored, count as equal.
 
     Departures from the authors' program: as for two classes; and its support set keeps weights of examples that have
     left, in the classes other than those of the new example in the same place.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassDualSGD(budget=20, regulariser=0.01), gamma=0.05).mistakes
     38
     """

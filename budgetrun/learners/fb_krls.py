@@ -14,26 +14,19 @@ from budgetrun.learners.base import Budgeted, RegressionLearner
 class FBKRLS(Budgeted, RegressionLearner):
     """Kernel ridge regression on the examples held; past the budget, remove the one whose label is predicted best.
 
-    Parameters
-    ----------
+    Parameters:
     regulariser : float, > 0
         lambda, which is added to the diagonal of the kernel matrix.
 
-    Notes
-    -----
-    O(B d + B^2) per round, and memory for 2 B^2 numbers; every B rounds, the inverse of the kernel matrix is computed
-    again, in O(B^3). The example is added, the weights are (K + lambda I)^-1 y over the examples held, and if there are
-    more than B, the one of the smallest |alpha_i| / ((K + lambda I)^-1)_ii leaves: the error of the others' prediction
-    for it. If several are equal, up to 1e-9 of the largest, the oldest of them leaves. Departures from the source: its
-    option to change the labels of examples held is left out.
+    Notes: O(B d + B^2) per round, and memory for 2 B^2 numbers; every B rounds, the inverse of the kernel matrix is
+    computed again, in O(B^3). The example is added, the weights are (K + lambda I)^-1 y over the examples held, and if
+    there are more than B, the one of the smallest |alpha_i| / ((K + lambda I)^-1)_ii leaves: the error of the others'
+    prediction for it. If several are equal, up to 1e-9 of the largest, the oldest of them leaves. Departures from the
+    source: its option to change the labels of examples held is left out.
 
-    References
-    ----------
-    Van Vaerenbergh, Santamaria, Liu & Principe (2010), "Fixed-budget kernel recursive least-squares", ICASSP.
+    References: Van Vaerenbergh, Santamaria, Liu & Principe (2010), "Fixed-budget kernel recursive least-squares",
+    ICASSP.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(FBKRLS(budget=50), gamma=10).max_support
     50
     """

@@ -13,8 +13,7 @@ from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, g
 class FourierSteps(Learner):
     """Random features with steps of one length, for two classes or numbers.
 
-    Parameters
-    ----------
+    Parameters:
     features : int, >= 1
         D, the number of frequencies or of features; see ``counting``.
     seed : int, >= 0
@@ -22,15 +21,12 @@ class FourierSteps(Learner):
     counting : {"frequencies", "features"}
         D frequencies, each with a cosine and a sine, so 2 D features (default); or D features of D / 2 frequencies.
 
-    Attributes
-    ----------
-    budget : None
-        There is no support set. Memory is needed for the frequencies (D d numbers) and the weights.
-
-    Notes
-    -----
-    O(D d) per round. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
+    Notes: O(D d) per round. There is no support set and no budget; memory is needed for the frequencies (D d numbers)
+    and the weights. Only for the Gaussian kernel, exp(-||a - b||^2 / (2 sigma^2)). Learners with the same frequencies
     on the same stream compute the features once. Departures from the source: none.
+
+    References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 1, without
+    the regulariser. For regression, the step is that of the program of Li et al. (2024).
     """
 
     name = "fogd"
@@ -58,19 +54,10 @@ class FourierSteps(Learner):
 class FOGD(FourierSteps, BinaryLearner):
     """Gradient descent on the hinge loss, over random features whose inner products approximate the Gaussian kernel.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. An example with a positive loss adds eta y z(x) to the weights.
 
-    References
-    ----------
-    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 1, without the
-    regulariser.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(FOGD(features=50, step=0.5), gamma=0.03).mistakes
     38
     """
@@ -84,19 +71,10 @@ class FOGD(FourierSteps, BinaryLearner):
 class FOGDRegressor(FourierSteps, RegressionLearner):
     """Gradient descent on the squared error, over random features whose products approximate the Gaussian kernel.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. A round adds 2 eta (y - f(x)) z(x) to the weights.
 
-    References
-    ----------
-    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17: FOGD for regression, without the
-    regulariser; the step is that of the program of Li et al. (2024).
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(FOGDRegressor(features=50, step=0.1), gamma=10).updates
     442
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -67,14 +67,13 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
 class _Forgetron(Budgeted, BinaryLearner):
     """Base of the Forgetrons, with the quantities in their mistake bounds.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the most support examples between rounds. The mistake bound needs B >= 83.
     """
 
     name = "forgetron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
+    tracks = {"norm": True, "track": "oldest"}
 
     def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
         super().__init__(budget=budget)
@@ -89,31 +88,22 @@ class _Forgetron(Budgeted, BinaryLearner):
 class BasicForgetron(_Forgetron):
     """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
 
-    Parameters
-    ----------
+    Parameters:
     cap : {"every_mistake", "when_full"}
         When ||f|| is cut to U: on every mistake, as in eq. (25) (default), or only on mistakes when the budget is full,
         which Lemmas 7 and 8 allow.
     logarithm : {"natural", "base2"}
         The logarithm in U, eq. (26): natural (default), as the proofs require, or base 2.
 
-    Attributes
-    ----------
+    Attributes:
     Q, shrinking : float
         The sums of Psi_t and of log(1 / Phi_t) in Lemma 6.
 
-    Notes
-    -----
-    O(B d) per round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm`` are
-    readings that agree better with the source's Table 8.1 than its text.
+    Notes: O(B d) per round. Departures from the source: none by default. The other values of ``cap`` and ``logarithm``
+    are readings that agree better with the source's Table 8.1 than its text.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 2; phi: eqs. (25)-(26).
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 2; phi: eqs. (25)-(26).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(BasicForgetron(budget=20), gamma=0.03).mistakes
     77
     """
@@ -148,8 +138,7 @@ class BasicForgetron(_Forgetron):
 class SelfTunedForgetron(_Forgetron):
     """Past the budget, shrink all weights just enough, then remove the oldest example.
 
-    Attributes
-    ----------
+    Attributes:
     Q : float
         The damage of the removals so far, at most 15/32 of the mistakes.
     phi : float in (0, 1]
@@ -157,17 +146,10 @@ class SelfTunedForgetron(_Forgetron):
     shrinking : float
         The sum of log(1 / Phi_t) in Lemma 6, for the U of eq. (26).
 
-    Notes
-    -----
-    O(B d) per round. Departures from the source: none.
+    Notes: O(B d) per round. Departures from the source: none.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 3; phi: eqs. (42)-(44).
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5). Fig. 3; phi: eqs. (42)-(44).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(SelfTunedForgetron(budget=20), gamma=0.03).mistakes
     52
     """
@@ -201,24 +183,16 @@ class SelfTunedForgetron(_Forgetron):
 class GreedyForgetron(SelfTunedForgetron):
     """Past the budget, remove the example that does least damage, if that is harmless; else act as the self-tuned one.
 
-    Parameters
-    ----------
+    Parameters:
     test : {"per_round", "cumulative"}
         When the least damage Psi is harmless: Psi <= 15/32, eq. (52) (default); or Psi + Q_t <= 15/32 M_t, which the
         proof allows and which lets a removal use what earlier ones have saved.
 
-    Notes
-    -----
-    O(B d) per round. Among examples with the same damage the oldest is removed. Departures from the source: none by
-    default; ``test="cumulative"`` is a reading that agrees better with its Table 8.1 than its text.
+    Notes: O(B d) per round. Among examples with the same damage the oldest is removed. Departures from the source: none
+    by default; ``test="cumulative"`` is a reading that agrees better with its Table 8.1 than its text.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 7, eqs. (51)-(52).
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 7, eqs. (51)-(52).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(GreedyForgetron(budget=20), gamma=0.03).mistakes
     42
     """

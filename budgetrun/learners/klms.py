@@ -12,24 +12,17 @@ from budgetrun.learners.base import RegressionLearner
 class KLMS(RegressionLearner):
     """Gradient descent on the squared error: add every example with its error times a step, until the budget is full.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1, or None
         B, the most support examples; after B rounds, f does not change any more. None means that every example is kept.
     step : float, > 0
         eta. An example is added with weight eta (y - f(x)).
 
-    Notes
-    -----
-    O(B d) per round. Departures from the source: none without a budget; the source has none.
+    Notes: O(B d) per round. Departures from the source: none without a budget; the source has none.
 
-    References
-    ----------
-    Liu, Pokharel & Principe (2008), "The kernel least-mean-square algorithm", IEEE Trans. Signal Processing 56(2).
+    References: Liu, Pokharel & Principe (2008), "The kernel least-mean-square algorithm", IEEE Trans. Signal Processing
+    56(2).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(KLMS(budget=100, step=0.5), gamma=50).max_support
     100
     """

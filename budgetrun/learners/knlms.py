@@ -13,8 +13,7 @@ from budgetrun.learners.base import RegressionLearner
 class KNLMS(RegressionLearner):
     """Normalized gradient steps on all weights; an example is added if its kernel values with the others are small.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1, or None
         B, the most support examples: with so many, none is added. None means no limit.
     step : float, > 0
@@ -26,19 +25,12 @@ class KNLMS(RegressionLearner):
     regulariser : float, > 0
         Is added to ||k||^2.
 
-    Notes
-    -----
-    O(B d) per round, plus O(B) for each later score that a step changes. Departures from the source: none without a
-    budget; it has kernels with k(x, x) = 1, and a coherence that is equal up to rounding counts as equal.
+    Notes: O(B d) per round, plus O(B) for each later score that a step changes. Departures from the source: none
+    without a budget; it has kernels with k(x, x) = 1, and a coherence that is equal up to rounding counts as equal.
 
-    References
-    ----------
-    Richard, Bermudez & Honeine (2009), "Online prediction of time series data with kernels", IEEE Trans. Signal
-    Processing 57(3): KNLMS, the affine projection algorithm of order 1.
+    References: Richard, Bermudez & Honeine (2009), "Online prediction of time series data with kernels", IEEE Trans.
+    Signal Processing 57(3): KNLMS, the affine projection algorithm of order 1.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(KNLMS(coherence=0.5), gamma=50).max_support
     78
     """

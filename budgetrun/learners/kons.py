@@ -17,8 +17,7 @@ from budgetrun.learners.base import BinaryLearner
 class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
-    Parameters
-    ----------
+    Parameters:
     g : float, > 0
         The ridge of the leverage scores by which examples join the dictionary; a larger one gives a smaller dictionary.
     alpha : float, > 0
@@ -38,32 +37,21 @@ class PROSNKONS(BinaryLearner):
         The step uses the matrix with the round's gradient (algorithm, default), or without it (program: a program that
         later authors compare with).
 
-    Attributes
-    ----------
-    budget : None
-        The size of the dictionary is not bounded beforehand.
-
-    Notes
-    -----
-    O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary. Every round acts: f moves to the
-    nearest function with |f(x)| <= C, then takes a Newton step on (f(x) - y)^2, in the coordinates of k(x, .) in the
-    span of the dictionary. After the step, the example may join; then w = 0, and the next round predicts 0, which
-    counts by the rule for ties. A score of at most 1e-9 counts as 0. An example whose squared distance from the span is
-    at most 1e-6 k(x, x) joins the dictionary without a coordinate of its own.
+    Notes: O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary; there is no budget. Every
+    round acts: f moves to the nearest function with |f(x)| <= C, then takes a Newton step on (f(x) - y)^2, in the
+    coordinates of k(x, .) in the span of the dictionary. After the step, the example may join; then w = 0, and the next
+    round predicts 0, which counts by the rule for ties. A score of at most 1e-9 counts as 0. An example whose squared
+    distance from the span is at most 1e-6 k(x, x) joins the dictionary without a coordinate of its own.
 
     The learner is made for regression; here, the labels are the numbers to predict, and the sign of f is the class. The
     source was not at hand: the rule is that of a program with which later authors compare their own, read once, and its
     mistakes were not compared with ours. Departures from that program: its order of step and matrix is
     ``reading="program"``, and the examples without a coordinate.
 
-    References
-    ----------
-    Calandriello, Lazaric & Valko (2017), "Efficient second-order online kernel learning with adaptive embedding",
-    NIPS: PROS-N-KONS, with the leverage scores of KORS; without its restarts, CON-KONS, as later authors compare it.
+    References: Calandriello, Lazaric & Valko (2017), "Efficient second-order online kernel learning with adaptive
+    embedding", NIPS: PROS-N-KONS, with the leverage scores of KORS; without its restarts, CON-KONS, as later authors
+    compare it.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(PROSNKONS(), gamma=0.03).mistakes
     150
     """
@@ -134,20 +122,14 @@ class PROSNKONS(BinaryLearner):
 class CONKONS(PROSNKONS):
     """Newton steps on the squared loss over the features of a dictionary; as examples join it, f stays as it is.
 
-    Parameters
-    ----------
+    Parameters:
     reading : {"algorithm", "program"}
         When an example joins, the matrix is alpha I on what is new in the span, and stays as it is on the rest
         (algorithm, default); or alpha I is added to all of it (program: a program that later authors compare with).
 
-    Notes
-    -----
-    O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary. All else is as in PROS-N-KONS. The
-    step uses the matrix with the round's gradient.
+    Notes: O(n d + n^2) time per round and O(n^2) memory for n examples in the dictionary; no budget. All else is as in
+    PROS-N-KONS. The step uses the matrix with the round's gradient.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(CONKONS(), gamma=0.03).mistakes
     30
     """

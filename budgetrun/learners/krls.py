@@ -13,28 +13,20 @@ from budgetrun.learners.base import RegressionLearner
 class KRLS(RegressionLearner):
     """Least squares over all examples so far, in the span of those that are not nearly linear combinations of others.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1, or None
         B, the most support examples: with so many, none is added. None means no limit.
     nu : float, > 0
         An example is added if its squared distance from the span of the support examples is above this.
 
-    Notes
-    -----
-    O(B d + B^2) per round, and memory for 2 B^2 numbers. Departures from the source: it updates the inverse of the
-    kernel matrix, and here that is the Cholesky factor, which loses half as many digits if nu is small. With a budget,
-    an example that would be added is treated like its projection. A distance that is equal to nu up to
-    rounding counts as equal.
+    Notes: O(B d + B^2) per round, and memory for 2 B^2 numbers. Departures from the source: it updates the inverse of
+    the kernel matrix, and here that is the Cholesky factor, which loses half as many digits if nu is small. With a
+    budget, an example that would be added is treated like its projection. A distance that is equal to nu up to rounding
+    counts as equal.
 
-    References
-    ----------
-    Engel, Mannor & Meir (2004), "The kernel recursive least-squares algorithm", IEEE Trans. Signal Processing 52(8),
-    Table I.
+    References: Engel, Mannor & Meir (2004), "The kernel recursive least-squares algorithm", IEEE Trans. Signal
+    Processing 52(8), Table I.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(KRLS(nu=0.1), gamma=10).max_support
     41
     """

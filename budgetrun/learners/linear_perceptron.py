@@ -11,23 +11,12 @@ from budgetrun.learners.base import BinaryLearner
 class LinearPerceptron(BinaryLearner):
     """Add every misclassified example, times its label, to the weights of the features, without a kernel.
 
-    Attributes
-    ----------
-    budget : None
-        There is no support set. Memory is needed for the weights: d numbers.
+    Notes: O(d) per round. There is no support set and no budget; memory is needed for the weights, d numbers. The
+    kernel is not used. Its mistakes are those of the Perceptron with the linear kernel <a, b>, which keeps examples
+    instead of weights. Departures from the source: none.
 
-    Notes
-    -----
-    O(d) per round. The kernel is not used. Its mistakes are those of the Perceptron with the linear kernel <a, b>,
-    which keeps examples instead of weights. Departures from the source: none.
+    References: Rosenblatt (1958), "The perceptron", Psychological Review 65(6).
 
-    References
-    ----------
-    Rosenblatt (1958), "The perceptron", Psychological Review 65(6).
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(LinearPerceptron(), gamma=0.03).mistakes
     33
     """

@@ -16,8 +16,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class ModifiedRBP(Budgeted, BinaryLearner):
     """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the number of slots, and so the most support examples between rounds.
     step : float, > 0
@@ -28,24 +27,17 @@ class ModifiedRBP(Budgeted, BinaryLearner):
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per mistake, an index below B. The
         support examples fill the first slots, oldest first; the other slots are empty.
 
-    Notes
-    -----
-    O(B d) per round, and memory for B^2 kernel values. With n support examples, a mistake removes one with probability
-    n / B, even before the budget is full: after m mistakes the average support size is B (1 - (1 - 1/B)^m).
+    Notes: O(B d) per round, and memory for B^2 kernel values. With n support examples, a mistake removes one with
+    probability n / B, even before the budget is full: after m mistakes the average support size is B (1 - (1 - 1/B)^m).
 
     In expectation a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2, if k(x, x) <= 1. So ||w|| tends to
     eta sqrt(B) or less, by default half the radius, and the projection rarely acts; as long as it does not, predictions
     are independent of eta. Departures from the source: none. The source assumes distinct examples; this is not needed
     here, because equal examples fill separate slots, each with a weight of at most eta.
 
-    References
-    ----------
-    Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 1; s(w): section 3 and its
-    footnote 2; constants: Theorem 1.
+    References: Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 1; s(w): section 3
+    and its footnote 2; constants: Theorem 1.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ModifiedRBP(budget=20), gamma=0.03).mistakes
     57
     """

@@ -15,7 +15,11 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
 
 
 class _NystroemSteps(Budgeted):
-    """NOGD, for two classes or numbers."""
+    """NOGD, for two classes or numbers.
+
+    References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without
+    the regulariser. For regression, step and start are those of the program of Li et al. (2024).
+    """
 
     name = "nogd"
     title = "NOGD"
@@ -60,8 +64,7 @@ class _NystroemSteps(Budgeted):
 class NOGD(_NystroemSteps, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
@@ -72,28 +75,18 @@ class NOGD(_NystroemSteps, BinaryLearner):
         The initial weights of the features: f projected on them (algorithm, default); or those computed with the
         eigenvector matrix transposed (program: the program behind the tables of 2024), which give a different function.
 
-    Notes
-    -----
-    O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
-    left out. The program's reading depends on the signs of the eigenvectors, and with equal eigenvalues on which
-    are chosen: here they are the columns of a pivoted Cholesky factor of the projection on each eigenspace, whose
+    Notes: O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for
+    rounding are left out. The program's reading depends on the signs of the eigenvectors, and with equal eigenvalues on
+    which are chosen: here they are the columns of a pivoted Cholesky factor of the projection on each eigenspace, whose
     largest component is positive. In float32 its result is not determined. Departures from the source: none by default.
 
-    References
-    ----------
-    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without the
-    regulariser.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(NOGD(budget=20, step=0.5), gamma=0.03).mistakes
     42
     """
 
     margin = 1.0
     # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
-    revised: ClassVar = {("reading", "program"): 2}
+    revised = {("reading", "program"): 2}
 
     def __init__(
         self,
@@ -117,8 +110,7 @@ class NOGD(_NystroemSteps, BinaryLearner):
 class NOGDRegressor(_NystroemSteps, RegressionLearner):
     """Gradient descent on the squared error; once there are B support examples, over their Nystroem features.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the number of support examples: the first ones of the stream.
     step : float, > 0
@@ -127,19 +119,9 @@ class NOGDRegressor(_NystroemSteps, RegressionLearner):
     rank : int in 1..B, or None
         The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B.
 
-    Notes
-    -----
-    O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for rounding are
-    left out. Departures from the source: the rank may be smaller than B.
+    Notes: O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for
+    rounding are left out. Departures from the source: the rank may be smaller than B.
 
-    References
-    ----------
-    Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17: NOGD for regression, without the
-    regulariser; step and start as in the program of Li et al. (2024).
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(NOGDRegressor(budget=50, step=0.1), gamma=10).max_support
     50
     """

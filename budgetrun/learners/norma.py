@@ -15,10 +15,12 @@ from budgetrun.learners.bogd import decay
 class _Truncated(Learner):
     """NORMA, for two classes or numbers.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1, or None
         B, the most support examples between rounds; None means that nothing is removed.
+
+    References: Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8):
+    classification with the soft margin loss, regression, and truncation.
     """
 
     name = "norma"
@@ -37,8 +39,7 @@ class _Truncated(Learner):
 class NORMA(_Truncated, BinaryLearner):
     """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. An example whose margin is below rho is added with weight eta y.
     regulariser : float, >= 0, below 1 / step
@@ -47,20 +48,10 @@ class NORMA(_Truncated, BinaryLearner):
     rho : float, > 0
         The margin of the loss max(0, rho - y f(x)).
 
-    Notes
-    -----
-    O(B d) per round. Departures from the source: it removes examples after a number of rounds, with or without weight,
-    and here the oldest leaves when there are more than B, as in later comparisons; there is no offset; the step is
-    constant; rho is given, not adapted to a share of errors. On a tie, a margin of exactly rho, nothing is added.
+    Notes: O(B d) per round. Departures from the source: it removes examples after a number of rounds, with or without
+    weight, and here the oldest leaves when there are more than B, as in later comparisons; there is no offset; the step
+    is constant; rho is given, not adapted to a share of errors. On a tie, a margin of exactly rho, nothing is added.
 
-    References
-    ----------
-    Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8):
-    classification with the soft margin loss, and truncation.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(NORMA(budget=20, step=0.5, regulariser=0.01), gamma=0.03).mistakes
     43
     """
@@ -83,8 +74,7 @@ class NORMA(_Truncated, BinaryLearner):
 class NORMARegressor(_Truncated, RegressionLearner):
     """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta.
     regulariser : float, >= 0, below 1 / step
@@ -98,21 +88,11 @@ class NORMARegressor(_Truncated, RegressionLearner):
         With the insensitive loss, epsilon changes so that about this share of the errors is larger: by eta (1 - nu)
         after a larger one, and by -eta nu after any other. None means that it does not change.
 
-    Notes
-    -----
-    O(B d) per round. With ``nu`` the learner acts in every round. Departures from the source: the oldest example leaves
-    when there are more than B, as in later comparisons; there is no offset; the step is constant. An error that is
-    equal to epsilon up to rounding adds nothing. The error is that of the prediction, before the weights decay; in one
-    program (kafbox), they decay before.
+    Notes: O(B d) per round. With ``nu`` the learner acts in every round. Departures from the source: the oldest example
+    leaves when there are more than B, as in later comparisons; there is no offset; the step is constant. An error that
+    is equal to epsilon up to rounding adds nothing. The error is that of the prediction, before the weights decay; in
+    one program (kafbox), they decay before. The squared loss with a dead zone is that of later programs.
 
-    References
-    ----------
-    Kivinen, Smola & Williamson (2004), "Online learning with kernels", IEEE Trans. Signal Processing 52(8): regression,
-    and truncation. The squared loss with a dead zone is that of later programs.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(NORMARegressor(budget=50, step=0.5, loss="dead_zone", epsilon=0.5), gamma=10).updates
     222
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,8 +18,7 @@ from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, R
 class AVPOGS(BinaryLearner):
     """On a margin below 1 - epsilon, take a step towards the example, or its projection on the span if that is near.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected; others are added. The authors used
         100 / T, for T rounds.
@@ -32,20 +30,14 @@ class AVPOGS(BinaryLearner):
         The step is c U at first, and c U / sqrt(U^2 + L) from the first mistake after the first round on, where L is 1
         plus the sum of ||v||^2 over these mistakes; v is the example, or its projection.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner has no budget: n depends on alpha. A
-    round that is not a mistake can change f, but not L. Departures from the authors' program: L has k(x, x) instead of
-    1 for examples that are added. In the program, f = 0 predicts +1, but the first round always counts as a mistake:
-    with ``tie: positive`` and y_1 = +1 it has one mistake more than this.
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. The learner has no budget: n depends on
+    alpha. A round that is not a mistake can change f, but not L. Departures from the authors' program: L has k(x, x)
+    instead of 1 for examples that are added. In the program, f = 0 predicts +1, but the first round always counts as a
+    mistake: with ``tie: positive`` and y_1 = +1 it has one mistake more than this.
 
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AVP-OGS, as in its authors' program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AVP-OGS, as in its authors'
+    program.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AVPOGS(alpha=0.2), gamma=0.03).mistakes
     31
     """
@@ -82,8 +74,7 @@ class AVPOGS(BinaryLearner):
 class MAVPOGS(AVPOGS):
     """AVP-OGS with one function per class: steps for the true class and against the rival, projected together.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected; others are added. The authors used
         500 / T, for T rounds.
@@ -95,20 +86,14 @@ class MAVPOGS(AVPOGS):
         The step is c U sqrt(M / (M U^2 + L)) for M classes, where L is 1 plus the sum of ||v||^2 over the mistakes
         after the first round; v is the example, or its projection.
 
-    Notes
-    -----
-    O(n^2 + M n) time per round and O(n^2 + M n) memory for n support examples, which all classes share. With two
+    Notes: O(n^2 + M n) time per round and O(n^2 + M n) memory for n support examples, which all classes share. With two
     classes, the functions are f and -f, and this class learns f. Departures from the authors' program: as for AVP-OGS;
     examples that lie within 1e-3 ||k(x, .)|| of the span are always projected if there are more than two classes; and a
     tie of the true class with another one is a mistake.
 
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: MAVP-OGS, as in its authors' program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: MAVP-OGS, as in its authors'
+    program.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassMAVPOGS(alpha=0.3), gamma=0.05).mistakes
     45
     """
@@ -168,8 +153,7 @@ class MulticlassMAVPOGS(MulticlassLearner):
 class GradientSteps(Learner):
     """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected; others are added. The authors used
         25 / T, for T rounds.
@@ -184,23 +168,19 @@ class GradientSteps(Learner):
         From the first round on that begins with so many support examples, every example is added. The authors used
         (sqrt(d^2 + 4 d T) - d) / 2, rounded, for d features and T rounds. None means never.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no budget: n
-    depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors' program: no
-    switch by default; S has k(x, x) instead of 1 for examples that are added. The program is
-    about regression.
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round. It has no
+    budget: n depends on alpha and on the switch, after which a round costs O(n d). Departures from the authors'
+    program: no switch by default; S has k(x, x) instead of 1 for examples that are added. The program is about
+    regression.
 
-    References
-    ----------
-    Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel regression",
-    ICML: AOGD-ALD, as in its authors' program.
+    References: Li & Liao (2023), "Nearly optimal algorithms with sublinear computational complexity for online kernel
+    regression", ICML: AOGD-ALD, as in its authors' program.
     """
 
     name = "aogd_ald"
     title = "AOGD-ALD"
     form: ClassVar[type[Hypothesis]] = Projected
-    added: ClassVar[Mapping[str, Any]] = {"switch": None}
+    added = {"switch": None}
 
     def __init__(
         self,
@@ -233,9 +213,6 @@ class GradientSteps(Learner):
 class AOGDALD(GradientSteps, BinaryLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AOGDALD(alpha=0.2), gamma=0.03).mistakes
     25
     """
@@ -246,9 +223,6 @@ class AOGDALD(GradientSteps, BinaryLearner):
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(AOGDALDRegressor(alpha=0.2), gamma=10).max_support
     23
     """
@@ -257,21 +231,18 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
 class MirrorSteps(GradientSteps):
     """The rule of AOMD-OGS with the squared loss, for two classes or numbers.
 
-    Parameters
-    ----------
+    Parameters:
     offset : float, > 0, or None
         The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
 
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its authors'
-    program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its
+    authors' program.
     """
 
     name = "aomd_ogs"
     variant = "square"
     title = "AOMD-OGS, squared loss"
-    added: ClassVar[Mapping[str, Any]] = {}
+    added = {}
 
     def __init__(
         self,
@@ -288,9 +259,6 @@ class MirrorSteps(GradientSteps):
 class AOMDOGSSquare(MirrorSteps, AOGDALD):
     """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AOMDOGSSquare(alpha=0.2), gamma=0.03).mistakes
     21
     """
@@ -299,9 +267,6 @@ class AOMDOGSSquare(MirrorSteps, AOGDALD):
 class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
     """AOGD-ALD with other defaults: gradient descent on the squared loss, with steps that are projected or added.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(AOMDOGSSquareRegressor(alpha=0.2), gamma=10).max_support
     23
     """
@@ -312,8 +277,7 @@ class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
 class AOMDOGSHinge(BinaryLearner):
     """Optimistic mirror descent on the hinge loss: predict with a hint, and project steps that nearly lie in the span.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected; others are added. The authors used
         100 / T, for T rounds.
@@ -324,29 +288,21 @@ class AOMDOGSHinge(BinaryLearner):
     M : int, >= 1
         The number of rounds that the hint averages.
 
-    Attributes
-    ----------
+    Attributes:
     S : float
         The sum of the positive values of ||v||^2 - 2 y <v, h> over the updates so far, where h is the hint and v is the
         example, or its projection.
 
-    Notes
-    -----
-    O(n^2 + M n) time per round and O(n^2) memory for n support examples. The hint h is the mean of y_j k(x_j, .) over
-    the last M rounds, whose examples are stored in addition to the support set; the prediction is that of f + s h, with
-    the step s. The learner has no budget: n depends on alpha. Departures from the authors' program: S has k(x, x)
+    Notes: O(n^2 + M n) time per round and O(n^2) memory for n support examples. The hint h is the mean of y_j k(x_j, .)
+    over the last M rounds, whose examples are stored in addition to the support set; the prediction is that of f + s h,
+    with the step s. The learner has no budget: n depends on alpha. Departures from the authors' program: S has k(x, x)
     instead of 1 for examples that are added; examples that lie within 1e-3 ||k(x, .)|| of the span are always
     projected. In the program, f = 0 predicts +1, but the first round always counts as a mistake: with ``tie: positive``
     and y_1 = +1 it has one mistake more than this.
 
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-hinge, as in its authors'
-    program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-hinge, as in its
+    authors' program.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AOMDOGSHinge(alpha=0.2), gamma=0.03).mistakes
     28
     """
@@ -385,8 +341,7 @@ class AOMDOGSHinge(BinaryLearner):
 class NewtonSteps(Learner):
     """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 
-    Parameters
-    ----------
+    Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
         rounds.
@@ -398,18 +353,14 @@ class NewtonSteps(Learner):
         A step is - A^-1 g with the new A, as in the paper (default); or, as in the authors' program, with the one
         before unless the example of the round was added.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the first
-    example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are those
-    of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in any
-    orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span are
-    never added. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same
-    algorithm.
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. The learner acts in every round, but the
+    first example is only added, as in the authors' program. It has no budget: n depends on alpha. The coordinates are
+    those of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in
+    any orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span
+    are never added. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
 
-    References
-    ----------
-    Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors' program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors'
+    program.
     """
 
     name = "aons_ogs"
@@ -446,9 +397,6 @@ class NewtonSteps(Learner):
 class AONSOGS(NewtonSteps, BinaryLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AONSOGS(alpha=0.2), gamma=0.03).mistakes
     24
     """
@@ -459,9 +407,6 @@ class AONSOGS(NewtonSteps, BinaryLearner):
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(AONSOGSRegressor(alpha=0.2), gamma=10).max_support
     23
     """

@@ -19,8 +19,7 @@ from budgetrun.learners.raker import FACTORS
 class OKS(BinaryLearner):
     """Draw a kernel by the losses so far; its function alone predicts, and takes a step on the logistic loss.
 
-    Parameters
-    ----------
+    Parameters:
     factors : list of float, > 0
         The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
     horizon : int, >= the number of kernels
@@ -34,21 +33,14 @@ class OKS(BinaryLearner):
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one uniform number u per round. The first
         kernel at which the cumulative sum of the probabilities exceeds u is drawn.
 
-    Notes
-    -----
-    O(n d) per round after n rounds. There is no budget: every example is added to one of the functions.
-    L_i grows by log(1 + exp(-y f(x))) / p_i when kernel i is drawn. Only for the Gaussian kernel. The kernel of a round
-    is drawn at the end of the one before, so a prediction outside the stream is what the next round would predict. The
+    Notes: O(n d) per round after n rounds. There is no budget: every example is added to one of the functions. L_i
+    grows by log(1 + exp(-y f(x))) / p_i when kernel i is drawn. Only for the Gaussian kernel. The kernel of a round is
+    drawn at the end of the one before, so a prediction outside the stream is what the next round would predict. The
     source was not at hand: the constants and the logistic loss are those of a later program that compares with it (Li &
     Liao, 2022), which has the factors here with sigma = 1.
 
-    References
-    ----------
-    Yang, Mahdavi, Jin, Yi & Hoi (2012), "Online kernel selection: algorithms and evaluations", AAAI.
+    References: Yang, Mahdavi, Jin, Yi & Hoi (2012), "Online kernel selection: algorithms and evaluations", AAAI.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(OKS(horizon=569), gamma=0.03).mistakes
     79
     """
@@ -99,8 +91,7 @@ class OKS(BinaryLearner):
 class IOKS(OKS):
     """Draw a kernel by the losses so far; its function alone predicts, and takes a step that its gradients decide.
 
-    Parameters
-    ----------
+    Parameters:
     horizon : int, >= 2
         T, in the constants below. Give the number of rounds.
     U : float, > 0
@@ -108,27 +99,21 @@ class IOKS(OKS):
         (p_i (1 + exp(y f(x)))), lambda = sqrt(1/2) U / sqrt(1 + S_i) and S_i is the sum of g^2 so far; then f_i is
         scaled down to norm U if it is longer.
 
-    Notes
-    -----
-    O(n d) per round after n rounds. There is no budget: every example is added to one of the functions.
-    Kernel i is drawn with probability p_i = (1 - T^(-3/4)) q_i + T^(-3/4) / K, for K kernels. After a round, q_j
-    becomes (q_j^(-7/8) + eta_j (l_j - c))^(-8/7), with the c at which they sum to 1. The loss l_j is 0 for all kernels
-    but i, and l_i = log(1 + exp(-y f(x))) / p_i; if p_i is not above the largest eta, it is divided by their sum
-    instead. All eta_j begin as 8 K^(3/8) / (U sqrt(T ln T)), and rho_j = 2 K. If 1 / p_j exceeds rho_j, rho_j becomes
-    2 / p_j, and eta_j is multiplied by exp(2 / (3 ln T)).
+    Notes: O(n d) per round after n rounds. There is no budget: every example is added to one of the functions. Kernel i
+    is drawn with probability p_i = (1 - T^(-3/4)) q_i + T^(-3/4) / K, for K kernels. After a round, q_j becomes
+    (q_j^(-7/8) + eta_j (l_j - c))^(-8/7), with the c at which they sum to 1. The loss l_j is 0 for all kernels but i,
+    and l_i = log(1 + exp(-y f(x))) / p_i; if p_i is not above the largest eta, it is divided by their sum instead. All
+    eta_j begin as 8 K^(3/8) / (U sqrt(T ln T)), and rho_j = 2 K. If 1 / p_j exceeds rho_j, rho_j becomes 2 / p_j, and
+    eta_j is multiplied by exp(2 / (3 ln T)).
 
     Only for the Gaussian kernel. As for OKS, a prediction outside the stream is what the next round would predict. The
     rule is that of the authors' program for the logistic loss. Departures: c is computed to rounding, where the program
     stops when the sum is within 1e-5 of 1. The authors' OKS++ is not here: its program has a mistake, and the paper was
     not at hand.
 
-    References
-    ----------
-    Li & Liao (2022), "Improved regret bounds for online kernel selection under bandit feedback", ECML-PKDD: IOKS.
+    References: Li & Liao (2022), "Improved regret bounds for online kernel selection under bandit feedback", ECML-PKDD:
+    IOKS.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(IOKS(horizon=569), gamma=0.03).mistakes
     80
     """

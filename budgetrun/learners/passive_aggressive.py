@@ -10,10 +10,12 @@ from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
 class BoundedWeights(Learner):
     """Parameters of the rules for two classes and for more.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The largest weight.
+
+    References: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7,
+    section 3; for several classes, section 8.
     """
 
     name = "passive_aggressive"
@@ -28,18 +30,9 @@ class BoundedWeights(Learner):
 class PassiveAggressive(BoundedWeights, BinaryLearner):
     """If the hinge loss is positive, add the example with the smallest weight that makes its margin 1, but at most C.
 
-    Notes
-    -----
-    O(n d) per round for n support examples. Nothing is removed. An example with k(x, x) = 0 is added with weight C,
-    which changes no prediction.
+    Notes: O(n d) per round for n support examples. Nothing is removed. An example with k(x, x) = 0 is added with weight
+    C, which changes no prediction.
 
-    References
-    ----------
-    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7, section 3.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(PassiveAggressive(), gamma=0.03).mistakes
     25
     """
@@ -51,17 +44,8 @@ class PassiveAggressive(BoundedWeights, BinaryLearner):
 class MulticlassPassiveAggressive(BoundedWeights, MulticlassLearner):
     """If the true class leads its rival by less than 1, make it lead by 1, with a weight of at most C.
 
-    Notes
-    -----
-    O(n (d + m)) per round for n support examples. Nothing is removed.
+    Notes: O(n (d + m)) per round for n support examples. Nothing is removed.
 
-    References
-    ----------
-    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), "Online passive-aggressive algorithms", JMLR 7, section 8.
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassPassiveAggressive(), gamma=0.05).mistakes
     26
     """

@@ -9,23 +9,11 @@ from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 class Perceptron(BinaryLearner):
     """Add every misclassified example, with its label as weight.
 
-    Attributes
-    ----------
-    budget : None
-        Every mistake adds a support example.
+    Notes: O(M_t d) per round. There is no budget: every mistake adds a support example. M <= ||g||^2 + 2 sum of the
+    hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of the source).
 
-    Notes
-    -----
-    O(M_t d) per round. M <= ||g||^2 + 2 sum of the hinge losses of g, for any g, if k(x, x) <= 1 (Theorem 1 of the
-    source).
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 2; Rosenblatt (1958).
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 2; Rosenblatt (1958).
-
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(Perceptron(), gamma=0.03).mistakes
     37
     """
@@ -35,9 +23,6 @@ class Perceptron(BinaryLearner):
     alike_until_full = "adds mistakes"
     only_adds = True
 
-    def __init__(self) -> None:
-        pass
-
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
 
@@ -45,17 +30,10 @@ class Perceptron(BinaryLearner):
 class MulticlassPerceptron(MulticlassLearner):
     """On a mistake, add the example to its class with weight 1 and to its rival with weight -1 (max-score).
 
-    Notes
-    -----
-    O((M_t + m) d) per round.
+    Notes: O((M_t + m) d) per round.
 
-    References
-    ----------
-    Crammer & Singer (2003), "Ultraconservative online algorithms for multiclass problems", JMLR 3.
+    References: Crammer & Singer (2003), "Ultraconservative online algorithms for multiclass problems", JMLR 3.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassPerceptron(), gamma=0.05).mistakes
     53
     """
@@ -63,9 +41,6 @@ class MulticlassPerceptron(MulticlassLearner):
     name = "perceptron"
     title = "Perceptron"
     only_adds = True
-
-    def __init__(self) -> None:
-        pass
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         f.add(y, rival, 1.0)

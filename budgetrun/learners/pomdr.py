@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _SMALLER = 0.1
 class POMDR(Budgeted, BinaryLearner):
     """Gradient descent with a hint; when the budget is full, give the weights of the younger half to the older half.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, even, >= 2
         B, the most support examples between rounds.
     first_budget : int in 1..B, or None
@@ -37,27 +36,19 @@ class POMDR(Budgeted, BinaryLearner):
         Whether a full support set is halved before the next example is added (default), or, as in the authors' program,
         as soon as B examples are held, the new one among them; then at most B - 1 are held between rounds.
 
-    Attributes
-    ----------
+    Attributes:
     A : float
         The sum of the positive values of ||g - h||^2 - ||h||^2 over the updates since the last halving, where h is the
         hint and g = y k(x, .), or its projection if the example was projected.
 
-    Notes
-    -----
-    O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j, .) over
-    the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h, with the
-    step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables of 2024,
-    which both orders of halving fit equally well. An example that is added after a halving has the first step of the
-    new A.
+    Notes: O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j,
+    .) over the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h,
+    with the step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables
+    of 2024, which both orders of halving fit equally well. An example that is added after a halving has the first step
+    of the new A.
 
-    References
-    ----------
-    Li & Liao (2023), "Improved kernel alignment regret bound for online kernel learning", AAAI.
+    References: Li & Liao (2023), "Improved kernel alignment regret bound for online kernel learning", AAAI.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(POMDR(budget=20, first_budget=10, eta=0.1), gamma=0.03).mistakes
     41
     """
@@ -67,7 +58,7 @@ class POMDR(Budgeted, BinaryLearner):
     compiled = False
     form = Optimistic
     margin = 1.0
-    added: ClassVar = {"first_budget": None, "halving": "before"}
+    added = {"first_budget": None, "halving": "before"}
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
@@ -16,8 +15,7 @@ from budgetrun.learners.projectron import Threshold
 class ProjectedALMA(ALMA):
     """ALMA_2, except that an update that nearly lies in the span of the support set is projected on it.
 
-    Parameters
-    ----------
+    Parameters:
     eta : float, >= 0
         The largest distance ||delta|| of a projected update from the span.
     alpha : float in [0, 1]
@@ -33,26 +31,18 @@ class ProjectedALMA(ALMA):
         delta is the change of the hypothesis by projecting, including the step C / sqrt(k), as in the text (default);
         or the change of the normalised example.
 
-    Attributes
-    ----------
+    Attributes:
     k : int
         1 + the number of updates so far.
     lost : float
         The largest distance from the span of any projected normalised example.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The proof of the mistake bound needs
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. The proof of the mistake bound needs
     ``delta="example"``: because the steps decrease, the text's test eventually projects every example, even one whose
     projection is 0. Departures from the source: none by default.
 
-    References
-    ----------
-    Orabona, Keshet & Caputo (2009), JMLR 10, section 6; mistake bound: Theorem 7.
+    References: Orabona, Keshet & Caputo (2009), JMLR 10, section 6; mistake bound: Theorem 7.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ProjectedALMA(eta=0.1, alpha=0.5), gamma=0.03).mistakes
     32
     """
@@ -60,7 +50,7 @@ class ProjectedALMA(ALMA):
     name = "projected_alma"
     title = "Projected ALMA_2"
     form = Projected
-    tracks: ClassVar[Mapping[str, Any]] = {}
+    tracks = {}
 
     def __init__(
         self,

@@ -17,8 +17,7 @@ Threshold = Literal["distance", "squared_distance"]
 class NearTheSpan(Learner):
     """Parameters of the rules for two classes and for more.
 
-    Parameters
-    ----------
+    Parameters:
     threshold : {"distance", "squared_distance"}
         What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
     """
@@ -35,24 +34,16 @@ class NearTheSpan(Learner):
 class Projectron(NearTheSpan, BinaryLearner):
     """The Perceptron, except that an example that nearly lies in the span of the support set is projected on it.
 
-    Parameters
-    ----------
+    Parameters:
     eta : float, >= 0
         The largest distance ||delta|| of a projected example from the span. With 0, only examples that lie in the span
         are projected: this is the Perceptron with a linearly independent support set.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. The support set is finite for any stream from a
-    compact set (Theorem 1). Departures from the source: none by default.
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. The support set is finite for any stream from
+    a compact set (Theorem 1). Departures from the source: none by default.
 
-    References
-    ----------
-    Orabona, Keshet & Caputo (2009), JMLR 10. Figs. 2 and 4; mistake bound: Theorem 3.
+    References: Orabona, Keshet & Caputo (2009), JMLR 10. Figs. 2 and 4; mistake bound: Theorem 3.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(Projectron(eta=0.3), gamma=0.03).mistakes
     43
     """
@@ -69,23 +60,15 @@ class Projectron(NearTheSpan, BinaryLearner):
 class MulticlassProjectron(NearTheSpan, MulticlassLearner):
     """The multiclass Perceptron, except that an example that nearly lies in the span of the two classes is projected.
 
-    Parameters
-    ----------
+    Parameters:
     eta : float, >= 0
         The largest distance ||delta|| of a projected update, of the true class and the rival together, from the span.
 
-    Notes
-    -----
-    Each class has its own span: O(n_y^2 + n_r^2) time per round, and memory for sum of n_c^2 numbers, with n_c support
-    examples of class c. An example is not added to a class whose span it already lies in.
+    Notes: Each class has its own span: O(n_y^2 + n_r^2) time per round, and memory for sum of n_c^2 numbers, with n_c
+    support examples of class c. An example is not added to a class whose span it already lies in.
 
-    References
-    ----------
-    Orabona, Keshet & Caputo (2009), JMLR 10, section 5, for mistakes only.
+    References: Orabona, Keshet & Caputo (2009), JMLR 10, section 5, for mistakes only.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassProjectron(eta=0.7), gamma=0.05).mistakes
     63
     """

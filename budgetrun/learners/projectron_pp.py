@@ -27,14 +27,12 @@ Hierarchy = Annotated[str, AfterValidator(_checked)]
 class _OnMargins(NearTheSpan):
     """The Projectron++, for two classes or more.
 
-    Parameters
-    ----------
+    Parameters:
     threshold : {"distance", "squared_distance"}
         What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
         authors' toolbox.
 
-    Attributes
-    ----------
+    Attributes:
     gain : float
         B of Theorem 4, or of Theorem 6 for several classes: the reduction of the mistake bound so far.
     """
@@ -53,23 +51,15 @@ class _OnMargins(NearTheSpan):
 class ProjectronPlusPlus(_OnMargins, Projectron):
     """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
 
-    Parameters
-    ----------
+    Parameters:
     eta : float, > 0
         The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
         exceeds distance / eta.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n support examples. Departures from the source: none by default.
+    Notes: O(n^2) time per round and O(n^2) memory for n support examples. Departures from the source: none by default.
 
-    References
-    ----------
-    Orabona, Keshet & Caputo (2009), JMLR 10. Fig. 5; mistake bound: Theorem 4.
+    References: Orabona, Keshet & Caputo (2009), JMLR 10. Fig. 5; mistake bound: Theorem 4.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ProjectronPlusPlus(eta=0.8), gamma=0.03).mistakes
     32
     """
@@ -94,8 +84,7 @@ class ProjectronPlusPlus(_OnMargins, Projectron):
 class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
     """The multiclass Projectron, which also projects an example with a lead below 1 if that improves the mistake bound.
 
-    Parameters
-    ----------
+    Parameters:
     eta : float, > 0
         The largest distance of a projected misclassified example, of the true class and the rival together, from the
         span; a margin error is projected if its loss exceeds distance / eta.
@@ -105,19 +94,13 @@ class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
         the margin between two labels is 1 - K(y, y'): a confusion within a group costs less. None means unrelated
         classes: K is the Kronecker delta.
 
-    Notes
-    -----
-    O(n^2) time per round and O(n^2) memory for n pairs of example and label in a group. `of` accepts any label kernel
-    and any costs. Departures from the source: none by default. The source only mentions costs; here the rival of a
-    margin error is the label that violates its margin most.
+    Notes: O(n^2) time per round and O(n^2) memory for n pairs of example and label in a group. `of` accepts any label
+    kernel and any costs. Departures from the source: none by default. The source only mentions costs; here the rival of
+    a margin error is the label that violates its margin most.
 
-    References
-    ----------
-    Orabona, Keshet & Caputo (2009), JMLR 10, section 5; mistake bound: Theorem 6, for k(x, x) K(y, y) <= 1/4.
+    References: Orabona, Keshet & Caputo (2009), JMLR 10, section 5; mistake bound: Theorem 6, for k(x, x) K(y, y) <=
+    1/4.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassProjectronPlusPlus(eta=0.7), gamma=0.05).mistakes
     50
     """

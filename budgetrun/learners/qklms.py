@@ -15,8 +15,7 @@ from budgetrun.learners.base import RegressionLearner, gaussian_rate
 class QKLMS(RegressionLearner):
     """Gradient descent on the squared error, where a step goes to the nearest support example if one is near.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1, or None
         B, the most support examples. With so many, an example that is not near any of them changes nothing. None means
         no limit.
@@ -25,20 +24,13 @@ class QKLMS(RegressionLearner):
     epsilon : float, >= 0
         An example is near if its distance from the nearest support example is at most this.
 
-    Notes
-    -----
-    O(B d) per round. Only for the Gaussian kernel, whose values tell distances. Support examples at the same distance,
-    up to rounding, are a tie; the oldest is taken. Departures from the source: none without a budget; the source has
-    none.
+    Notes: O(B d) per round. Only for the Gaussian kernel, whose values tell distances. Support examples at the same
+    distance, up to rounding, are a tie; the oldest is taken. Departures from the source: none without a budget; the
+    source has none.
 
-    References
-    ----------
-    Chen, Zhao, Zhu & Principe (2012), "Quantized kernel least mean square algorithm", IEEE Trans. Neural Networks and
-    Learning Systems 23(1).
+    References: Chen, Zhao, Zhu & Principe (2012), "Quantized kernel least mean square algorithm", IEEE Trans. Neural
+    Networks and Learning Systems 23(1).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(QKLMS(step=0.5, epsilon=0.1), gamma=50).max_support
     127
     """

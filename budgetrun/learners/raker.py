@@ -21,8 +21,7 @@ FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
 class OfSeveralKernels(Learner):
     """A linear function over random features for each of several kernels, for two classes or numbers.
 
-    Parameters
-    ----------
+    Parameters:
     factors : list of float, > 0
         The kernels: exp(-c gamma ||a - b||^2) for each factor c, where gamma is that of the Gaussian kernel of the run.
     features : int, >= 1
@@ -34,6 +33,9 @@ class OfSeveralKernels(Learner):
         (program): then the features approximate another kernel, unless d = 1.
     seed : int, >= 0
         Seed of the frequencies.
+
+    References: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
+    unknown dynamics", JMLR 20: Raker and AdaRaker.
     """
 
     form: ClassVar[type[Hypothesis]] = Mixture
@@ -82,13 +84,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
-    """Raker, for two classes or numbers.
-
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: Raker.
-    """
+    """Raker, for two classes or numbers."""
 
     name = "raker"
     title = "Raker"
@@ -131,8 +127,7 @@ class _Raker(OfSeveralKernels):
 class Raker(_Raker, BinaryLearner):
     """Gradient descent on the logistic loss for each of several kernels; f is their mean, weighted by their losses.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step eta y z(x) / (1 + exp(y w . z(x))).
     rate : float, > 0, or None
@@ -140,16 +135,11 @@ class Raker(_Raker, BinaryLearner):
     regulariser : float, >= 0, below 1 / (2 step)
         mu. The loss of a kernel in a round is log(1 + exp(-y w . z(x))) + mu ||w||^2.
 
-    Notes
-    -----
-    O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts in every
-    round; a prediction of at most 1e-9 eta counts as 0. Departures from the source, which was not at hand: it is for
-    regression; this form for two classes, and the rate, are those of a later program (Li & Liao, 2022), which has D =
-    70, eta = 5 / sqrt(T) and mu = 0.005.
+    Notes: O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts in
+    every round; a prediction of at most 1e-9 eta counts as 0. Departures from the source, which was not at hand: it is
+    for regression; this form for two classes, and the rate, are those of a later program (Li & Liao, 2022), which has D
+    = 70, eta = 5 / sqrt(T) and mu = 0.005.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(Raker(step=1), gamma=0.03).mistakes
     34
     """
@@ -158,8 +148,7 @@ class Raker(_Raker, BinaryLearner):
 class RakerRegressor(_Raker, RegressionLearner):
     """Gradient descent on the squared error for each of several kernels; f is their mean, weighted by their losses.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step 2 eta (y - w . z(x)) z(x).
     rate : float, > 0, or None
@@ -167,15 +156,11 @@ class RakerRegressor(_Raker, RegressionLearner):
     regulariser : float, >= 0, below 1 / (2 step)
         lambda. The loss of a kernel in a round is (y - w . z(x))^2 + lambda ||w||^2.
 
-    Notes
-    -----
-    O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at most
-    2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the step,
-    are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares depend on losses otherwise.
+    Notes: O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at
+    most 2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the
+    step, are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares depend on losses
+    otherwise.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(RakerRegressor(step=0.1), gamma=10).updates
     442
     """
@@ -187,8 +172,7 @@ class RakerRegressor(_Raker, RegressionLearner):
 class _AdaRaker(OfSeveralKernels):
     """AdaRaker, for two classes or numbers.
 
-    Parameters
-    ----------
+    Parameters:
     regulariser : float, >= 0, below 2 / step
         lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
     rate : float, > 0
@@ -196,22 +180,15 @@ class _AdaRaker(OfSeveralKernels):
         are multiplied by (c s_n)^r if n copies have begun, with r their errors, scaled to [-1, 1], or 1 if they are
         equal. Then they grow by 1e-10, and are scaled to sum to 1.
 
-    Notes
-    -----
-    O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts
-    in every round. A prediction of at most 1e-9 eta (numbers: 2e-9 eta) counts as 0, and 0 is not a mistake in the
-    weights; squared errors that differ by at most 2e-9 of the largest count as equal. The source was not at hand: the
-    rule is that of the authors' programs for two classes and for numbers. As there, copies do not forget what they have
-    learned when their weight is set again. The programs' features are not divided by sqrt(D), so that a step of 1 is
-    the step D here, and a regulariser of 0.0005 is 0.0005 / D; defaults are their values (steps of 1 and 0.1 / 10,
-    regularisers of 0.0005 and 0.01), with D = 50. Departures from the programs: their copies that have not begun have a
-    weight, too, so that predictions depend on T; and that for numbers adds 1e-12 (copies: 1e-10) to numerator and
-    denominator of scaled errors.
-
-    References
-    ----------
-    Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with unknown
-    dynamics", JMLR 20: AdaRaker.
+    Notes: O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The
+    learner acts in every round. A prediction of at most 1e-9 eta (numbers: 2e-9 eta) counts as 0, and 0 is not a
+    mistake in the weights; squared errors that differ by at most 2e-9 of the largest count as equal. The source was not
+    at hand: the rule is that of the authors' programs for two classes and for numbers. As there, copies do not forget
+    what they have learned when their weight is set again. The programs' features are not divided by sqrt(D), so that a
+    step of 1 is the step D here, and a regulariser of 0.0005 is 0.0005 / D; defaults are their values (steps of 1 and
+    0.1 / 10, regularisers of 0.0005 and 0.01), with D = 50. Departures from the programs: their copies that have not
+    begun have a weight, too, so that predictions depend on T; and that for numbers adds 1e-12 (copies: 1e-10) to
+    numerator and denominator of scaled errors.
     """
 
     name = "adaraker"
@@ -286,8 +263,7 @@ class AdaRaker(_AdaRaker, BinaryLearner):
 
     Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel in copy k take a step eta s_k y z(x) / (1 + exp(y w . z(x))),
         with s_k = min(1/2, 2^(-k/2)).
@@ -295,9 +271,6 @@ class AdaRaker(_AdaRaker, BinaryLearner):
         After a round, the kernels' shares in a copy are multiplied by beta for a mistake, and grow by 0.0001; then they
         are scaled to sum to 1.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(AdaRaker(step=5), gamma=0.03).mistakes
     32
     """
@@ -308,8 +281,7 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
 
     Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel in copy k take a step 2 eta s_k (y - w . z(x)) z(x), with s_k
         = min(1/2, 2^(-k/2)).
@@ -317,9 +289,6 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
         After a round, the kernels' shares in a copy are multiplied by beta^r, with r the squared errors of the copy's
         kernels, scaled to [-1, 1], or 1 if they are equal; then they grow by 1e-12.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import diabetes
     >>> diabetes(AdaRakerRegressor(), gamma=10).updates
     442
     """

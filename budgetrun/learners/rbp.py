@@ -12,8 +12,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
 class RandomRemoval(Budgeted):
     """Parameters of the rules for two classes and for more.
 
-    Parameters
-    ----------
+    Parameters:
     seed : int, >= 0
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
         support set, oldest first.
@@ -32,18 +31,11 @@ class RandomRemoval(Budgeted):
 class RBP(RandomRemoval, BinaryLearner):
     """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
 
-    Notes
-    -----
-    O(B d) per round. The mistake bound holds in expectation over the draws.
+    Notes: O(B d) per round. The mistake bound holds in expectation over the draws.
 
-    References
-    ----------
-    Cesa-Bianchi & Gentile (2006), "Tracking the best hyperplane with a simple budget Perceptron", COLT; "CG" in
-    Dekel, Shalev-Shwartz & Singer (2008), section 8.
+    References: Cesa-Bianchi & Gentile (2006), "Tracking the best hyperplane with a simple budget Perceptron", COLT;
+    "CG" in Dekel, Shalev-Shwartz & Singer (2008), section 8.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(RBP(budget=20), gamma=0.03).mistakes
     57
     """
@@ -59,17 +51,10 @@ class RBP(RandomRemoval, BinaryLearner):
 class MulticlassRBP(RandomRemoval, MulticlassLearner):
     """The multiclass Perceptron; on a mistake with a full budget, first remove a random example from all classes.
 
-    Notes
-    -----
-    O(B (d + m)) per round.
+    Notes: O(B (d + m)) per round.
 
-    References
-    ----------
-    "MRBP" in Orabona, Keshet & Caputo (2009), JMLR 10, section 7.
+    References: "MRBP" in Orabona, Keshet & Caputo (2009), JMLR 10, section 7.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import digits
     >>> digits(MulticlassRBP(budget=20), gamma=0.05).mistakes
     178
     """

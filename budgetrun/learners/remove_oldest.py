@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner, Budgeted
@@ -14,29 +11,21 @@ from budgetrun.learners.forgetron import damage, weight_and_margin
 class RemoveOldest(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the oldest example.
 
-    Attributes
-    ----------
+    Attributes:
     damage : float
         The sum of Psi(1, mu) over the removals, in Corollary 1.
 
-    Notes
-    -----
-    O(B d) per round. There is no mistake bound that is known before the run: Corollary 1 depends on ``damage``.
+    Notes: O(B d) per round. There is no mistake bound that is known before the run: Corollary 1 depends on ``damage``.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 3, eqs. (7)-(9).
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 3, eqs. (7)-(9).
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(RemoveOldest(budget=20), gamma=0.03).mistakes
     52
     """
 
     name = "remove_oldest"
     title = "Remove-Oldest"
-    tracks: ClassVar[Mapping[str, Any]] = {"track": "oldest"}
+    tracks = {"track": "oldest"}
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -26,37 +25,26 @@ Phi = Annotated[float, Field(gt=0, le=1)] | Annotated[str, AfterValidator(_formu
 class ShrinkingPerceptron(BinaryLearner):
     """The Perceptron, with the hypothesis multiplied by phi_t after each update.
 
-    Parameters
-    ----------
+    Parameters:
     phi : float in (0, 1], or str
         The shrinking coefficient: a constant, or a formula in m, the number of mistakes including the current one, and
         norm, which is ||f'_t||; e.g. ``"(m / (m + 1)) ** 0.1"`` or ``"min(0.99, 5 / norm)"``, clipped to (0, 1].
 
-    Attributes
-    ----------
-    budget : None
-        Nothing is removed.
+    Attributes:
     shrinking : float
         The sum of log(1 / phi_t), in the bound of section 4.
 
-    Notes
-    -----
-    O(M_t d) per round.
+    Notes: O(M_t d) per round. There is no budget: nothing is removed.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 4.
+    References: Dekel, Shalev-Shwartz & Singer (2008), SIAM J. Comput. 37(5), section 4.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(ShrinkingPerceptron(phi=0.95), gamma=0.03).mistakes
     43
     """
 
     name = "shrinking_perceptron"
     title = "Shrinking Perceptron"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True}
+    tracks = {"norm": True}
     compiled = False
 
     def __init__(self, *, phi: Phi) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
@@ -15,8 +13,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class SimplifiedForgetron(Budgeted, BinaryLearner):
     """On a mistake, remove the oldest example if the budget is full, shrink the others, add the new one, project f.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the most support examples between rounds. Theorem 2 needs B >= 500.
     step : float, > 0
@@ -27,26 +24,19 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
         lambda: a mistake multiplies the earlier weights by 1 - eta lambda. None means 1 / U^2, as in Theorem 2; with
         the other defaults eta lambda is then log2(8 B) / B, which is below 1 for B >= 6.
 
-    Notes
-    -----
-    O(B d) per round. Algorithm 2 can be read in several ways; here it shrinks the examples that are left after the
-    removal, but not the new one. This agrees with eq. (10), where the oldest example is shrunk, too, before the error
-    E_i removes it. The paper writes the weight of E_i = c_i phi(x_old) as c_i / eta; it must be eta c_i, for which
-    |c_i| <= (1 - eta lambda)^B holds as stated. The smallest weight is that of the oldest example, which has been
+    Notes: O(B d) per round. Algorithm 2 can be read in several ways; here it shrinks the examples that are left after
+    the removal, but not the new one. This agrees with eq. (10), where the oldest example is shrunk, too, before the
+    error E_i removes it. The paper writes the weight of E_i = c_i phi(x_old) as c_i / eta; it must be eta c_i, for
+    which |c_i| <= (1 - eta lambda)^B holds as stated. The smallest weight is that of the oldest example, which has been
     shrunk most often; if lambda is 0, all weights can be equal, and the oldest is removed.
 
     If k(x, x) <= 1, shrinking alone keeps ||w||^2 near or below eta^2 / (1 - (1 - eta lambda)^2). With the defaults
     this is below (U / 2)^2 / 6 for every B, so the projection never acts. As long as it does not, predictions depend
     only on B and eta lambda.
 
-    References
-    ----------
-    Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 2, eqs. (10) and (12);
-    constants: Theorem 2.
+    References: Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML. Algorithm 2, eqs. (10) and
+    (12); constants: Theorem 2.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(SimplifiedForgetron(budget=20), gamma=0.03).mistakes
     90
     """
@@ -54,7 +44,7 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
     name = "forgetron"
     variant = "simplified"
     title = "Forgetron, simplified"
-    tracks: ClassVar[Mapping[str, Any]] = {"norm": True, "track": "oldest"}
+    tracks = {"norm": True, "track": "oldest"}
     revision = 2
 
     def __init__(

@@ -13,8 +13,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class SkeGD(Budgeted, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over features from a sketch of K.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
@@ -32,9 +31,7 @@ class SkeGD(Budgeted, BinaryLearner):
         Seed of the learner's generator, ``numpy.random.default_rng(seed)``: when there are B support examples, their
         columns in S_p, their signs and S_m; then the column and the sign of each example that joins.
 
-    Notes
-    -----
-    O(B (d + rank)) per round, and O(B^3) once and whenever an example joins the sketch. With V D V^T the largest
+    Notes: O(B (d + rank)) per round, and O(B^3) once and whenever an example joins the sketch. With V D V^T the largest
     eigenvalues of S_p^T K S_p, and with + for the pseudoinverse, z(x) = D^1/2 V^T ((S_p^T K S_m)^+)^T S_m^T k(x). The
     paper was not at hand: the rule is that of a program for FORKS, read once, and its mistakes were not compared with
     ours. Not certain, and chosen here: the weights begin, in the round that fills the support set, as the shortest ones
@@ -44,13 +41,8 @@ class SkeGD(Budgeted, BinaryLearner):
     determined features; eigenvalues of at most 1e-9 of the trace of K, and singular values of at most 1e-6 of it, count
     as 0. In float32 the result is not determined.
 
-    References
-    ----------
-    Zhang & Liao (2019), "Incremental randomized sketching for online kernel learning", ICML: SkeGD.
+    References: Zhang & Liao (2019), "Incremental randomized sketching for online kernel learning", ICML: SkeGD.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(SkeGD(budget=40), gamma=0.03).mistakes
     92
     """
@@ -120,8 +112,7 @@ class SkeGD(Budgeted, BinaryLearner):
 class FORKS(SkeGD):
     """SkeGD with Newton steps on the squared hinge loss, which begin again whenever the features change.
 
-    Parameters
-    ----------
+    Parameters:
     step : float, > 0
         A positive loss adds step y k(x, .) to f, until there are B support examples.
     curvature : float, > 0
@@ -131,22 +122,15 @@ class FORKS(SkeGD):
     C : float, >= 1
         Before a step, w moves to the nearest w, by the metric of A, with |w . z(x)| <= C.
 
-    Notes
-    -----
-    O(B (d + rank) + rank^2) per round, and O(B^3) once and whenever an example joins the sketch; then w is 0 and A is
-    alpha I again. The matrix of a step includes its gradient. Features and what is not certain are as for SkeGD. Not
-    certain, and chosen here, too: the squared hinge loss; and that rounds without a loss leave w as it is, even if
+    Notes: O(B (d + rank) + rank^2) per round, and O(B^3) once and whenever an example joins the sketch; then w is 0 and
+    A is alpha I again. The matrix of a step includes its gradient. Features and what is not certain are as for SkeGD.
+    Not certain, and chosen here, too: the squared hinge loss; and that rounds without a loss leave w as it is, even if
     |w . z(x)| > C. Departures from the paper: the eigenvalues are computed anew, where the paper updates a truncated
     decomposition, which loses a part.
 
-    References
-    ----------
-    Wen, Zhang, Wei, Hou, Li & Zhang (2024), "Fast second-order online kernel learning through incremental matrix
-    sketching and decomposition", arXiv:2410.11188: FORKS.
+    References: Wen, Zhang, Wei, Hou, Li & Zhang (2024), "Fast second-order online kernel learning through incremental
+    matrix sketching and decomposition", arXiv:2410.11188: FORKS.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(FORKS(budget=40), gamma=0.03).mistakes
     74
     """

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted
 class TighterPerceptron(Budgeted, BinaryLearner):
     """Before an example is added to a full cache, remove the one without which f errs least often.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         B, the most support examples between rounds: the size of the cache.
     beta : float, >= 0
@@ -31,11 +29,9 @@ class TighterPerceptron(Budgeted, BinaryLearner):
         Errors are counted on the examples in the cache (cache, default), or on those of all earlier rounds (all). The
         latter breaks the budget: f has at most B support examples, but all examples of the stream are kept.
 
-    Notes
-    -----
-    O(B d) per round and O(B^2) per removal, with memory for B^2 kernel values. The errors of f - coef_i k(x_i, .), for
-    every i, are counted on all examples in the cache, among them x_i; a score that is 0 up to rounding predicts -1.
-    Among examples with as few errors the oldest is removed. With ``validation="all"``, a removal in round t takes
+    Notes: O(B d) per round and O(B^2) per removal, with memory for B^2 kernel values. The errors of f - coef_i k(x_i,
+    .), for every i, are counted on all examples in the cache, among them x_i; a score that is 0 up to rounding predicts
+    -1. Among examples with as few errors the oldest is removed. With ``validation="all"``, a removal in round t takes
     O(B t d), and the learner acts in every round, to keep its example.
 
     The source was not at hand: the rule is that of a program, which counts errors on the cache before the new example
@@ -43,20 +39,15 @@ class TighterPerceptron(Budgeted, BinaryLearner):
     not certain there. Two other readings are not here: to add the new example first and then remove one of B + 1, and
     weights min(1, max(0, -y f(x) / k(x, x))) y instead of y. No mistake bound is known.
 
-    References
-    ----------
-    Weston, Bordes & Bottou (2005), "Online (and offline) on an even tighter budget", AISTATS.
+    References: Weston, Bordes & Bottou (2005), "Online (and offline) on an even tighter budget", AISTATS.
 
-    Examples
-    --------
-    >>> from budgetrun.engine.examples import breast_cancer
     >>> breast_cancer(TighterPerceptron(budget=20), gamma=0.03).mistakes
     45
     """
 
     name = "tighter"
     title = "Tighter Perceptron"
-    added: ClassVar[Mapping[str, Any]] = {"validation": "cache"}
+    added = {"validation": "cache"}
     _pairs: Pairs
 
     def __init__(

@@ -85,15 +85,14 @@ def _complete(folder: Path) -> None:
 
     Only after a kill: if a sweep ended in any other way, runs that ``runs.csv`` lacks are outdated.
     """
-    from budgetrun.results.store import table
+    from budgetrun.results.store.files import read_table
     from budgetrun.results.store.write import Store
 
     store = Store(folder)
     if not store.parts.is_dir():
         return
-    manifest, path = store.manifest(), table.find(folder)
-    altered = path is not None and table.altered(path, table.read(path), table.recorded(folder))
-    if altered or manifest is None or manifest.get("end") is None:
+    manifest, table = store.manifest(), read_table(folder)
+    if (table and table.altered) or manifest is None or manifest.get("end") is None:
         store.write_table()
     if store.rebuilt:
         say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)

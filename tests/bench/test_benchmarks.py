@@ -14,7 +14,7 @@ from reference import avm, bogd_uniform, bsgd, fogd, forgetron, nogd, perceptron
 from reference.kernel_expansion import gaussian
 
 from benchmarks import __main__ as program
-from benchmarks import cases, chart, check, growth, loops, sides, solvers
+from benchmarks import cases, check, growth, loops, pages, sides, solvers
 from budgetrun.base.errors import DataMissingError
 from budgetrun.data import Stream
 from budgetrun.kernels import Gaussian
@@ -63,11 +63,7 @@ _squared = partial(projectron_pp.projectron_pp, threshold="squared_distance")
 LOOPS = {
     "perceptron": (loops.perceptron, perceptron.perceptron, [{}]),
     "forgetron": (loops.self_tuned_forgetron, forgetron.self_tuned, [{"budget": B} for B in (1, 7, 1000)]),
-    "projectron_pp": (
-        loops.projectron_pp,
-        _squared,
-        [{"eta": 0.02}, {"eta": 0.5}],
-    ),
+    "projectron_pp": (loops.projectron_pp, _squared, [{"eta": 0.02}, {"eta": 0.5}]),
     "projectron_2024": (loops.always_adding_projectron, projectron_2024.projectron_2024, [{"eta": 0.1}, {"eta": 0.5}]),
     "bsgd": (loops.bsgd, partial(bsgd.bsgd, projects=False), [{"budget": 9, "regulariser": 0.01}]),
     "bogd": (loops.bogd, bogd_uniform.bogd, [{"budget": 9, "step": 0.1, "regulariser": 0.1}]),
@@ -172,7 +168,7 @@ def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
     for module in (cases, solvers):
         monkeypatch.setattr(module, "open_stream", missing)
     # Drawing the charts takes most of the time.
-    monkeypatch.setattr(chart, "save", lambda figure, *paths: [path.touch() for path in paths])
+    monkeypatch.setattr(pages, "save", lambda figure, *paths: [path.touch() for path in paths])
     outcome = bench("--quick", "--results", tmp_path)
     assert outcome.exit_code == 0, outcome.output
     assert "a9a_SelfTunedForgetron: left out. put a9a.xz there" in outcome.stdout
@@ -216,7 +212,7 @@ def test_a_larger_delta_takes_no_longer(tiny):
 
 def test_slope_is_the_exponent_of_growth():
     line = [growth.Point("rounds", "a", "engine", n, 9, 2, 1, 0, n, 3e-6 * n**1.5) for n in (10, 20, 40, 80)]
-    assert chart.slope(line) == pytest.approx(1.5)
+    assert pages.slope(line) == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("attempts", [[7.1], [6.0, 6.9, 6.5]])

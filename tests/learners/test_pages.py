@@ -24,14 +24,11 @@ def test_a_page_has_what_it_leaves_out_from_the_rule_it_builds_on():
     class Twice(NOGD):
         """Two steps.
 
-        Parameters
-        ----------
+        Parameters:
         step : float, > 0
             Half of eta.
 
-        References
-        ----------
-        Nobody (2026).
+        References: Nobody (2026).
         """
 
     parts = Twice.__doc__.split("    Notes\n")

@@ -124,14 +124,7 @@ def test_structured_with_orthogonal_labels_is_the_multiclass_one(stream, kernel,
     X, codes = (rows[:100] for rows in classes_of(stream))
     each = multiclass_projectron_pp(X, codes, KERNELS[kernel], N_CLASSES, eta, threshold)
     joint = structured_projectron_pp(
-        X,
-        codes,
-        KERNELS[kernel],
-        N_CLASSES,
-        eta,
-        threshold,
-        label_kernel=np.eye(N_CLASSES),
-        cost=1 - np.eye(N_CLASSES),
+        X, codes, KERNELS[kernel], N_CLASSES, eta, threshold, label_kernel=np.eye(N_CLASSES), cost=1 - np.eye(N_CLASSES)
     )
     assert joint.mistakes == each.mistakes
     assert joint.updates == each.updates

@@ -44,10 +44,7 @@ MADE = {
     "tied": lambda: STREAMS["tied"](T=350, seed=13),
     "far": lambda: STREAMS["far"](T=350, seed=14),
 }
-REAL = {
-    "usps": lambda: real_stream(name="usps", positive=[5, 6, 7, 8, 9]),
-    "a9a": lambda: real_stream(name="a9a"),
-}
+REAL = {"usps": lambda: real_stream(name="usps", positive=[5, 6, 7, 8, 9]), "a9a": lambda: real_stream(name="a9a")}
 if EXHAUSTIVE:
     # Reading it takes longer than all of these tests.
     REAL["census_income"] = lambda: real_stream(name="census_income", balanced=True)
@@ -307,10 +304,7 @@ def test_without_a_regulariser_and_a_ball_it_removes_the_oldest():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (
-            {"budget": 5},
-            "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32",
-        ),
+        ({"budget": 5}, "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32"),
         (
             {"budget": 100, "radius": 0.05},
             "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32",

@@ -145,12 +145,7 @@ def clipped(numerator, denominator, C):
 CASES = [
     (variant, given, partial(bpa, nearest=variant == "nearest", **given))
     for variant in ("simple", "nearest")
-    for given in (
-        {"budget": 1},
-        {"budget": 12},
-        {"budget": 30, "C": 0.1},
-        {"budget": 12, "C": 0.3, "keep": True},
-    )
+    for given in ({"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1}, {"budget": 12, "C": 0.3, "keep": True})
 ]
 CASES += cases(
     projecting,

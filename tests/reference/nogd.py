@@ -86,12 +86,7 @@ def of_numbers(X, y, k, budget, step, rank=None):
     return trace
 
 
-CASES = cases(
-    nogd,
-    {"budget": 20, "step": 0.3},
-    {"budget": 40, "step": 0.7, "rank": 5},
-    {"budget": 1000, "step": 0.5},
-)
+CASES = cases(nogd, {"budget": 20, "step": 0.3}, {"budget": 40, "step": 0.7, "rank": 5}, {"budget": 1000, "step": 0.5})
 REGRESSION_CASES = cases(
     of_numbers, {"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2}
 )

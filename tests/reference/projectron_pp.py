@@ -1,14 +1,7 @@
 """Orabona, Keshet & Caputo (2009), Fig. 5: the Projectron++."""
 
 from reference.kernel_expansion import cases, is_mistake, record, stream
-from reference.projection import (
-    Basis,
-    ProjectionTrace,
-    allowed,
-    cost_of_projecting,
-    margin_step,
-    projected_value,
-)
+from reference.projection import Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step, projected_value
 from reference.projectron import step_on_mistake
 
 NAME = "projectron++"

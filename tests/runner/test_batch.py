@@ -19,7 +19,7 @@ from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.papers.solvers.measure import packed
-from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
 from budgetrun.runner.job import Settings, run_job
 from budgetrun.runner.plan import Job, Options, make_plan

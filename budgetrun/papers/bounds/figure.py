@@ -69,12 +69,7 @@ def _by_label(rows: list[Row], labels: list[str]) -> dict[str, list[Row]]:
 
 
 def _draw(
-    path: Path,
-    results: Results,
-    stream: StreamKey,
-    rows: list[Row],
-    competitors: Competitors,
-    curves: Curves,
+    path: Path, results: Results, stream: StreamKey, rows: list[Row], competitors: Competitors, curves: Curves
 ) -> None:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

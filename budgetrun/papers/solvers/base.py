@@ -24,75 +24,38 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a solver.
+    """The progress of a solver."""
 
-    Attributes
-    ----------
-    seconds : float, >= 0
-        Processor time since the start, without compilation and without the time spent on watching. Solvers use one
-        thread, so on an idle core these are wall-clock seconds.
-    objective : float
-        J of the current weights.
-    gap : float
-        The solver's own upper bound on J / J_opt - 1; nan if it has none.
-    steps, unlearning_steps : int
-        Updates so far, as the solver counts them, and how many of them were unlearning.
-    epochs : int
-        Passes over all the data so far, or the solver's own kind of rounds.
-    """
-
+    # Processor time since the start, without compilation and without the time spent on watching. Solvers use one
+    # thread, so on an idle core these are wall-clock seconds.
     seconds: float
-    objective: float
-    gap: float
-    steps: int
-    unlearning_steps: int
-    epochs: int
+    objective: float  # J of the current weights
+    gap: float  # the solver's own upper bound on J / J_opt - 1; nan if it has none
+    steps: int  # updates so far, as the solver counts them
+    unlearning_steps: int  # how many of them were unlearning
+    epochs: int  # passes over all the data so far, or the solver's own kind of rounds
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The result of a solver.
+    """The result of a solver; ``steps``, ``unlearning_steps``, ``epochs`` and ``seconds`` are as in `Progress`."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (d,), or None
-        w; None where the kernel gives no weight vector.
-    dual : ndarray, shape (T,), or None
-        The dual variables, 0 <= alpha_k <= C (unbounded above for a hard margin), with w = sum_k alpha_k y_k x_k; None
-        where the solver keeps none.
-    bias : float
-        To be added to <w, x>, or to sum_k alpha_k y_k k(x_k, x); 0 unless the solver was given a constant feature.
-    objective : float
-        J(w), computed from the final weights; for a hard margin ||w||^2 / 2 of weights scaled to a margin of 1.
-    lower_bound : float
-        A dual objective, which is a lower bound on the minimum of J; nan if the solver has none.
-    steps, unlearning_steps, epochs : int
-        As in `Progress`.
-    seconds : float
-        As in `Progress`.
-    compile_seconds : float
-        The time to compile the loops, or to load compiled ones, in the first call of a process.
-    converged : bool
-        Whether the solver met its own criterion.
-    note : str
-        Why it stopped if it did not converge; otherwise empty.
-    margin : float or None
-        min_k y_k (<w, x_k> + bias) / ||(w, bias / rho)||, for a hard margin only.
-    """
-
-    weights: Floats | None
+    weights: Floats | None  # w, shape (d,); None where the kernel gives no weight vector
+    # The dual variables, shape (T,), 0 <= alpha_k <= C (unbounded above for a hard margin), with
+    # w = sum_k alpha_k y_k x_k; None where the solver keeps none.
     dual: Floats | None = None
+    # To be added to <w, x>, or to sum_k alpha_k y_k k(x_k, x); 0 unless the solver was given a constant feature.
     bias: float = 0.0
-    objective: float
-    lower_bound: float = math.nan
+    objective: float  # J(w) of the final weights; for a hard margin ||w||^2 / 2 of weights scaled to a margin of 1
+    lower_bound: float = math.nan  # a dual objective, a lower bound on the minimum of J; nan if the solver has none
     steps: int
     unlearning_steps: int = 0
     epochs: int
     seconds: float
-    compile_seconds: float = 0.0
-    converged: bool
-    note: str = ""
-    margin: float | None = None
+    compile_seconds: float = 0.0  # to compile the loops, or to load compiled ones, in the first call of a process
+    converged: bool  # whether the solver met its own criterion
+    note: str = ""  # why it stopped if it did not converge
+    margin: float | None = None  # min_k y_k (<w, x_k> + bias) / ||(w, bias / rho)||, for a hard margin only
 
     @property
     def gap(self) -> float:
@@ -108,35 +71,17 @@ class Solver(ABC):
 
     A solver is a dataclass: its parameters are its fields, annotated with the types that configs are checked against.
     All have ``C``, the penalty, and ``accuracy``, the relative accuracy of the objective at which to stop.
-
-    Attributes
-    ----------
-    name : str
-        The name in configs, e.g. ``mpu``.
-    title : str
-        The name on pages and in figures, by default the one in configs, e.g. ``MPU``.
-    added : dict of str to value
-        As in `budgetrun.learners.base.Learner`.
-    revision : int, >= 1
-        Raised whenever the solver's outcomes change; part of every run id (`budgetrun.runner.identity`).
-    draws : bool
-        It draws random numbers; such a solver takes a parameter ``seed``.
-    kernels : tuple of str
-        The names of the kernels it supports.
-    passes : float
-        About how often it reads all examples for an accuracy of 1e-4, traces included, to an order of magnitude.
-    passes_grow_with_accuracy : bool
-        Whether that number is inversely proportional to ``accuracy``.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str] = ""
-    revision: ClassVar[int] = 1
-    added: ClassVar[Mapping[str, Any]] = {}
-    draws: ClassVar[bool] = False
-    kernels: ClassVar[tuple[str, ...]] = ("linear",)
+    name: ClassVar[str]  # in configs, e.g. ``mpu``
+    title: ClassVar[str] = ""  # on pages and in figures, by default the name
+    revision: ClassVar[int] = 1  # raised whenever the solver's outcomes change; part of every run id
+    added: ClassVar[Mapping[str, Any]] = {}  # as in `budgetrun.learners.base.Learner`
+    draws: ClassVar[bool] = False  # it draws random numbers, and has a parameter ``seed``
+    kernels: ClassVar[tuple[str, ...]] = ("linear",)  # the names of those that it supports
+    # About how often it reads all examples for an accuracy of 1e-4, traces included, to an order of magnitude.
     passes: ClassVar[float] = 500
-    passes_grow_with_accuracy: ClassVar[bool] = False
+    passes_grow_with_accuracy: ClassVar[bool] = False  # that number is inversely proportional to ``accuracy``
 
     def solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None = None) -> Solution:
         """Minimize J on these examples.

@@ -9,22 +9,11 @@ from dataclasses import dataclass
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.kernels import Kernel, squares
 from budgetrun.kernels.rows import Matrix
-from budgetrun.papers.solvers.base import (
-    Clock,
-    Floats,
-    Labels,
-    Progress,
-    Solution,
-    Solver,
-    Watch,
-    checkpoints,
-    objective,
-    too_long,
-)
+from budgetrun.papers.solvers import base
 
 
 @dataclass(kw_only=True, eq=False)
-class DualCoordinateDescent(Solver):
+class DualCoordinateDescent(base.Solver):
     """Minimize the dual over one variable at a time, in passes over the examples in random order (LIBLINEAR).
 
     Parameters
@@ -74,26 +63,26 @@ class DualCoordinateDescent(Solver):
     max_iterations: Count = 10_000
     seed: Seed = 0
 
-    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
+    def _solve(self, X: Matrix, y: base.Labels, kernel: Kernel, watch: base.Watch | None) -> base.Solution:
         if self.tolerance is not None:
             weights, passes, seconds = self._run(X, y, self.tolerance, self.max_iterations)
-            reached = objective(X, y, weights, self.C)
+            reached = base.objective(X, y, weights, self.C)
             done = passes < self.max_iterations
         else:
             weights, passes, seconds, reached, done = self._tightened(X, y)
         if watch is not None:
-            for limit in checkpoints(passes)[:-1]:
+            for limit in base.checkpoints(passes)[:-1]:
                 some, _, spent = self._run(X, y, self.tolerance or _LEAST, limit)
-                watch(Progress(spent, objective(X, y, some, self.C), math.nan, limit * len(y), 0, limit))
-            watch(Progress(seconds, reached, math.nan, passes * len(y), 0, passes))
-        return Solution(
+                watch(base.Progress(spent, base.objective(X, y, some, self.C), math.nan, limit * len(y), 0, limit))
+            watch(base.Progress(seconds, reached, math.nan, passes * len(y), 0, passes))
+        return base.Solution(
             weights=weights,
             objective=reached,
             steps=passes * len(y),
             epochs=passes,
             seconds=seconds,
             converged=done,
-            note="" if done else self._note(passes) + too_long(squares(X).max(), self.C),
+            note="" if done else self._note(passes) + base.too_long(squares(X).max(), self.C),
         )
 
     def _note(self, passes: int) -> str:
@@ -101,13 +90,13 @@ class DualCoordinateDescent(Solver):
             return f"stopped at its limit of {self.max_iterations} passes"
         return f"did not reach its {'accuracy' if self.target is None else 'target'} at a tolerance of {_LEAST:g}"
 
-    def _tightened(self, X: Matrix, y: Labels) -> tuple[Floats, int, float, float, bool]:
+    def _tightened(self, X: Matrix, y: base.Labels) -> tuple[base.Floats, int, float, float, bool]:
         """Lower the tolerance until the objective reaches the target, or hardly changes."""
         tolerance, factor = (_FIRST, 0.5) if self.target is None else (_LOOSE, 0.8)
         before, passes_before = math.inf, 0
         while True:
             weights, passes, seconds = self._run(X, y, tolerance, self.max_iterations)
-            reached = objective(X, y, weights, self.C)
+            reached = base.objective(X, y, weights, self.C)
             if self.target is not None:
                 done = reached <= self.target
             else:
@@ -119,7 +108,7 @@ class DualCoordinateDescent(Solver):
                 before, passes_before = reached, passes
             tolerance *= factor
 
-    def _run(self, X: Matrix, y: Labels, tolerance: float, limit: int) -> tuple[Floats, int, float]:
+    def _run(self, X: Matrix, y: base.Labels, tolerance: float, limit: int) -> tuple[base.Floats, int, float]:
         """Return LIBLINEAR's weights, its number of passes and its processor seconds."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
@@ -128,7 +117,7 @@ class DualCoordinateDescent(Solver):
         model = LinearSVC(C=self.C, tol=tolerance, max_iter=limit, **common)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            clock = Clock()
+            clock = base.Clock()
             model.fit(X, y)
             seconds = clock.seconds
         # classes_ is ascending, so positive scores are for +1.

@@ -15,19 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import AtLeastOne, Count, Countable, InRange, Positive, Seed
 from budgetrun.kernels import Kernel, Linear, registry, squares
 from budgetrun.kernels.rows import Matrix
-from budgetrun.papers.solvers.base import (
-    Clock,
-    Labels,
-    Progress,
-    Solution,
-    Solver,
-    Watch,
-    loading,
-    relative_gap,
-    too_long,
-    with_constant,
-)
-from budgetrun.papers.solvers.base import objective as precise_objective
+from budgetrun.papers.solvers import base
 
 if TYPE_CHECKING:
     from budgetrun.papers.solvers.loops.rows import SignedRows
@@ -38,7 +26,7 @@ Rounds = Annotated[int, Field(ge=0, strict=True), Countable]
 
 
 @dataclass(kw_only=True, eq=False)
-class MarginPerceptronWithUnlearning(Solver):
+class MarginPerceptronWithUnlearning(base.Solver):
     """The Perceptron with margin that also unlearns: it reverts updates on examples now classified with excess margin.
 
     Parameters
@@ -113,9 +101,9 @@ class MarginPerceptronWithUnlearning(Solver):
         if self.delta is None:
             self.delta = min(1e-5, self.accuracy / 10)
 
-    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
-        compile_seconds = loading("perceptron")
-        clock = Clock()
+    def _solve(self, X: Matrix, y: base.Labels, kernel: Kernel, watch: base.Watch | None) -> base.Solution:
+        compile_seconds = base.loading("perceptron")
+        clock = base.Clock()
         run = _Run(self, X, y, kernel)
         done = False
         for updated in run.epochs():
@@ -123,7 +111,7 @@ class MarginPerceptronWithUnlearning(Solver):
             done = gap <= self.accuracy or not updated
             if watch is not None:
                 with clock:
-                    watch(Progress(clock.seconds, run.objective(), gap, run.steps, run.unlearned, run.n_epochs))
+                    watch(base.Progress(clock.seconds, run.objective(), gap, run.steps, run.unlearned, run.n_epochs))
             if done:
                 break
             if self.hard_margin:
@@ -134,14 +122,14 @@ class MarginPerceptronWithUnlearning(Solver):
 class _Run:
     """The state of a run: the weight vector, or with a Gram matrix all scores; the counts I_k; the thresholds."""
 
-    def __init__(self, solver: MarginPerceptronWithUnlearning, X: Matrix, y: Labels, k: Kernel) -> None:
+    def __init__(self, solver: MarginPerceptronWithUnlearning, X: Matrix, y: base.Labels, k: Kernel) -> None:
         from budgetrun.papers.solvers.loops.rows import signed_gram, signed_rows
 
         self.solver = solver
         self.T, self.d = X.shape
         self.linear = k.name == Linear.name
         if self.linear:
-            X = X if solver.rho is None else with_constant(X, solver.rho)
+            X = X if solver.rho is None else base.with_constant(X, solver.rho)
             self.rows: SignedRows = signed_rows(X, y)
             self.squares = squares(X)
             self.a = np.zeros(X.shape[1])
@@ -234,7 +222,7 @@ class _Run:
 
     def gap(self) -> float:
         """Return delta_aft, eq. (24), or for a hard margin the bound on the objective's gap that follows from (12)."""
-        return relative_gap(self.objective(), self.bound())
+        return base.relative_gap(self.objective(), self.bound())
 
     @property
     def largest_margin(self) -> float:
@@ -249,7 +237,7 @@ class _Run:
                 "hard_margin: true is for separable examples, leave it out"
             )
 
-    def solution(self, done: bool, seconds: float, compile_seconds: float) -> Solution:
+    def solution(self, done: bool, seconds: float, compile_seconds: float) -> base.Solution:
         """Return the solution, computed from the counts I_k."""
         solver = self.solver
         if self.linear:
@@ -277,8 +265,8 @@ class _Run:
         if self.linear:
             weights = self.a[: self.d] / scale
             if not solver.hard_margin:
-                objective = precise_objective(self.X, self.y, self.a / scale, solver.C)
-        return Solution(
+                objective = base.objective(self.X, self.y, self.a / scale, solver.C)
+        return base.Solution(
             weights=weights,
             dual=dual,
             bias=bias,
@@ -298,7 +286,7 @@ class _Run:
         note = f"stopped at its limit of {self.n_epochs} epochs"
         if self.solver.hard_margin:
             return f"{note} with at least {100 / math.sqrt(1 + self.gap()):.0f}% of the largest margin"
-        return note + too_long(self.squares.max(), self.solver.C)
+        return note + base.too_long(self.squares.max(), self.solver.C)
 
 
 # The steps of one presentation of all examples must fit in 64 bits.

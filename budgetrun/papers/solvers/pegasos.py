@@ -10,22 +10,11 @@ import numpy as np
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.kernels import Kernel, squares
 from budgetrun.kernels.rows import Matrix
-from budgetrun.papers.solvers.base import (
-    Clock,
-    Labels,
-    Progress,
-    Solution,
-    Solver,
-    Watch,
-    checkpoints,
-    loading,
-    objective,
-    too_long,
-)
+from budgetrun.papers.solvers import base
 
 
 @dataclass(kw_only=True, eq=False)
-class Pegasos(Solver):
+class Pegasos(base.Solver):
     """In step t, shrink w by 1 - 1/t, add 1 / (lambda t k) times the drawn examples with a loss, and project.
 
     Parameters
@@ -75,12 +64,12 @@ class Pegasos(Solver):
     iterations: Count | None = None
     seed: Seed = 0
 
-    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
-        compile_seconds = loading("subgradient")
+    def _solve(self, X: Matrix, y: base.Labels, kernel: Kernel, watch: base.Watch | None) -> base.Solution:
+        compile_seconds = base.loading("subgradient")
         from budgetrun.papers.solvers.loops.rows import signed_rows
         from budgetrun.papers.solvers.loops.subgradient import descend
 
-        clock = Clock()
+        clock = base.Clock()
         T, d = X.shape
         rate = 1 / (self.C * T)
         rows, norms = signed_rows(X, y), squares(X)
@@ -92,7 +81,7 @@ class Pegasos(Solver):
         last = self.iterations or asked
         if self.target is None:
             last = min(last, asked)
-        for end in checkpoints(last):
+        for end in base.checkpoints(last):
             while t < end:
                 steps = min(end - t, _AT_ONCE)
                 drawn = rng.integers(T, size=(steps, self.k), dtype=np.uint32)
@@ -101,14 +90,14 @@ class Pegasos(Solver):
                 t += steps
             weights = v * (shrunk / t)
             with clock:
-                reached = objective(X, y, weights, self.C)
+                reached = base.objective(X, y, weights, self.C)
                 if watch is not None:
-                    watch(Progress(clock.seconds, reached, math.nan, t, 0, t * self.k // T))
+                    watch(base.Progress(clock.seconds, reached, math.nan, t, 0, t * self.k // T))
             if self._is_reached(reached):
                 break
         seconds = clock.seconds
-        note = self._note(reached, t, asked, too_long(norms.max(), self.C))
-        return Solution(
+        note = self._note(reached, t, asked, base.too_long(norms.max(), self.C))
+        return base.Solution(
             weights=weights,
             objective=reached,
             steps=t,

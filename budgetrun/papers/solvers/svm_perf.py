@@ -11,22 +11,11 @@ from numpy.typing import NDArray
 from budgetrun.base.params import Count, Positive
 from budgetrun.kernels import Kernel, squares
 from budgetrun.kernels.rows import Matrix
-from budgetrun.papers.solvers.base import (
-    Clock,
-    Floats,
-    Labels,
-    Progress,
-    Solution,
-    Solver,
-    Watch,
-    objective,
-    relative_gap,
-    too_long,
-)
+from budgetrun.papers.solvers import base
 
 
 @dataclass(kw_only=True, eq=False)
-class SVMPerf(Solver):
+class SVMPerf(base.Solver):
     """Bound the sum of losses from below by more and more planes, each from the examples that currently have a loss.
 
     Parameters
@@ -63,8 +52,8 @@ class SVMPerf(Solver):
     accuracy: Positive = 1e-4
     max_planes: Count = 5000
 
-    def _solve(self, X: Matrix, y: Labels, kernel: Kernel, watch: Watch | None) -> Solution:
-        clock = Clock()
+    def _solve(self, X: Matrix, y: base.Labels, kernel: Kernel, watch: base.Watch | None) -> base.Solution:
+        clock = base.Clock()
         signs = y.astype(np.float64)
         transposed = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
         planes = _Planes(X.shape[1], self.C)
@@ -74,11 +63,11 @@ class SVMPerf(Solver):
             losses = 1 - signs * (X @ weights)
             wrong = losses > 0
             reached = float(weights @ weights / 2 + self.C * losses[wrong].sum())
-            gap = relative_gap(reached, lower)
+            gap = base.relative_gap(reached, lower)
             done = gap <= self.accuracy
             if watch is not None:
                 with clock:
-                    watch(Progress(clock.seconds, reached, gap, planes.found, 0, planes.found))
+                    watch(base.Progress(clock.seconds, reached, gap, planes.found, 0, planes.found))
             if done or planes.found == self.max_planes:
                 break
             planes.add(transposed @ np.where(wrong, signs, 0), int(np.count_nonzero(wrong)))
@@ -87,15 +76,15 @@ class SVMPerf(Solver):
             lower = max(lower, value)
         seconds = clock.seconds
         note = f"stopped at its limit of {self.max_planes} planes"
-        return Solution(
+        return base.Solution(
             weights=weights,
-            objective=objective(X, y, weights, self.C),
+            objective=base.objective(X, y, weights, self.C),
             lower_bound=lower,
             steps=planes.found,
             epochs=planes.found,
             seconds=seconds,
             converged=done,
-            note="" if done else note + too_long(squares(X).max(), self.C),
+            note="" if done else note + base.too_long(squares(X).max(), self.C),
         )
 
 
@@ -112,7 +101,7 @@ class _Planes:
         self.idle = np.zeros(1, dtype=int)
         self.found = 0
 
-    def add(self, slope: Floats, offset: float) -> None:
+    def add(self, slope: base.Floats, offset: float) -> None:
         """Add a plane, and drop those that have long been idle."""
         keep = self.idle < _PATIENCE
         keep[0] = True
@@ -126,15 +115,15 @@ class _Planes:
         self.idle = np.append(self.idle[keep], 0)
         self.found += 1
 
-    def minimum(self) -> tuple[Floats, float]:
+    def minimum(self) -> tuple[base.Floats, float]:
         """Return the minimizer w, and a lower bound on the minimum."""
         self.share = _simplex_maximum(self.products, self.offsets, self.C, self.share)
         self.idle = np.where(self.share > 0, 0, self.idle + 1)
-        weights: Floats = self.share @ self.slopes
+        weights: base.Floats = self.share @ self.slopes
         return weights, float(self.share @ self.offsets - weights @ weights / 2)
 
 
-def _simplex_maximum(H: Floats, b: Floats, total: float, start: Floats) -> Floats:
+def _simplex_maximum(H: base.Floats, b: base.Floats, total: float, start: base.Floats) -> base.Floats:
     """Return the x >= 0 with sum(x) = total that maximizes <b, x> - <x, H x> / 2, by the active-set method.
 
     Parameters
@@ -166,7 +155,7 @@ def _simplex_maximum(H: Floats, b: Floats, total: float, start: Floats) -> Float
         used[worst] = True
 
 
-def _within(H: Floats, b: Floats, x: Floats, used: NDArray[np.bool_]) -> tuple[Floats, float]:
+def _within(H: base.Floats, b: base.Floats, x: base.Floats, used: NDArray[np.bool_]) -> tuple[base.Floats, float]:
     """Return the maximum over the used entries, dropping those that reach 0, and the multiplier of the sum."""
     x, at = x.copy(), np.flatnonzero(used)
     while True:

@@ -29,78 +29,36 @@ NO_STEPS = "needs the columns steps and objective; run the sweep again"
 
 @dataclass(frozen=True)
 class Run:
-    """A learner's run, as bounds need it.
+    """A learner's run, as bounds need it."""
 
-    Attributes
-    ----------
-    learner : Learner
-        With the run's parameters; its state does not matter. Each theorem reads the parameters of its own learners.
-    mistakes : float
-        M; the mean, for several runs that differ only in their seeds.
-    updates : float
-        Rounds on which the learner acted, mistakes included.
-    largest_square : float
-        The largest k(x, x) of the stream.
-    facts : mapping of str to float, or None
-        `Learner.facts` after the last round; None for results older than the column ``facts``.
-    """
-
-    learner: Any
-    mistakes: float
-    updates: float
-    largest_square: float
-    facts: Mapping[str, float] | None = None
+    learner: Any  # with the run's parameters, which theorems read; its state does not matter
+    mistakes: float  # M; the mean, for several runs that differ only in their seeds
+    updates: float  # rounds on which the learner acted, mistakes included
+    largest_square: float  # the largest k(x, x) of the stream
+    facts: Mapping[str, float] | None = None  # `Learner.facts` after the last round; None in older results
 
     def fact(self, name: str) -> float:
-        """Return one of the facts.
-
-        Raises
-        ------
-        KeyError
-            The run has no such fact; bounds name those they need in `Bound.needs`.
-        """
+        """Return one of the facts; a KeyError if the run has no such fact."""
         return (self.facts or {})[name]
 
 
 @dataclass(frozen=True)
 class SolverRun:
-    """A batch solver's run, as bounds need it.
+    """A batch solver's run, as bounds need it."""
 
-    Attributes
-    ----------
-    solver : Solver
-        With the run's parameters.
-    steps : float
-        Updates; nan for results older than the column ``steps``.
-    objective : float
-        J of the weights found.
-    n_examples : int
-    largest_square : float
-        The largest k(x, x) of the examples.
-    """
-
-    solver: Any
-    steps: float
-    objective: float
+    solver: Any  # with the run's parameters
+    steps: float  # updates; nan in older results
+    objective: float  # J of the weights found
     n_examples: int
-    largest_square: float
+    largest_square: float  # the largest k(x, x) of the examples
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a theorem, and whether a run meets it.
+    """A condition of a theorem, and whether a run meets it."""
 
-    Attributes
-    ----------
-    text : str
-        As in the theorem: ``B >= 83``.
-    found : str
-        The run's value: ``B is 50``.
-    holds : bool
-    """
-
-    text: str
-    found: str
+    text: str  # as in the theorem: ``B >= 83``
+    found: str  # the run's value: ``B is 50``
     holds: bool
 
     def __str__(self) -> str:
@@ -109,40 +67,19 @@ class Condition:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Both sides of a bound.
+    """Both sides of a bound."""
 
-    Attributes
-    ----------
-    theorem : str
-        `Bound.name`.
-    counts : {"mistakes", "expected mistakes", "halvings", "updates"}
-    count : float
-        The left-hand side.
-    value : float
-        The right-hand side, the smallest over the competitors; nan where the bound is void.
-    conditions : str
-        The conditions, all of them met.
-    reason : str
-        Why the bound is void: the conditions that do not hold; empty where it applies.
-    competitor : Competitor or None
-        The best one, which gives ``value`` when scaled to ``norm``; None where the bound is void.
-    norm, loss, shift : float
-        ||g||, the sum of g's hinge losses, and how far g moved (0 if it is fixed).
-    lower : float
-        For a count that is an estimate, the lower end of its confidence interval.
-    """
-
-    theorem: str
+    theorem: str  # `Bound.name`
     counts: Counted
-    count: float
-    value: float = math.nan
-    conditions: str = ""
-    reason: str = ""
-    competitor: Competitor | None = None
-    norm: float = math.nan
-    loss: float = math.nan
-    shift: float = math.nan
-    lower: float = math.nan
+    count: float  # the left-hand side
+    value: float = math.nan  # the right-hand side, the smallest over the competitors; nan where the bound is void
+    conditions: str = ""  # all of them met
+    reason: str = ""  # why the bound is void: the conditions that do not hold; empty where it applies
+    competitor: Competitor | None = None  # the best one, which gives ``value`` when scaled to ``norm``
+    norm: float = math.nan  # ||g||
+    loss: float = math.nan  # the sum of g's hinge losses
+    shift: float = math.nan  # how far g moved (0 if it is fixed)
+    lower: float = math.nan  # for a count that is an estimate, the lower end of its confidence interval
 
     @property
     def applies(self) -> bool:
@@ -169,42 +106,21 @@ class Bound(ABC):
     `budgetrun.papers.theory.registry` finds the subclasses; the first line of the docstring states the bound.
 
     A competitor enters by its norm, by D, the sum of its hinge losses max(0, 1 - y g(x)) over the stream, and, if it
-    may change during the stream, by S, how far it moves.
-
-    Attributes
-    ----------
-    name : str
-        Paper and theorem, as shown in tables.
-    learners : tuple of (str, str or None)
-        Names and variants of the learners it is about.
-    task : {"binary", "multiclass"}
-        With several classes, the margin of a competitor is g_y(x) - max over r != y of g_r(x).
-    counts : {"mistakes", "expected mistakes", "halvings"}
-        The number that is bounded.
-    needs : tuple of str
-        The facts of a run that it needs.
-    within : str or None
-        The learner's parameter that ||g|| must not exceed; None for no limit, or for a `largest_norm` of its own.
-    compares : bool
-        A competitor occurs on the right-hand side.
-    shifting : bool
-        Competitors may change during the stream.
-    normalised : bool
-        It is about x / sqrt(k(x, x)) instead of x.
-    anytime : bool
-        It depends only on the parameters of a run, so it is known after each round.
+    may change during the stream, by S, how far it moves. With several classes, its margin is g_y(x) minus the largest
+    of the others.
     """
 
-    name: ClassVar[str]
-    learners: ClassVar[Names]
+    name: ClassVar[str]  # paper and theorem, as shown in tables
+    learners: ClassVar[Names]  # those that it is about
     task: ClassVar[Task] = "binary"
     counts: ClassVar[Counted] = "mistakes"
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()  # the facts of a run that it needs
+    # The learner's parameter that ||g|| must not exceed; None for no limit, or for a `largest_norm` of its own.
     within: ClassVar[str | None] = None
-    compares: ClassVar[bool] = True
-    shifting: ClassVar[bool] = False
-    normalised: ClassVar[bool] = False
-    anytime: ClassVar[bool] = True
+    compares: ClassVar[bool] = True  # a competitor occurs on the right-hand side
+    shifting: ClassVar[bool] = False  # competitors may change during the stream
+    normalised: ClassVar[bool] = False  # it is about x / sqrt(k(x, x)) instead of x
+    anytime: ClassVar[bool] = True  # it depends only on the parameters of a run, so it is known after each round
 
     def is_about(self, learner: Learner) -> bool:
         """Return True for a theorem on this learner, regardless of its parameters."""
@@ -237,11 +153,7 @@ class Bound(ABC):
     def check(self, run: Run, competitors: Competitors | None) -> Verdict:
         """Return both sides, the right-hand side for the best of the competitors.
 
-        Parameters
-        ----------
-        run : Run
-        competitors : Competitors or None
-            May be None if the bound does not compare or is void.
+        ``competitors`` may be None if the bound does not compare or is void.
         """
         if reason := self.why_void(run):
             count = math.nan if self._lacks_facts(run) and self.counts == "halvings" else self.count(run)
@@ -276,19 +188,9 @@ class Bound(ABC):
         return min(found, key=itemgetter(0))
 
     def over_rounds(self, run: Run, competitors: Competitors, rounds: NDArray[np.int64]) -> Floats:
-        """Return the smallest right-hand sides after these numbers of rounds; for `anytime` bounds.
+        """Return the smallest right-hand sides after each of these numbers of rounds, all >= 1; for `anytime` bounds.
 
         The norms are from a coarser grid than in `check`.
-
-        Parameters
-        ----------
-        run : Run
-        competitors : Competitors
-        rounds : ndarray of int, shape (n,), >= 1
-
-        Returns
-        -------
-        ndarray, shape (n,)
         """
         found = np.full(len(rounds), np.inf)
         for competitor in competitors.all if self.shifting else competitors.fixed:
@@ -309,13 +211,7 @@ class Bound(ABC):
 
 
 class SolverBound(ABC):
-    """A theorem of a paper: an upper bound on the updates that a batch solver makes.
-
-    Attributes
-    ----------
-    name : str
-        Paper and theorem, as shown in tables.
-    """
+    """A theorem of a paper: an upper bound on the updates that a batch solver makes."""
 
     name: ClassVar[str]
 

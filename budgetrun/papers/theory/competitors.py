@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.kernels import Kernel, Rows, squares
-from budgetrun.papers.theory.descent import descend
+from budgetrun.kernels.compiling.plain import compiled, types
 
 Floats = NDArray[np.float64]
+_MATRIX = types.Array(types.float64, 2, "C", readonly=True)
+_VECTOR = types.Array(types.float64, 1, "C")
 
 # The most examples that competitors are trained on.
 SAMPLE = 2000
@@ -27,40 +29,18 @@ SEGMENT_PENALTIES = (0.1, 1.0, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Competitor:
-    """A function g, or a sequence of functions, given by its margins on a stream; it may be scaled to any norm.
+    """A function g, or a sequence of functions, given by its margins on a stream; it may be scaled to any norm."""
 
-    Attributes
-    ----------
-    name : str
-        How it was found, in a few words.
-    margins : ndarray, shape (T,)
-        y g(x); for several classes g_y(x) minus the largest of the others.
-    norm : float, >= 0
-        ||g||, the largest one of a sequence.
-    lengths : ndarray, shape (T,)
-        sqrt(k(x, x)), or 1 where that is 0.
-    shift : float, >= 0
-        The sum of ||g_t - g_(t-1)|| of a sequence.
-    """
-
-    name: str
-    margins: Floats
-    norm: float
-    lengths: Floats
-    shift: float = 0.0
+    name: str  # how it was found, in a few words
+    margins: Floats  # shape (T,): y g(x); for several classes g_y(x) minus the largest of the others
+    norm: float  # ||g||, the largest one of a sequence
+    lengths: Floats  # shape (T,): sqrt(k(x, x)), or 1 where that is 0
+    shift: float = 0.0  # the sum of ||g_t - g_(t-1)|| of a sequence
 
     def losses(self, norms: Floats, normalised: bool = False) -> Floats:
-        """Return the sums of hinge losses of g scaled to each of the norms.
+        """Return the sums of hinge losses of g scaled to each of the norms, which are > 0, or any if g is 0.
 
-        Parameters
-        ----------
-        norms : ndarray, shape (n,), > 0; any if g is 0
-        normalised : bool
-            On examples x / sqrt(k(x, x)).
-
-        Returns
-        -------
-        ndarray, shape (n,)
+        With ``normalised``, on examples x / sqrt(k(x, x)).
         """
         margins, sums = self._normalised if normalised else self._sorted
         if self.norm == 0:
@@ -104,19 +84,10 @@ class Competitor:
 
 @dataclass(frozen=True, eq=False)
 class Competitors:
-    """The competitors on one stream.
+    """The competitors on one stream."""
 
-    Attributes
-    ----------
-    largest_square : float
-        The largest k(x, x).
-    fixed : tuple of Competitor
-        g = 0 is the first.
-    shifting : tuple of Competitor
-    """
-
-    largest_square: float
-    fixed: tuple[Competitor, ...]
+    largest_square: float  # the largest k(x, x)
+    fixed: tuple[Competitor, ...]  # g = 0 is the first
     shifting: tuple[Competitor, ...] = ()
 
     @property
@@ -136,18 +107,18 @@ def find(
 ) -> dict[str, Competitors]:
     """Return competitors for each task of a stream.
 
+    They are soft-margin machines without intercept, for several C; for several classes one machine per class, against
+    the others.
+
     Parameters
     ----------
     X : ndarray or csr_array, shape (T, d)
     tasks : mapping of str to ndarray, shape (T,)
         Labels, -1 and +1, or 0 to ``n_classes`` - 1.
-    kernel : Kernel
-    n_classes : int or None
     shifting : bool
         Also return competitors that change between segments.
     sample : int
-        The number of examples they are trained on, drawn without replacement with a fixed seed: soft-margin machines
-        without intercept, for several C; for several classes one machine per class, against the others.
+        The number of examples they are trained on, drawn without replacement with a fixed seed.
     """
     T = X.shape[0]
     rows = np.sort(np.random.default_rng(0).choice(T, size=min(sample, T), replace=False))
@@ -183,20 +154,12 @@ def find(
 
 
 class _Trained:
-    """Functions on the segments of a stream, one per segment and row of labels, given by their weights on the sample.
-
-    Attributes
-    ----------
-    name : str
-    weights : ndarray, shape (segments, rows of labels, n)
-    margins : ndarray, shape (T,)
-        To be filled in.
-    """
+    """Functions on the segments of a stream, one per segment and row of labels, by their weights on the sample."""
 
     def __init__(self, name: str, weights: Floats, n_rounds: int) -> None:
         self.name = name
-        self.weights = weights
-        self.margins = np.empty(n_rounds)
+        self.weights = weights  # shape (segments, rows of labels, n)
+        self.margins = np.empty(n_rounds)  # to be filled in
 
     def values(self, kernel_values: Floats, rounds: NDArray[np.int64]) -> Floats:
         """Return g(x) in some rounds, shape (rounds, rows of labels), from their kernel values with the sample."""
@@ -218,7 +181,10 @@ class _Trained:
 
 
 def machines(K: Floats, signs: Floats, penalties: Sequence[float], passes: int = 50) -> list[Floats]:
-    """Return the dual variables of soft-margin machines without intercept, near the optimum.
+    """Return the dual variables of soft-margin machines without intercept, near the optimum, for each C.
+
+    Dual coordinate descent, Hsieh et al. (2008), ICML, where each C starts where the previous one ended. With alpha in
+    [0, C], shape (m, n), each machine is g = sum_i alpha_i y_i k(x_i, .).
 
     Parameters
     ----------
@@ -229,16 +195,7 @@ def machines(K: Floats, signs: Floats, penalties: Sequence[float], passes: int =
     penalties : sequence of float, ascending
         The weights C of the hinge losses; ||g||^2 / 2 has weight 1.
     passes : int
-        The most passes of dual coordinate descent for each C, which starts where the previous C ended.
-
-    Returns
-    -------
-    list of ndarray, shape (m, n), in [0, C]
-        g = sum_i alpha_i y_i k(x_i, .).
-
-    References
-    ----------
-    Hsieh et al. (2008), "A dual coordinate descent method for large-scale linear SVM", ICML.
+        The most passes for each C.
     """
     rng, K, signs = np.random.default_rng(0), np.ascontiguousarray(K), np.ascontiguousarray(signs)
     alpha, values = np.zeros(signs.shape), np.zeros(signs.shape)
@@ -250,6 +207,27 @@ def machines(K: Floats, signs: Floats, penalties: Sequence[float], passes: int =
                     break
         found.append(alpha.copy())
     return found
+
+
+@compiled(types.float64(_MATRIX, _VECTOR, types.float64, types.int64[::1], _VECTOR, _VECTOR))
+def descend(K: Floats, signs: Floats, C: float, order: NDArray[np.int64], alpha: Floats, values: Floats) -> float:
+    """Make one pass over the examples, in the given order; return the largest change of a dual variable.
+
+    Dual coordinate descent on a soft-margin machine, compiled on import: each dual variable in ``alpha``, in [0, C], is
+    set to its optimum, and ``values`` is kept at g(x_i) = sum_j alpha_j y_j k(x_j, x_i).
+    """
+    largest = 0.0
+    for i in order:
+        square = K[i, i] if K[i, i] > 0 else 1.0
+        wanted = min(max(alpha[i] + (1 - signs[i] * values[i]) / square, 0.0), C)
+        change = wanted - alpha[i]
+        if abs(change) > 1e-6 * C:
+            alpha[i] = wanted
+            step = change * signs[i]
+            for j in range(len(values)):
+                values[j] += step * K[i, j]
+            largest = max(largest, abs(change))
+    return largest
 
 
 def _signs(labels: NDArray[Any], n_classes: int | None) -> Floats:

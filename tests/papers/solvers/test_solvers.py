@@ -345,7 +345,7 @@ def test_dcd_compares_relative_changes(monkeypatch):
     for changed, epochs in [(100.0049, 2), (100.0051, 3)]:
         runs, objectives = iter((1, 2, 3)), iter((100.0, changed, changed))
         monkeypatch.setattr(DCD, "_run", lambda self, *given, runs=runs: (np.zeros(X.shape[1]), next(runs), 0.0))
-        monkeypatch.setattr("budgetrun.papers.solvers.dcd.objective", lambda *given, left=objectives: next(left))
+        monkeypatch.setattr("budgetrun.papers.solvers.base.objective", lambda *given, left=objectives: next(left))
         assert DCD(accuracy=1e-4).solve(X, y, Linear()).epochs == epochs
 
 

@@ -13,7 +13,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
 from budgetrun.learners import find
-from budgetrun.papers import theory
+from budgetrun.papers import solvers, theory
 from budgetrun.papers.theory import ahpatron, forgetron, mpu, projectron, sutskever
 from budgetrun.papers.theory.base import MISSING_FACTS
 
@@ -156,12 +156,14 @@ def test_right_hand_sides_by_hand():
 
 
 def test_updates_of_mpu_by_hand():
-    assert mpu.thresholds(2.0, 0.1, 3.0, 4.0, False) == (505, 252.5, 12.0)
-    assert mpu.updates(100, 505, 4.0, 252.5, 12.0) == pytest.approx(100 * 505 * 517 / 8)
-    limit, b, delta_b = mpu.thresholds(1.0, 0.21, 3.0, 4.0, True)
-    assert (limit, delta_b) == (None, 12.0)
-    assert b == pytest.approx(120)
-    assert mpu.separable_updates(4.0, 120.0, 12.0, 0.5) == pytest.approx(244 / 0.25 * (1 + 244 / 32))
+    solver = solvers.find("mpu")(C=2.0, delta=0.1)
+    # delta_b = 12, I = 505, b = 252.5.
+    value, _ = mpu.SoftMarginTheorem2().value(theory.SolverRun(solver, 9, 9.0, 100, 4.0))
+    assert value == pytest.approx(100 * 505 * 517 / 8)
+    solver = solvers.find("mpu")(delta=0.21, hard_margin=True, rho=1.0)
+    # b = 120; the objective 2 is that of a margin of 1/2.
+    value, _ = mpu.HardMarginTheorem1().value(theory.SolverRun(solver, 9, 2.0, 100, 3.0))
+    assert value == pytest.approx(244 / 0.25 * (1 + 244 / 32))
 
 
 def test_best_is_no_worse_than_any_norm():
@@ -241,12 +243,7 @@ VOID = [
         {},
         "delta = example, as the proof needs it, but delta is hypothesis",
     ),
-    (
-        "Orabona et al. (2009), after Theorem 4",
-        ("passive_aggressive", None, {"C": 0.5}),
-        {},
-        "C = 1, but C is 0.5",
-    ),
+    ("Orabona et al. (2009), after Theorem 4", ("passive_aggressive", None, {"C": 0.5}), {}, "C = 1, but C is 0.5"),
     ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.5}), {}, "1/2 < epsilon < 1, but epsilon is 0.5"),
     ("Liao et al. (2024), Corollary 1", ("avp", None, {"epsilon": 0.6, "U": 3.0}), {}, "U is infinite, but U is 3"),
     ("Liao et al. (2024), Corollary 2", ("avp", None, {"epsilon": 0.6}), {}, "U < infinity, but there is none"),
@@ -264,12 +261,7 @@ VOID = [
         {},
         "3 U / sqrt(B) < epsilon < 1, but epsilon is 0.6",
     ),
-    (
-        "Liao et al. (2024), Theorem 6",
-        ("ahpatron", None, KEPT | {"budget": 14}),
-        {},
-        "B >= 16, but B is 14",
-    ),
+    ("Liao et al. (2024), Theorem 6", ("ahpatron", None, KEPT | {"budget": 14}), {}, "B >= 16, but B is 14"),
     (
         "Liao et al. (2024), Theorem 6",
         ("ahpatron", None, KEPT | {"epsilon": 0.1}),

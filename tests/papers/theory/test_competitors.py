@@ -7,8 +7,7 @@ from playing import competitors
 from sklearn.svm import LinearSVC
 
 from budgetrun import kernels
-from budgetrun.papers.theory.competitors import SEGMENTS, Competitor, machines
-from budgetrun.papers.theory.descent import descend
+from budgetrun.papers.theory.competitors import SEGMENTS, Competitor, descend, machines
 
 GAUSSIAN = kernels.Gaussian(gamma=0.5)
 

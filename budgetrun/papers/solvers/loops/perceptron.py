@@ -29,16 +29,9 @@ _SIGNATURES = [
 
 @compiled(types.int64(types.float64, types.float64, types.int64))
 def updates(distance: float, square: float, room: int) -> int:
-    """Return how many successive updates one presentation of an example makes.
+    """Return how many successive updates one presentation of an example makes: at least 1 and at most ``room``.
 
-    Parameters
-    ----------
-    distance : float, >= 0
-        How far the example's score is beyond the threshold.
-    square : float, >= 0
-        How far an update moves the score back.
-    room : int, >= 1
-        The most updates allowed.
+    ``distance`` is how far the example's score is beyond the threshold, ``square`` how far an update moves it back.
     """
     if distance >= square * room:
         # This includes rows of zeros, whose score no update moves.
@@ -52,47 +45,21 @@ def updates(distance: float, square: float, room: int) -> int:
 
 @compiled(*_SIGNATURES)
 def present(
-    rows: SignedRows,
-    squares: Floats,
-    order: Indices,
-    a: Floats,
-    counts: NDArray[np.int64],
-    limit: int,
-    b: float,
-    upper: float,
-    near_b: float,
-    near: Indices,
-    moved: Indices,
+    rows: SignedRows,  # y_k x_k
+    squares: Floats,  # ||x_k||^2
+    order: Indices,  # the examples to present
+    a: Floats,  # the weight vector; changed in place
+    counts: NDArray[np.int64],  # I_k; changed in place
+    limit: int,  # I, the largest I_k allowed
+    b: float,  # the threshold of learning
+    upper: float,  # that of unlearning, b + delta_b
+    near_b: float,  # that of the first-level active set, c_bar b
+    near: Indices,  # to be filled with the examples that have y_k <a, x_k> <= near_b when presented, or I_k > 0 then
+    moved: Indices,  # to be filled with the examples whose I_k changed and is positive; both as long as ``order``
 ) -> tuple[int, int, int, int]:
     """Present examples once each, with multiple updates.
 
-    Parameters
-    ----------
-    rows : SignedRows
-        y_k x_k.
-    squares : ndarray, shape (T,)
-        ||x_k||^2.
-    order : ndarray of uint32
-        The examples to present.
-    a : ndarray, shape (d,)
-        The weight vector, changed in place.
-    counts : ndarray of int64, shape (T,)
-        I_k, changed in place.
-    limit : int
-        I, the largest I_k allowed.
-    b, upper, near_b : float
-        The thresholds for learning, for unlearning (b + delta_b), and for the first-level active set (c_bar b).
-    near : ndarray of uint32, no shorter than ``order``
-        Filled with the examples that have <a, y_k> <= near_b when presented, or I_k > 0 afterwards.
-    moved : ndarray of uint32, no shorter than ``order``
-        Filled with the examples whose I_k changed and is positive.
-
-    Returns
-    -------
-    learned, unlearned : int
-        Updates of either kind.
-    n_near, n_moved : int
-        How far the two arrays were filled.
+    Return the updates of either kind, learned and unlearned, and how far ``near`` and ``moved`` were filled.
     """
     learned, unlearned, n_near, n_moved = 0, 0, 0, 0
     for i in range(order.shape[0]):

@@ -29,40 +29,19 @@ _LEAST_SHRUNK = 1e-50
 
 @compiled(*_SIGNATURES)
 def descend(
-    rows: SignedRows,
-    squares: Floats,
-    draws: Indices,
-    wrong: Indices,
-    v: Floats,
-    t: int,
-    shrunk: float,
-    norm_squared: float,
-    rate: float,
+    rows: SignedRows,  # y_k x_k
+    squares: Floats,  # ||x_k||^2
+    draws: Indices,  # the examples of each step, shape (steps, k)
+    wrong: Indices,  # working space, shape (k,)
+    v: Floats,  # changed in place
+    t: int,  # the number of steps taken before
+    shrunk: float,  # the product of the factors of all projections so far
+    norm_squared: float,  # ||v||^2
+    rate: float,  # lambda
 ) -> tuple[float, float]:
-    """Take steps on w = shrunk v / t; dividing by t is all that shrinking by 1 - 1/t in each step amounts to.
+    """Take steps on w = shrunk v / t, and return the new ``shrunk`` and ``norm_squared``.
 
-    Parameters
-    ----------
-    rows : SignedRows
-        y_k x_k.
-    squares : ndarray, shape (T,)
-        ||x_k||^2.
-    draws : ndarray of uint32, shape (steps, k)
-        The examples of each step.
-    wrong : ndarray of uint32, shape (k,)
-        Working space.
-    v : ndarray, shape (d,)
-        Changed in place.
-    t : int, >= 0
-        Number of steps taken before.
-    shrunk, norm_squared : float
-        The product of the factors of all projections so far, and ||v||^2.
-    rate : float, > 0
-        lambda.
-
-    Returns
-    -------
-    shrunk, norm_squared : float
+    Dividing by t is all that shrinking by 1 - 1/t in each step amounts to.
     """
     for i in range(draws.shape[0]):
         scale = shrunk / t if t > 0 else 0.0
