@@ -24,7 +24,7 @@ from budgetrun import estimators, kernels
 from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
-from budgetrun.play.calibration import Calibration
+from budgetrun.play.metrics import Calibration
 
 _PAGE = """
     classes : sequence of labels, or None
@@ -257,7 +257,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label, by what the scores of earlier rounds were worth.
 
-        See `budgetrun.play.calibration`.
+        See `budgetrun.play.metrics`.
         """
         self._need_probabilities()
         return self._named(self._calibration.of(self._score_of(x)))

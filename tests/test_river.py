@@ -13,7 +13,7 @@ from cases import EXHAUSTIVE, all_cases, one_of_each_form
 
 import budgetrun
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
-from budgetrun.play.calibration import Calibration
+from budgetrun.play.metrics import Calibration
 
 pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
 

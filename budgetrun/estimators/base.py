@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from budgetrun.base.problem import problem_with
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, group_options
-from budgetrun.play.calibration import Calibration
+from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
 
 # Kinds of dtypes.
@@ -390,7 +390,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def predict_proba(self) -> Callable[[Any], np.ndarray]:
         """With ``probabilities=True``: a method that returns the probability of each class, shape (n, n_classes).
 
-        They are those of `budgetrun.play.calibration`, fitted to the scores of the rounds so far, each before its
+        They are those of `budgetrun.play.metrics`, fitted to the scores of the rounds so far, each before its
         label was learned: Platt scaling for two classes; for more, the softmax of the scores with one fitted factor.
         `predict` goes by the scores, so its class is not always that of the largest probability.
         """

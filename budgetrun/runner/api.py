@@ -21,9 +21,9 @@ from budgetrun.data.tables import open_table
 from budgetrun.results.report.formats import long_form
 from budgetrun.results.report.tables import build
 from budgetrun.results.store import read as stored
-from budgetrun.results.store.columns import COLUMNS
 from budgetrun.results.store.curves import Curves
-from budgetrun.runner.options import Options
+from budgetrun.results.store.files import COLUMNS
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep as run_sweep
 
 if TYPE_CHECKING:

@@ -17,19 +17,15 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, Pipe
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from joblib import Parallel, delayed, register_parallel_backend
 from joblib.parallel import BACKENDS, BatchedCalls, LokyBackend, ParallelBackendBase, SequentialBackend
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import job as job_module
-from budgetrun.runner.job import Outcome, Settings
-from budgetrun.runner.plan import Job
-from budgetrun.runner.worker import attempt
-
-if TYPE_CHECKING:
-    from budgetrun.runner.options import Options
+from budgetrun.runner.job import Outcome, Settings, attempt
+from budgetrun.runner.plan import Job, Options
 
 # Backends that joblib does not know before a function of another package has been called.
 _REGISTERED_BY = {"ray": ("ray.util.joblib", "register_ray"), "spark": ("joblibspark", "register_spark")}
@@ -149,10 +145,12 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
             raise BrokenProcessPool("the workers have been stopped")
         ours, theirs = Pipe()
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        command = [sys.executable, "-P", "-m", "budgetrun.runner.worker", str(theirs.fileno()), str(os.getpid())]
+        code = (
+            f"from budgetrun.runner.job import Connection, serve; serve(Connection({theirs.fileno()}), {os.getpid()})"
+        )
         with theirs:
             self._workers[ours] = subprocess.Popen(
-                command,
+                [sys.executable, "-P", "-c", code],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},

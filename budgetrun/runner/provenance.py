@@ -16,8 +16,7 @@ from budgetrun import __version__
 from budgetrun.base.files import checkout
 from budgetrun.config.published import manifest_entries
 from budgetrun.kernels import compiling
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Plan, Run, finished, make_plan
+from budgetrun.runner.plan import Options, Plan, Run, finished, make_plan
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config

@@ -11,8 +11,7 @@ from budgetrun.base.files import is_file
 from budgetrun.data import limits
 from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
+from budgetrun.runner.plan import Options, Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
 
@@ -111,7 +110,7 @@ def describe(config: Config, options: Options) -> str:
     largest: dict[str, float] = defaultdict(float)
     for job in jobs:
         label, info = job.dataset.label, plan.infos[job.dataset.label]
-        seconds[label] += job_seconds(job.runs, info, config.dtype)
+        seconds[label] += job_seconds(job.runs, info)
         largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype))
     n_selected, n_remaining = Counter(run.dataset for run in selected), Counter(run.dataset for run in remaining)
     for label, info in plan.infos.items():

@@ -20,8 +20,19 @@ from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, part_of, select, sources, with_budgets
+from budgetrun.runner.plan import (
+    Job,
+    Options,
+    Plan,
+    Run,
+    finished,
+    in_phases,
+    make_plan,
+    part_of,
+    select,
+    sources,
+    with_budgets,
+)
 from budgetrun.runner.progress import Progress
 
 if TYPE_CHECKING:
@@ -253,7 +264,7 @@ class _Sweep:
         return jobs_within_memory(self.config, self.plan, runs, self.options)
 
     def _seconds(self, job: Job) -> float:
-        return job_seconds(job.runs, self.plan.infos[job.dataset.label], self.config.dtype)
+        return job_seconds(job.runs, self.plan.infos[job.dataset.label])
 
 
 @contextmanager

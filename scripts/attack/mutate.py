@@ -45,7 +45,7 @@ import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
-TESTS = ["tests/engine", "tests/learners", "tests/theory", "tests/solvers"]
+TESTS = ["tests/engine", "tests/learners", "tests/papers", "tests/play"]
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
 

@@ -35,7 +35,7 @@ from budgetrun.results.store.write import Row, Store
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "torture.csv"
 # What the commands of workers have in them, by backend.
-WORKERS = {"local": "budgetrun.runner.worker", "loky": "popen_loky_posix"}
+WORKERS = {"local": "budgetrun.runner.job", "loky": "popen_loky_posix"}
 CONFIG = {
     "name": "torture",
     "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}}],

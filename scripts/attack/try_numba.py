@@ -46,27 +46,28 @@ def pythons() -> dict[str, str]:
     return found
 
 
-def versions(pip: list[str]) -> list[str]:
-    """Return the versions of numba that are allowed and that have a wheel for pip's Python, the oldest first."""
-    listed = run([*pip, "index", "versions", "numba", "--only-binary", ":all:"]).stdout
-    line = re.search(r"Available versions: (.*)", listed)
-    return sorted((v for v in line[1].split(", ") if v in ALLOWED), key=Version) if line else []
+def found(pip: list[str], newest: bool) -> str | None:
+    """Return the oldest or newest version of numba that is allowed and has a wheel for pip's Python."""
+    listed = re.search(r"Available versions: (.*)", run([*pip, "index", "versions", "numba"]).stdout)
+    known = sorted(listed[1].split(", ") if listed else [], key=Version, reverse=newest)
+    trial = [*pip, "install", "--dry-run", "--no-deps", "--only-binary", ":all:"]
+    return next((v for v in known if v in ALLOWED and run([*trial, f"numba=={v}"]).returncode == 0), None)
 
 
 def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-def tried(python: str, folder: Path, which: int) -> tuple[str, str]:
+def tried(python: str, folder: Path, newest: bool) -> tuple[str, str]:
     """Return the version of numba, and what pytest or pip said last, or why there is none."""
     run([python, "-m", "venv", str(folder)], check=True)
     own = str(folder / "bin" / "python")
     pip = [own, "-m", "pip", "--disable-pip-version-check"]
-    if not (known := versions(pip)):
+    if (version := found(pip, newest)) is None:
         return "-", "failed: no version of numba for this Python"
-    installed = run([*pip, "install", "--quiet", f"numba=={known[which]}", "pytest", str(TOP)])
+    installed = run([*pip, "install", "--quiet", f"numba=={version}", "pytest", str(TOP)])
     if installed.returncode:
-        return known[which], f"failed: {installed.stdout.strip().splitlines()[-1]}"
+        return version, f"failed: {installed.stdout.strip().splitlines()[-1]}"
     env = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "OPENBLAS_NUM_THREADS": "1"}
     env.pop("PYTHONPATH", None)
     # Old numpy warns of what new libraries do.
@@ -76,17 +77,17 @@ def tried(python: str, folder: Path, which: int) -> tuple[str, str]:
     said = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "nothing"
     if done.returncode:
         print(done.stdout[-4000:], file=sys.stderr)
-    return known[which], f"{'failed' if done.returncode else 'passed'} with numpy {numpy}: {said}"
+    return version, f"{'failed' if done.returncode else 'passed'} with numpy {numpy}: {said}"
 
 
 def main() -> None:
     """Try each pair, print a line for it, and fail if one did."""
     failed = False
     for version, python in pythons().items():
-        for which in (0, -1):
+        for newest in (False, True):
             folder = Path(tempfile.mkdtemp(prefix="numba-"))
             try:
-                numba, outcome = tried(python, folder, which)
+                numba, outcome = tried(python, folder, newest)
             finally:
                 shutil.rmtree(folder)
             print(f"Python {version}, numba {numba}: {outcome}", flush=True)

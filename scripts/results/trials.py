@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from budgetrun.config.quantities import Quantity
-from budgetrun.results.report.aggregate import measure
+from budgetrun.results.report.numbers import measure
 from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[2]

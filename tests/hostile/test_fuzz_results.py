@@ -17,7 +17,7 @@ from sentences import one_sentence
 
 from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.results.report import Report, figures
-from budgetrun.results.store import table
+from budgetrun.results.store import files
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.write import Store
 from budgetrun.runner.status import status
@@ -34,8 +34,7 @@ def whole(tmp_path_factory):
     """A folder with a manifest, a table, its sum, curves and a part with the same runs."""
     folder = build(tmp_path_factory.mktemp("whole") / "fake", ROWS)
     write_curves(folder, ROWS)
-    path = folder / "runs.csv"
-    table.record(folder, len(ROWS), table.read(path).digest)
+    files.record(folder, len(ROWS), files.read_table(folder).digest)
     store = Store(folder)
     (folder / "parts").mkdir()
     store.save("a", store.rows().values())

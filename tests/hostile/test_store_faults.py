@@ -10,7 +10,7 @@ from results.report.fake_results import build, paper_rows
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
 from budgetrun.results.report import Report, figures
-from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
 
 CALLS = ("open", "write", "fsync", "close", "replace", "rename", "mkdir", "unlink")

@@ -18,8 +18,8 @@ from budgetrun.config.schema import Label
 from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
 from budgetrun.results import plotting
 from budgetrun.results.report import page
-from budgetrun.results.report.aggregate import Budget
 from budgetrun.results.report.evidence import Evidence, Number
+from budgetrun.results.report.numbers import Budget
 
 VERDICTS = ("confirmed", "refuted", "partly", "open")
 NAME = "verdicts"

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from budgetrun.base.errors import counted
-from budgetrun.results.report import figures, page, selecting, tables
+from budgetrun.results.report import figures, listings, page, tables
 from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.formats import plain
 from budgetrun.results.report.layout import Table
@@ -49,7 +49,7 @@ class Report:
 
     def write(self) -> list[Path]:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
-        selections, costs = selecting.listings(self.results), tables.costs(self.results)
+        selections, costs = listings.selections(self.results), listings.costs(self.results)
         table_files = tables.write(self.results.folder / "tables", self.tables, [*selections, *costs])
         drawn = figures.draw(self.results)
         figure_files = [path for figure in drawn for path in figure.written]

@@ -17,8 +17,7 @@ from budgetrun.base.params.expressions import Formula
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec
-from budgetrun.results.report import published
-from budgetrun.results.report.aggregate import STREAM, Budget, Measured, Measurements, Place, measure
+from budgetrun.results.report.numbers import STREAM, Budget, Measured, Measurements, Place, measure, published_in
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
@@ -165,7 +164,7 @@ class Evidence:
         table = next((one for one in results.tables if one.name == spec.published), None)
         number = None
         if table is not None:
-            numbers = published.shown(table, spec.relative_to)
+            numbers = published_in(table, spec.relative_to)
             # A number is published for the setting that was chosen, which it does not name.
             number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
         if table is None or number is None:

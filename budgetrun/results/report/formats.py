@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from markupsafe import Markup
 
 from budgetrun.base import grid
 from budgetrun.base.grid import Grid, exact, latex_text, markdown_text
-from budgetrun.results.report import words
-from budgetrun.results.report.aggregate import NO_BUDGET, Place
-from budgetrun.results.report.layout import Cell, Listing, Table
-from budgetrun.results.report.words import NONE
+from budgetrun.results.report.layout import NONE, Cell, Listing, Table
+from budgetrun.results.report.numbers import NO_BUDGET, Place
+
+NO_EXPLANATION = "no explanation recorded"
+EXPLANATIONS = "What was found"
+READINGS = "All readings side by side"
 
 
 def csv(table: Table | Listing) -> str:
@@ -38,12 +40,11 @@ def _record(cell: Cell, table: Table) -> dict[str, Any]:
     """Return a cell by column, with percent in the columns' names where that is the unit."""
     quantity, measured, published, budget = table.quantity, cell.measured, cell.published, cell.place.budget
     percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
+    own = partial(getattr, measured)
+    numbers = {name: own(name, None) for name in ("mean", "sd", "sd_over_seeds", "minimum", "maximum")}
+    if quantity.is_tiny and measured:
+        numbers = {name: value if math.isnan(value) else f"{value:.6g}" for name, value in numbers.items()}
     outside = "yes" if cell.is_outside(table.tolerance) else "no"
-
-    def shown(name: str) -> Any:
-        value = getattr(measured, name, None)
-        return f"{value:.6g}" if quantity.is_tiny and value is not None and not math.isnan(value) else value
-
     return {
         "dataset": cell.place.dataset,
         "label": cell.place.label,
@@ -51,14 +52,14 @@ def _record(cell: Cell, table: Table) -> dict[str, Any]:
         **({"chosen": cell.chosen} if "chosen" in table.shows else {}),
         "budget_fraction": budget.value if budget.kind == "fraction" else None,
         "budget": budget.value if budget.kind in ("budget", "dataset") else None,
-        "budget_mean": measured and measured.budget,
-        **{name: getattr(measured, name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
-        quantity.csv_column: shown("mean"),
-        f"sd{percent}": shown("sd"),
-        "sd_over_seeds": shown("sd_over_seeds"),
-        "min": shown("minimum"),
-        "max": shown("maximum"),
-        "support_size_mean": measured and measured.support_size,
+        "budget_mean": own("budget", None),
+        **{name: own(name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
+        quantity.csv_column: numbers["mean"],
+        f"sd{percent}": numbers["sd"],
+        "sd_over_seeds": numbers["sd_over_seeds"],
+        "min": numbers["minimum"],
+        "max": numbers["maximum"],
+        "support_size_mean": own("support_size", None),
         f"published{percent}": published and published.value,
         **({f"published_sd{percent}": published and published.sd} if "in_sds" in table.shows else {}),
         "published_dataset": cell.source[0] if published else None,
@@ -75,22 +76,22 @@ def md(table: Table | Listing) -> str:
     """Return the table in Markdown."""
     parts = [f"# {markdown_text(table.title)}", markdown_text(table.remark)]
     if isinstance(table, Listing):
-        return _joined([*parts, grid.markdown(words.listing_grid(table))])
+        return _joined([*parts, grid.markdown(table.grid)])
     if table.verdict:
         parts.append(f"**{markdown_text(table.verdict.text)}.** {markdown_text(table.verdict.remark)}".rstrip())
-    parts += map(grid.markdown, words.grids(table.main))
+    parts += map(grid.markdown, table.main.grids())
     parts.append("\n".join(f"- {markdown_text(note)}" for note in table.notes))
     if table.main is not table:
-        parts += [f"## {words.READINGS}", *(grid.markdown(block, "###") for block in words.grids(table))]
+        parts += [f"## {READINGS}", *(grid.markdown(block, "###") for block in table.grids())]
     if "relative" in table.shows:
-        parts += [f"## Relative to {markdown_text(table.reference)}", markdown_text(words.relative_caption(table))]
-        parts += [grid.markdown(block, "###") for block in words.grids(table, words.ratio_text)]
+        parts += [f"## Relative to {markdown_text(table.reference)}", markdown_text(table.relative_caption)]
+        parts += [grid.markdown(block, "###") for block in table.grids(table.ratio)]
     if "published" in table.shows:
-        items = (f"- {markdown_text(text)}. {see or f'*{words.NO_EXPLANATION}*'}" for text, see in words.outside(table))
-        parts += [f"## {words.outside_title(table)}", "\n".join(items) or "None."]
+        items = (f"- {markdown_text(text)}. {see or f'*{NO_EXPLANATION}*'}" for text, see in table.outside_words())
+        parts += [f"## {table.outside_title}", "\n".join(items) or "None."]
     if table.explanations:
         numbered = (f"{i}. {markdown_text(text)}" for i, text in enumerate(table.explanations, start=1))
-        parts += [f"{words.EXPLANATIONS}:", "\n".join(numbered)]
+        parts += [f"{EXPLANATIONS}:", "\n".join(numbered)]
     return _joined(parts)
 
 
@@ -102,18 +103,17 @@ def tex(table: Table | Listing) -> str:
     """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
     needs = "% needs \\usepackage{booktabs,graphicx}\n"
     if isinstance(table, Listing):
-        return needs + grid.latex([words.listing_grid(table)], table.caption, table.name) + "\n"
+        return needs + grid.latex([table.grid], table.caption, table.name) + "\n"
     verdict = [f"{table.verdict.text}.", table.verdict.remark] if table.verdict else []
-    parts = [needs + grid.latex(words.grids(table), " ".join([table.caption, *verdict, *table.notes]), table.name)]
+    parts = [needs + grid.latex(table.grids(), " ".join([table.caption, *verdict, *table.notes]), table.name)]
     if "relative" in table.shows:
-        ratios = words.grids(table, words.ratio_text)
-        parts.append(grid.latex(ratios, words.relative_caption(table), f"{table.name}-relative"))
+        parts.append(grid.latex(table.grids(table.ratio), table.relative_caption, f"{table.name}-relative"))
     if table.outside:
-        unexplained = rf"\emph{{{words.NO_EXPLANATION}}}"
-        items = [f"{latex_text(text)}. {see or unexplained}" for text, see in words.outside(table)]
-        parts.append(rf"\paragraph{{{latex_text(words.outside_title(table))}}}" + "\n" + _tex_list("itemize", items))
+        unexplained = rf"\emph{{{NO_EXPLANATION}}}"
+        items = [f"{latex_text(text)}. {see or unexplained}" for text, see in table.outside_words()]
+        parts.append(rf"\paragraph{{{latex_text(table.outside_title)}}}" + "\n" + _tex_list("itemize", items))
     if table.explanations:
-        parts.append(f"{words.EXPLANATIONS}:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
+        parts.append(f"{EXPLANATIONS}:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
     return _joined(parts)
 
 
@@ -126,8 +126,9 @@ def html(table: Table | Listing | Grid, label: str = "", style: str = "sorted") 
     if isinstance(table, Grid):
         return grid.html(table, label, style)
     if isinstance(table, Listing):
-        return grid.html(words.listing_grid(table), table.title)
-    return Markup(environment().get_template("table.html.jinja").render(table=table, words=words))
+        return grid.html(table.grid, table.title)
+    words = {"no_explanation": NO_EXPLANATION, "explanations": EXPLANATIONS, "readings": READINGS}
+    return Markup(environment().get_template("table.html.jinja").render(table=table, **words))
 
 
 @cache
@@ -151,15 +152,17 @@ WRITERS: dict[str, Callable[[Table | Listing], str]] = {"csv": csv, "md": md, "t
 def plain(table: Table, width: int) -> str:
     """Return the table for a terminal of so many columns, with published numbers and differences below the measured."""
     named = "published" in table.shows or "chosen" in table.shows
-    heads = ["\n" + name if "\n" not in name else name for name in map(_two_lines, map(table.called, table.columns))]
+    # A long label is broken before its bracket.
+    names = (re.sub(r"(?<=.)\s*(?=[(\[])", "\n", table.called(column), count=1) for column in table.columns)
+    heads = [name if "\n" in name else f"\n{name}" for name in names]
     parts = [table.caption]
     for block in table.blocks:
-        names = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
+        wide = max(len(text) for text in (block.corner, *(row.full_label for row in block.rows)))
         lines = []
         for row in block.rows:
             for i, (kind, texts) in enumerate(_plain_lines(row.cells, table)):
                 first = "" if i else row.full_label
-                lines.append([f"{first:<{names}}{f' {kind:<10}' if named else ''}", *texts])
+                lines.append([f"{first:<{wide}}{f' {kind:<10}' if named else ''}", *texts])
         parts.append(grid.text(Grid([block.corner, *heads], lines, block.title), width, narrowest=8))
     # The first note explains the cells of the other formats.
     verdict = [f"{table.verdict.text}."] if table.verdict else []
@@ -167,19 +170,13 @@ def plain(table: Table, width: int) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
-def _plain_lines(cells: list[Cell], table: Table) -> Iterator[tuple[str, list[str]]]:
+def _plain_lines(cells: list[Cell], table: Table) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield what is shown of some cells of a row, line by line."""
-    quantity = table.quantity
-    yield "measured", [words.mean_text(cell, quantity, with_sd=False) for cell in cells]
+    yield "measured", (table.mean(cell, with_sd=False) for cell in cells)
     if any(cell.chosen for cell in cells):
-        yield "setting", [cell.chosen or NONE for cell in cells]
+        yield "setting", (cell.chosen or NONE for cell in cells)
     if any(cell.published for cell in cells):
-        yield "published", [words.published_text(cell.published, quantity) for cell in cells]
-        yield "difference", [words.signed(cell.percent, quantity) for cell in cells]
+        yield "published", map(table.published, cells)
+        yield "difference", map(table.percent, cells)
     if any(cell.in_sds is not None for cell in cells):
-        yield "in sd", [words.in_sds(cell.in_sds).removesuffix(" sd") for cell in cells]
-
-
-def _two_lines(label: str) -> str:
-    """Break a long label before its bracket."""
-    return re.sub(r"(?<=.)\s*(?=[(\[])", "\n", label, count=1)
+        yield "in sd", map(table.in_sds, cells)

@@ -1,19 +1,26 @@
-"""The parts of a report's table: cells, rows and blocks, and the tolerance around published numbers."""
+"""The parts of a report's table, and their words: cells, rows, blocks, and the verdict on published numbers."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
+from budgetrun.base import grid
+from budgetrun.base.errors import counted
+from budgetrun.base.grid import Grid
 from budgetrun.config.quantities import Quantity
-from budgetrun.results.report.aggregate import NO_BUDGET, Measured, Place
-from budgetrun.results.report.published import Number
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumber
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.store.read import Setting
 
 DEFAULT_TOLERANCE = 0.05
+NONE = "—"
 
 
 class Tolerance(NamedTuple):
@@ -36,8 +43,7 @@ class Tolerance(NamedTuple):
     @property
     def twice(self) -> Tolerance:
         """Twice as far."""
-        relative, sds = (None if limit is None else 2 * limit for limit in self)
-        return Tolerance(relative, sds)
+        return Tolerance(*(None if limit is None else 2 * limit for limit in self))
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Cell:
 
     place: Place
     measured: Measured | None
-    published: Number | None
+    published: PublishedNumber | None
     source: tuple[str, str]
     relative: float | None
     chosen: str = ""
@@ -62,6 +68,11 @@ class Cell:
     def has_budget(self) -> bool:
         """True if the algorithm has a budget of its own (one without is shown in every block)."""
         return self.place.budget != NO_BUDGET and (self.measured is None or not math.isnan(self.measured.budget))
+
+    @property
+    def key(self) -> Place:
+        """The place that identifies it: a cell without a budget is shown in every block, but is one."""
+        return self.place if self.has_budget else self.place._replace(budget=NO_BUDGET)
 
     @property
     def difference(self) -> float | None:
@@ -128,25 +139,12 @@ class Block(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """A cell outside the tolerance, its name, and the texts of the findings on it.
-
-    It is open where none of these explains it.
-    """
+    """A cell outside the tolerance, its name, and the texts of the findings on it; open where none explains it."""
 
     cell: Cell
     text: str
     findings: list[str]
     is_open: bool
-
-    @property
-    def key(self) -> Place:
-        """A place that no other cell has."""
-        return self.key_of(self.cell)
-
-    @staticmethod
-    def key_of(cell: Cell) -> Place:
-        """Return the place that identifies a cell: one without a budget is shown in every block, but is one."""
-        return cell.place if cell.has_budget else cell.place._replace(budget=NO_BUDGET)
 
 
 @dataclass(frozen=True)
@@ -207,6 +205,35 @@ class Captioned:
 
 
 @dataclass(frozen=True)
+class Listing(Captioned):
+    """A simple table: the first ``n_text`` columns are labels or tuples of them, the others numbers or None."""
+
+    header: list[str]
+    rows: list[list[Any]]
+    n_text: int
+
+    @property
+    def grid(self) -> Grid:
+        """The listing in words."""
+
+        def named(value: Any) -> str:
+            return "; ".join(map(self.called, value if isinstance(value, tuple) else (value,)))
+
+        n, header = self.n_text, [self.called(name).replace("_seconds", " seconds") for name in self.header]
+        return Grid(header, [[*map(named, row[:n]), *map(_number, row[n:])] for row in self.rows], words=range(n))
+
+
+def _number(value: Any) -> str:
+    """Return a listing's number: counts whole, seconds with one to three digits, an em dash for none."""
+    if value is None:
+        return NONE
+    if isinstance(value, int):
+        return f"{value:,}"
+    digits = 3 if abs(value) < 1 else 2 if abs(value) < 10 else 1
+    return f"{value:,.{digits}f}"
+
+
+@dataclass(frozen=True)
 class Table(Captioned):
     """One table of the report, ready to be written in any format."""
 
@@ -263,11 +290,150 @@ class Table(Captioned):
         """The findings on the cells outside, each once, in the order of these."""
         return list(dict.fromkeys(text for item in self.outside for text in item.findings))
 
+    # Words; an em dash stands for what is missing.
 
-@dataclass(frozen=True)
-class Listing(Captioned):
-    """A simple table: the first ``n_text`` columns are labels or tuples of them, the others numbers or None."""
+    def mean(self, cell: Cell, *, with_sd: bool = True) -> str:
+        """Return ``11.31 ± 0.25``, with a dagger where runs failed."""
+        m = cell.measured
+        if m is None:
+            return NONE
+        spread = f" ± {self.quantity.write(m.spread)}" if with_sd and not math.isnan(m.spread) else ""
+        return self.quantity.write(m.mean) + spread + ("†" if m.n_failed else "")
 
-    header: list[str]
-    rows: list[list[Any]]
-    n_text: int
+    def published(self, cell: Cell) -> str:
+        """Return the published number of a cell."""
+        return NONE if cell.published is None else self.quantity.write_published(cell.published.value)
+
+    def percent(self, cell: Cell) -> str:
+        """Return the difference in percent with its sign; what rounds to zero is ``+0.0%``."""
+        digits = self.quantity.percent_digits
+        return NONE if cell.percent is None else f"{round(cell.percent, digits) + 0.0:+.{digits}f}%"
+
+    def in_sds(self, cell: Cell) -> str:
+        """Return the difference in published standard deviations with its sign."""
+        return NONE if cell.in_sds is None else f"{round(cell.in_sds, 1) + 0.0:+.1f}"
+
+    def differences(self, cell: Cell) -> str:
+        """Return the difference from the published number in percent and, where known, in standard deviations."""
+        percent = "" if cell.percent is None else self.percent(cell)
+        return ", ".join(filter(None, (percent, "" if cell.in_sds is None else f"{self.in_sds(cell)} sd")))
+
+    def words(self, cell: Cell) -> str:
+        """Return ``11.31 ± 0.25 (11.25, +0.5%)``, with the setting that was chosen."""
+        beside = [cell.chosen] if cell.chosen else []
+        if cell.place.label in self.published_columns and (cell.measured or cell.published):
+            beside.append(", ".join(filter(None, (self.published(cell), self.differences(cell)))))
+        return f"{self.mean(cell)} ({'; '.join(beside)})" if beside else self.mean(cell)
+
+    def ratio(self, cell: Cell) -> str:
+        """Return the ratio relative to the reference column."""
+        return NONE if cell.relative is None else f"{cell.relative:.3f}"
+
+    def hover(self, cell: Cell) -> str:
+        """Return what is behind a cell: the numbers of streams, seeds and runs, and the range of these."""
+        m = cell.measured
+        if m is None:
+            return ""
+        if m.n_runs == 1:
+            return "a single run"
+        low, high = self.quantity.write(m.minimum), self.quantity.write(m.maximum)
+        seeds = f", {m.n_seeds:,} seeds" if m.n_seeds > 1 else ""
+        return f"n = {counted(m.n_streams, 'stream')}{seeds}; {m.n_runs:,} runs from {low} to {high}"
+
+    def are_best(self, cells: list[Cell]) -> list[bool]:
+        """Return which cells of a row show its smallest number; none where that is no merit, or all are equal."""
+        means = [cell.measured.mean for cell in cells if cell.measured]
+        if not self.quantity.lower_is_better or len(set(map(self.quantity.write, means))) < 2:
+            return [False] * len(cells)
+        smallest = self.quantity.write(min(means))
+        return [cell.measured is not None and self.quantity.write(cell.measured.mean) == smallest for cell in cells]
+
+    @property
+    def leaders(self) -> str:
+        """A sentence on which columns have the smallest number in how many rows; empty where that is no merit."""
+        rows = [row.cells for block in self.main.blocks for row in block.rows]
+        best = (cell for cells in rows for cell, is_best in zip(cells, self.are_best(cells), strict=True) if is_best)
+        found = Counter(self.called(cell.place.label) for cell in best).most_common(3)
+        parts = (f"{name}{f' in {n} of {len(rows)} rows' if len(rows) > 1 else ''}" for name, n in found)
+        return f"Smallest {self.quantity.noun}: {'; '.join(parts)}." if found else ""
+
+    @property
+    def relative_caption(self) -> str:
+        """The words above the ratios."""
+        return f"Measured / published, divided by the same ratio of {self.reference} on the same dataset."
+
+    @property
+    def outside_title(self) -> str:
+        """The heading of the list of cells outside the tolerance."""
+        return f"Cells that differ from the published value by more than {self.tolerance.text}"
+
+    def outside_words(self) -> list[tuple[str, str]]:
+        """Return place and numbers of each cell outside the tolerance, and ``See 1, 3.``, the findings on it."""
+        found = []
+        for item in self.outside:
+            cell = item.cell
+            assert cell.measured is not None
+            assert cell.difference is not None
+            text = (
+                f"{item.text}: measured {self.quantity.write(cell.measured.mean)}, published {self.published(cell)}, "
+                f"{self.quantity.difference(cell.difference)} ({self.differences(cell)})"
+            )
+            if cell.relative is not None:
+                text += f", relative to {self.reference} {cell.relative:.3f}"
+            numbers = sorted(self.explanations.index(text) + 1 for text in item.findings)
+            see = f"See {', '.join(map(str, numbers))}{'; it stays open' if item.is_open else ''}."
+            found.append((text, see if numbers else ""))
+        return found
+
+    def grids(self, show: Callable[[Cell], str] | None = None) -> list[Grid]:
+        """Return the blocks in words; ``show`` writes a cell, by default as `words`."""
+        return self._grids(lambda _, row: [row.full_label, *map(show or self.words, row.cells)])
+
+    def page_grids(self) -> list[Grid]:
+        """Return the blocks as a page shows them: below a number, its setting and what is published."""
+        return self._grids(self._page_row)
+
+    def _grids(self, row_of: Callable[[Block, Row], list[Any]]) -> list[Grid]:
+        columns = list(map(self.called, self.columns))
+        return [Grid([one.corner, *columns], [row_of(one, row) for row in one.rows], one.title) for one in self.blocks]
+
+    def _page_row(self, block: Block, row: Row) -> list[grid.Cell]:
+        budget = row.cells[0].place.budget.value if block.corner == "budget" else None
+        shown = [grid.Cell(row.label, budget, (row.mean_budget,) if row.mean_budget else ())]
+        for cell, is_best in zip(row.cells, self.are_best(row.cells), strict=True):
+            below = [cell.chosen] if cell.chosen else []
+            if cell.published:
+                below.append(f"published {self.published(cell)}")
+                if cell.percent is not None:
+                    near, far = not cell.is_outside(self.tolerance), cell.is_outside(self.tolerance.twice)
+                    badge = Markup('{} <span class="difference {}">{}</span>')
+                    apart = self.differences(cell).replace("-", "−")
+                    below[-1] = badge.format(below[-1], "near" if near else "far" if far else "off", apart)
+            marks = " ".join([*(["chosen"] if cell.chosen else []), *(["best"] if is_best else [])])
+            mean = cell.measured and cell.measured.mean
+            shown.append(grid.Cell(self.mean(cell), mean, tuple(below), self.hover(cell), marks))
+        return shown
+
+    def candidate_rows(self) -> list[list[Any]]:
+        """Return the header and a row for each setting that the table chooses from, as in the CSV file."""
+        by_budget = any(not candidate.place.budget.is_everywhere for candidate in self.candidates)
+        published = any(candidate.published is not None for candidate in self.candidates)
+        header = ["dataset", "algorithm", *["budget"] * by_budget, "setting", "chosen", "streams that chose it"]
+        rows: list[list[Any]] = [[*header, "decided by", "mean", "sd", *["published"] * published]]
+        for one in self.candidates:
+            place, measured = one.place, one.measured
+            budget = [place.budget.title()] if by_budget else []
+            chosen = ["yes" if one.n_streams else "no", one.n_streams, one.quantity.in_words]
+            numbers = [measured.mean, measured.sd, *([one.published] if published else [])]
+            rows.append([place.dataset, place.label, *budget, place.setting.text, *chosen, *numbers])
+        return rows
+
+    def candidate_grid(self) -> Grid:
+        """Return the settings that the table chooses from, in words."""
+        header, *rows = self.candidate_rows()
+        n = header.index("decided by") + 1
+        shown = []
+        for candidate, row in zip(self.candidates, rows, strict=True):
+            numbers = ("" if one is None or math.isnan(one) else candidate.quantity.write(one) for one in row[n:])
+            shown.append([*map(self.called, row[:2]), *map(str, row[2:n]), *numbers])
+        return Grid(header, shown, words={i for i in range(n) if header[i] != "streams that chose it"})

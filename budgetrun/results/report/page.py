@@ -14,13 +14,12 @@ from markupsafe import escape
 from budgetrun.base.files import write as write_file
 from budgetrun.base.grid import Cell, Grid, Raw
 from budgetrun.results.plotting import slug
-from budgetrun.results.report import formats, words
+from budgetrun.results.report import formats
 from budgetrun.results.report.figures import Drawn
-from budgetrun.results.report.layout import Listing, Table
+from budgetrun.results.report.layout import NONE, Listing, Table
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.report.tables import other_findings
-from budgetrun.results.report.words import NONE
-from budgetrun.results.store.manifest import NAME
+from budgetrun.results.store.files import MANIFEST
 from budgetrun.results.store.read import Results, listed
 
 # The parts of a verdict, and what the index calls them.
@@ -95,7 +94,7 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
     groups = {name: groups[name] for name in sorted(groups, key=_order_of_group)}
     # Folders of other commands have no manifest.
     others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
-    found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / NAME).exists())
+    found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / MANIFEST).exists())
     path = folder / "index.html"
     totals = _totals(groups) if len(groups) > 1 else None
     write_file(path, template("index.html.jinja").render(title="Results", groups=groups, totals=totals, others=found))
@@ -145,7 +144,7 @@ def finding(results: Results, tables: list[Table]) -> str:
     """Return in a sentence or two what was found; empty if the verdicts on published numbers say it."""
     if results.report.finding or any(table.verdict for table in tables):
         return results.report.finding or ""
-    return next(filter(None, map(words.leaders, tables)), "")
+    return next(filter(None, (table.leaders for table in tables)), "")
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:

@@ -12,13 +12,13 @@ import pandas as pd
 from budgetrun.base.errors import InputError
 from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, PREFIX_RMSE, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
-from budgetrun.results.report import published
-from budgetrun.results.report.aggregate import (
+from budgetrun.results.report.numbers import (
     NO_BUDGET,
     PLACE,
     STREAM,
     Measured,
     Place,
+    Published,
     measure,
     place_of,
     with_budgets,
@@ -72,7 +72,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name, early.column)
     quantity = QUANTITIES[how.quantity] if how.quantity else error
-    numbers = published.Published(how.published, spec.aliases)
+    numbers = Published(how.published, spec.aliases)
     # Each is only measured if a choice needs it.
     measured = cache(partial(measure, replace(results, runs=runs, failed=failed)))
 
@@ -147,7 +147,7 @@ def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(setting=pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object))
 
 
-def _published(numbers: published.Published, place: Place) -> float | None:
+def _published(numbers: Published, place: Place) -> float | None:
     """Return the published number of a place, or else the one that is published without a budget."""
     found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
     found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)

@@ -1,9 +1,13 @@
-"""The tables of a report, as the config asks for them, and what the runs cost."""
+"""The tables of a report, as the config asks for them: their rows, verdicts and files."""
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +26,35 @@ from budgetrun.config.quantities import (
     SECONDS_RATIO,
     Quantity,
 )
-from budgetrun.config.schema import FindingSpec, Published, TableSpec
-from budgetrun.results.report import formats, published, readings, words
-from budgetrun.results.report.aggregate import Place, measure
-from budgetrun.results.report.layout import DEFAULT_TOLERANCE, Cell, Listing, Outside, Table, Tolerance
+from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.results.report import formats
+from budgetrun.results.report.layout import (
+    DEFAULT_TOLERANCE,
+    Block,
+    Cell,
+    Listing,
+    Outside,
+    Row,
+    Table,
+    Tolerance,
+    Verdict,
+)
 from budgetrun.results.report.notes import notes
-from budgetrun.results.report.rows import Rows
+from budgetrun.results.report.numbers import (
+    NO_BUDGET,
+    Budget,
+    Measurements,
+    Place,
+    Published,
+    PublishedNumber,
+    measure,
+    published_in,
+)
 from budgetrun.results.report.selection import choose
-from budgetrun.results.store.read import Results, items_of
+from budgetrun.results.store.read import NO_SETTING, Results, Setting, in_order, items_of
+
+# More blocks than this hide how numbers change with the budget: then there is one block per dataset.
+MOST_BUDGET_BLOCKS = 6
 
 
 def build(results: Results) -> list[Table]:
@@ -37,19 +62,19 @@ def build(results: Results) -> list[Table]:
     return [_table(results, spec) for spec in results.tables or _default_specs(results)]
 
 
-def write(folder: Path, tables: list[Table], costs: list[Listing]) -> list[Path]:
+def write(folder: Path, tables: list[Table], listings: list[Listing]) -> list[Path]:
     """Write ``<name>.csv``, ``.md`` and ``.tex`` of every table and return their paths."""
     make_folder(folder)
     names = {table.name for table in tables}
     texts: dict[Path, str] = {}
-    every: list[Table | Listing] = [*tables, *costs]
+    every: list[Table | Listing] = [*tables, *listings]
     for table in every:
         # A table of the config keeps its name.
         name = f"{table.name}_of_sweep" if isinstance(table, Listing) and table.name in names else table.name
         texts |= {folder / f"{name}.{suffix}": writer(table) for suffix, writer in formats.WRITERS.items()}
         if isinstance(table, Table) and table.candidates:
             # No table's name has a dot.
-            texts[folder / f"{name}.candidates.csv"] = grid.csv(words.candidate_rows(table))
+            texts[folder / f"{name}.candidates.csv"] = grid.csv(table.candidate_rows())
     for path, text in texts.items():
         write_file(path, text)
     return list(texts)
@@ -75,67 +100,218 @@ def _table(results: Results, spec: TableSpec) -> Table:
     quantity = quantity_of(spec)
     divisor, reference = (spec.relative_to, None) if quantity is SECONDS_RATIO else (None, spec.relative_to)
     columns = list(dict.fromkeys(spec.columns or results.labels))
-    rows = list(spec.rows or results.datasets)
+    datasets = list(spec.rows or results.datasets)
     choice, shown = None, results
     if spec.choose is not None:
         labels = columns if spec.relative_to is None else [*columns, spec.relative_to]
-        choice = choose(results, spec, spec.choose, rows, labels)
+        choice = choose(results, spec, spec.choose, datasets, labels)
         shown = choice.results
-    # Everything that ran has its seconds, so they decide the layout.
-    measured, ran = measure(shown, quantity, divisor), measure(shown, SECONDS)
-    numbers, texts = published.shown(spec, divisor), choice.texts if choice else {}
-    own = {dataset.label for dataset in results.config.datasets if dataset.path is not None}
-    blocks = Rows(rows, columns, measured, ran, numbers, reference, texts, results.title, own).blocks()
+    # Without a caption, the source and what is shown; of a caption, the first sentence and the rest.
+    title, remark = f"{results.manifest.get('source') or spec.name}: {quantity.in_words}", ""
+    if spec.caption is not None:
+        title, _, remark = re.sub(r"\.(?:$| (?=[A-Za-z|]))", "\n", spec.caption, count=1).partition("\n")
+    rows = _Rows(
+        results,
+        datasets,
+        columns,
+        measure(shown, quantity, divisor),
+        measure(shown, SECONDS),
+        published_in(spec, divisor),
+        reference,
+        choice.texts if choice else {},
+    )
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
-    if tolerance == (None, None):
-        tolerance = Tolerance(DEFAULT_TOLERANCE)
     table = Table(
-        *(spec.name, *_title(results, spec, quantity)),
+        *(spec.name, title, remark),
         titles=results.report.titles,
         quantity=quantity,
         columns=columns,
-        blocks=blocks,
-        tolerance=tolerance,
+        blocks=rows.blocks(),
+        tolerance=Tolerance(DEFAULT_TOLERANCE) if tolerance == (None, None) else tolerance,
         relative_to=reference,
         candidates=choice.candidates if choice else [],
     )
     table = replace(
         table,
-        outside=_outside(results, table.cells, tolerance),
-        best=readings.best(columns, rows, table.cells, spec.aliases, tolerance),
+        outside=_outside(results, table),
+        best=_best(columns, datasets, table, spec.aliases),
         notes=notes(results, table, choice.notes if choice else [], divisor),
     )
-    n_absent = len(_absent(results, spec, [column for column in columns if column != divisor]))
-    return replace(table, verdict=readings.verdict(table, spec.aliases, divisor, n_absent))
-
-
-def _title(results: Results, spec: TableSpec, quantity: Quantity) -> tuple[str, str]:
-    """Return the first sentence of the caption and the rest; without a caption, the source and what is shown."""
-    if spec.caption is None:
-        return f"{results.manifest.get('source') or spec.name}: {quantity.in_words}", ""
-    title, _, remark = re.sub(r"\.(?:$| (?=[A-Za-z|]))", "\n", spec.caption, count=1).partition("\n")
-    return title, remark
-
-
-def _absent(results: Results, spec: TableSpec, columns: list[str]) -> list[Published]:
-    """Return the published numbers on datasets of the config that did not run, such as optional ones."""
+    # Of the published numbers, those on datasets of the config that did not run, such as optional ones, are missing.
     wanted = {dataset.label for dataset in results.config.datasets}
     absent = (wanted if spec.rows is None else wanted & set(spec.rows)) - set(results.datasets)
-    labels = {spec.aliases.get(column, column) for column in columns}
-    return [row for row in spec.published if row.dataset in absent and row.label in labels]
+    compared = {spec.aliases.get(column, column) for column in columns if column != divisor}
+    n_absent = sum(row.dataset in absent and row.label in compared for row in spec.published)
+    return replace(table, verdict=_verdict(table, spec.aliases, divisor, n_absent))
 
 
-def _outside(results: Results, cells: list[Cell], tolerance: Tolerance) -> list[Outside]:
+# Rows.
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a table.
+
+    A row is a dataset, a budget and a setting. A label without a budget is shown in the rows of every budget, and one
+    with fewer swept parameters, or none, in every row whose setting includes its own values.
+    """
+
+    results: Results
+    # Labels of datasets and of algorithms.
+    datasets: list[str]
+    columns: list[str]
+    measured: Measurements
+    # All that ran has its seconds, which decide the layout: some of it may have no number to show.
+    ran: Measurements
+    published: Published
+    # The column that ratios are relative to.
+    reference: str | None
+    # The settings that were chosen.
+    chosen: dict[Place, str]
+
+    def blocks(self) -> list[Block]:
+        """Return a block for each budget, or for each dataset where that shows the effect of the budget better."""
+        budgets, title = self._budgets(), self.results.title
+        settings = {(row, budget): self._settings(row, budget) for row in self.datasets for budget in budgets}
+        if budgets and budgets != [NO_BUDGET]:
+            left = {row: self._left_over(row, [s for b in budgets for s in settings[row, b]]) for row in self.datasets}
+            if any(left.values()):
+                budgets = [*budgets, NO_BUDGET]
+                settings |= {(row, NO_BUDGET): own for row, own in left.items()}
+        titles = {b: b.title() or ("no budget" if len(budgets) > 1 else "") for b in budgets}
+        if len(budgets) > 1 and (len(self.datasets) == 1 or len(budgets) > MOST_BUDGET_BLOCKS):
+            rows = {a: [self._row(titles[b], a, b, s) for b in budgets for s in settings[a, b]] for a in self.datasets}
+            return [Block(title(row), "budget", _merged(own)) for row, own in rows.items()]
+        rows_of = {b: [self._row(title(a), a, b, s) for a in self.datasets for s in settings[a, b]] for b in budgets}
+        return [Block(titles[budget], "dataset", own) for budget, own in rows_of.items()]
+
+    @cached_property
+    def _own(self) -> Container[str]:
+        """The labels of the datasets that are the user's own."""
+        return {dataset.label for dataset in self.results.config.datasets if dataset.path is not None}
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], list[Place]]:
+        places = defaultdict(list)
+        for place in self.ran:
+            places[place.dataset, place.label].append(place)
+        return dict(places)
+
+    def _of_row(self, row: str) -> list[Place]:
+        return [place for column in self.columns for place in self._places.get((row, column), [])]
+
+    def _of_published(self, row: str) -> list[tuple[Budget, frozenset[str]]]:
+        return [key for column in self.columns for key in self.published.of(row, column)]
+
+    def _budgets(self) -> list[Budget]:
+        """Return fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
+        found = {place.budget for row in self.datasets for place in self._of_row(row)}
+        found = found or {budget for row in self.datasets for budget, _ in self._of_published(row)}
+        ranks = {"fraction": 0, "budget": 1}
+        real = [budget for budget in found if budget.kind in ranks]
+        return sorted(real, key=lambda budget: (ranks[budget.kind], budget.value)) or [NO_BUDGET] * bool(found)
+
+    def _settings(self, row: str, budget: Budget) -> list[Setting]:
+        """Return the settings of a dataset's rows with this budget; one without any is a row, too."""
+        here = self._of_row(row)
+        own = {p.setting for p in here if (NO_BUDGET if p.budget.is_everywhere else p.budget) == budget}
+        if not here:
+            own = {Setting(tuple(sorted(items))) for b, items in self._of_published(row) if b == budget}
+        # A setting within another one is shown in its row.
+        return in_order(s for s in own if not any(s != other and s.within(other) for other in own)) or [NO_SETTING]
+
+    def _left_over(self, row: str, shown: list[Setting]) -> list[Setting]:
+        """Return the settings of labels without a budget that fit into no row of a budget."""
+        own = (s for s in self._settings(row, NO_BUDGET) if s.items)
+        return [setting for setting in own if not any(setting.within(other) for other in shown)]
+
+    def _row(self, header: str, row: str, budget: Budget, setting: Setting) -> Row:
+        at = [Place(row, column, budget, setting) for column in self.columns]
+        places = list(map(self._find, at))
+        cells = list(map(self._cell, at, places))
+        ran = [self.ran[place] for place in places if place is not None and place.budget == budget]
+        means = [one.budget for one in ran]
+        # ``mean B 793``, or a range where the columns' budgets follow different algorithms.
+        text, number = f"mean B {sum(means) / len(means):,.0f}" if means else "", None
+        if means and max(means) > 1.01 * min(means):
+            text = f"mean B {min(means):,.0f} to {max(means):,.0f}"
+        if row in self._own and budget != NO_BUDGET and len(set(means)) == 1 and all(m.n_streams == 1 for m in ran):
+            number = int(means[0])
+            text = f"B {number:,}"
+        return Row(header, setting, text if budget.kind == "fraction" else "", cells, number)
+
+    def _cell(self, at: Place, found: Place | None) -> Cell:
+        """Return the cell of a place, with the budget of the block where the label has none, and of its runs."""
+        relative = None
+        measured, number = self.measured.get(found) if found else None, self._published(at, found)
+        if self.reference is not None and measured and number and number.value:
+            other = at._replace(label=self.reference)
+            ran = self._find(other)
+            base, base_number = self.measured.get(ran) if ran else None, self._published(other, ran)
+            if base and base.mean and base_number and base_number.value:
+                relative = (measured.mean / number.value) / (base.mean / base_number.value)
+        place = found or at
+        if place.budget == NO_BUDGET:
+            place = place._replace(budget=at.budget)
+        source = self.published.source(at.dataset, at.label)
+        printed = self.published.find(at, any_setting=place.setting == NO_SETTING) is not None
+        return Cell(place, measured, number, source, relative, self.chosen.get(found, "") if found else "", printed)
+
+    def _find(self, at: Place) -> Place | None:
+        """Return whose runs a cell shows."""
+        fitting = [
+            place
+            for place in self._places.get((at.dataset, at.label), [])
+            if (place.budget == at.budget or place.budget.is_everywhere) and place.setting.within(at.setting)
+        ]
+        return max(fitting, key=lambda p: (p.budget == at.budget, len(p.setting.items)), default=None)
+
+    def _published(self, at: Place, found: Place | None) -> PublishedNumber | None:
+        if found is not None:
+            return self.published.of_measured(found, at.budget)
+        number = self.published.find(at, any_budget=at.budget == NO_BUDGET)
+        # An algorithm that never ran may be published without a setting.
+        if number is None and not self._places.get((at.dataset, at.label)):
+            number = self.published.find(at._replace(setting=NO_SETTING), any_budget=at.budget == NO_BUDGET)
+        return number
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """Return the rows of a dataset's budgets, with those of the same number as one."""
+    groups: dict[Any, list[Row]] = {}
+    for i, row in enumerate(rows):
+        groups.setdefault(i if row.number is None else (row.setting, row.number), []).append(row)
+    found = []
+    for first, *others in groups.values():
+        if first.number is not None:
+            number = f"B = {first.number}"
+            titles = [row.header for row in (first, *others) if row.header != number]
+            header = " = ".join([*dict.fromkeys(titles), number]).replace(" = B", "")
+            cells = [
+                next((cell for cell in same if cell.measured), same[0])
+                for same in zip(first.cells, *(row.cells for row in others), strict=True)
+            ]
+            shown = {id(cell) for cell in cells}
+            same = [cell for row in (first, *others) for cell in row.cells if id(cell) not in shown]
+            first = first._replace(header=header, mean_budget="", cells=cells, same=tuple(same))
+        found.append(first)
+    return found
+
+
+# Findings.
+
+
+def _outside(results: Results, table: Table) -> list[Outside]:
     """Return the cells outside the tolerance, each once, with the findings on them."""
     found: dict[Place, Outside] = {}
-    for cell in cells:
-        if cell.is_outside(tolerance):
+    for cell in table.cells:
+        if cell.is_outside(table.tolerance):
             findings = [one for one in results.report.findings if _is_on(one, cell)]
             dataset, label, budget, setting = cell.place
             names = results.title(dataset), results.title(label), setting.text or cell.chosen
             text = ", ".join(filter(None, (*names, budget.title() if cell.has_budget else "")))
             item = Outside(cell, text, [one.text for one in findings], all(one.open for one in findings))
-            found.setdefault(item.key, item)
+            found.setdefault(cell.key, item)
     return list(found.values())
 
 
@@ -143,14 +319,11 @@ def _is_on(finding: FindingSpec, cell: Cell) -> bool:
     """Return True if a finding's selectors choose this cell; a budget chooses no cell of an algorithm without one."""
     dataset, label, budget, setting = cell.place
     items = {*setting.items, *items_of(cell.chosen)}
-    fraction = budget.value if budget.kind == "fraction" and cell.has_budget else None
-    fixed = budget.value if budget.kind in ("budget", "dataset") and cell.has_budget else None
-    return (
-        (finding.dataset is None or dataset in _several(finding.dataset))
-        and (finding.label is None or label in _several(finding.label))
-        and (finding.setting is None or any(items_of(text) <= items for text in _several(finding.setting)))
-        and (finding.budget_fraction is None or fraction in _several(finding.budget_fraction))
-        and (finding.budget is None or fixed in _several(finding.budget))
+    kind = {"fraction": "budget_fraction", "budget": "budget", "dataset": "budget"}.get(budget.kind)
+    own = {"dataset": dataset, "label": label} | ({kind: budget.value} if kind and cell.has_budget else {})
+    wanted = {key: getattr(finding, key) for key in ("dataset", "label", "budget_fraction", "budget")}
+    return all(value is None or own.get(key) in _several(value) for key, value in wanted.items()) and (
+        finding.setting is None or any(items_of(text) <= items for text in _several(finding.setting))
     )
 
 
@@ -164,29 +337,61 @@ def other_findings(results: Results, tables: list[Table]) -> list[str]:
     return [finding.text for finding in results.report.findings if finding.text not in used]
 
 
-def costs(results: Results) -> list[Listing]:
-    """Return the sums of the runs' seconds and, where the manifest has them, the times of the sweep's jobs."""
-    sums = results.runs.groupby(["dataset", "label"])["seconds"].sum()
-    labels = results.labels
-    rows: list[list[Any]] = []
-    for dataset in results.datasets:
-        own = sums[dataset]
-        rows.append([dataset, *(own.get(label) for label in labels), own.reindex(labels).sum()])
-    swept = any(setting.items for label in labels for setting in results.settings(label))
-    over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
-    title, remark = f"Seconds recorded with the runs, summed over {over}", ""
-    if results.of_batch:
-        compiling = results.runs["compile_seconds"].sum()
-        remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
-    titles = results.report.titles
-    listings = [Listing("seconds", title, remark, titles, ["dataset", *labels, "all"], rows, 1)]
-    parts = results.manifest.get("parts") or []
-    if parts:
-        keys = ("runs", "wall_seconds", "cpu_seconds")
-        rows = [
-            [str(part.get("dataset", "")), tuple(map(str, part.get("algorithms") or [])), *map(part.get, keys)]
-            for part in parts
-        ]
-        title = "Times of the sweep's jobs: the algorithms of a job read one stream together"
-        listings.append(Listing("parts", title, "", titles, ["dataset", "algorithms", *keys], rows, 2))
-    return listings
+# The verdict, and the readings of a paper's text that fit best.
+
+
+def _best(
+    columns: list[str], datasets: list[str], table: Table, aliases: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return one column and one dataset of those that share their published numbers, and all others.
+
+    The one with the smallest share of cells outside the tolerance is chosen; of equal ones, the one that has no alias,
+    then the first. Columns are chosen on the datasets that have no alias, datasets on the columns that were chosen.
+    """
+
+    def fittest(names: list[str], own: list[Cell], at: int) -> list[str]:
+        misfits, groups = {}, defaultdict(list)
+        for name in sorted(names, key=aliases.__contains__):
+            found = [cell.is_outside(table.tolerance) for cell in own if cell.place[at] == name]
+            misfits[name] = sum(found) / len(found) if found else math.inf
+            groups[aliases.get(name, name)].append(name)
+        chosen = {min(group, key=misfits.__getitem__) for group in groups.values()}
+        return [name for name in names if name in chosen]
+
+    compared = [cell for cell in table.cells if cell.percent is not None]
+    chosen = fittest(columns, [cell for cell in compared if cell.place.dataset not in aliases], 1)
+    return chosen, fittest(datasets, [cell for cell in compared if cell.place.label in chosen], 0)
+
+
+def _verdict(table: Table, aliases: Mapping[str, str], divisor: str | None, n_absent: int) -> Verdict | None:
+    """Return the verdict on the readings that fit best; None if no number is published.
+
+    ``divisor`` is the column that others are divided by, whose ratio of 1 says nothing; ``n_absent`` is the number of
+    published cells on datasets that did not run.
+    """
+    columns, datasets = table.best
+    counted = _once(cell for cell in table.cells if cell.published and cell.place.label != divisor)
+    here = [cell for cell in counted if cell.place.label in columns and cell.place.dataset in datasets]
+    if not here and not n_absent:
+        return None
+    compared = [cell for cell in here if cell.percent is not None]
+    is_open = {item.cell.key: item.is_open for item in table.outside}
+    states = [is_open.get(cell.key) for cell in compared]
+    first = [cell for cell in counted if cell.percent is not None and not {*cell.place[:2]} & aliases.keys()]
+    has_others = any(name in aliases for name in (*columns, *datasets))
+    return Verdict(
+        within=states.count(None),
+        explained=states.count(False),
+        open=states.count(True),
+        missing=len(here) - len(compared) + n_absent,
+        tolerance=table.tolerance,
+        first=sum(not cell.is_outside(table.tolerance) for cell in first) if has_others else None,
+    )
+
+
+def _once(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells as often as they are published: a number without a budget is repeated in each block."""
+    groups: dict[Place, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.key, []).append(cell)
+    return [cell for group in groups.values() for cell in ([c for c in group if c.is_printed] or group[:1])]

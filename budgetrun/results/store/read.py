@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,11 @@ import pandas as pd
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
 from budgetrun.config.published import report_of
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
-from budgetrun.results.store import manifest as manifests
-from budgetrun.results.store import table
-from budgetrun.results.store.columns import COLUMNS
-from budgetrun.results.store.manifest import AGAIN
+from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
 
 # Finished runs of learners and of algorithms that see all examples at once have finite numbers there.
-OF_LEARNER = ("n_examples", "mistakes", "online_error", "support_size", "seconds")
-OF_BATCH = ("n_examples", "objective", "seconds")
+OF_LEARNER = ("mistakes", "online_error", "support_size")
 FORCE = "repeat: budgetrun sweep CONFIG --force"
 
 
@@ -112,7 +109,7 @@ class Results:
     @cached_property
     def tables(self) -> tuple[TableSpec, ...]:
         """The tables that the config asks for, with their published numbers."""
-        return report_of(self.manifest, self.folder / manifests.NAME).tables
+        return report_of(self.manifest, self.folder / MANIFEST).tables
 
     @cached_property
     def datasets(self) -> list[str]:
@@ -150,12 +147,12 @@ class Results:
     def _settings(self) -> dict[tuple[str, str], list[Setting]]:
         keys = self.runs[["dataset", "label"]].assign(setting=self.runs["setting"].map(id))
         groups = self.runs[~keys.duplicated()].groupby(["dataset", "label"])["setting"]
-        return {(str(dataset), str(label)): in_order(own) for (dataset, label), own in groups}
+        return {(str(dataset), str(label)): list(own) for (dataset, label), own in groups}
 
     def settings(self, label: str, dataset: str | None = None) -> list[Setting]:
         """Return the settings of a label with a finished run (on a dataset), in the order of their values."""
         found = (own for (d, a), own in self._settings.items() if a == label and dataset in (None, d))
-        return in_order(setting for own in found for setting in own)
+        return in_order(chain.from_iterable(found))
 
     def own_text(self, dataset: str, label: str, setting: Setting) -> str:
         """Return a setting without the values of the algorithm that the budget follows."""
@@ -181,16 +178,16 @@ def load(folder: Path) -> Results:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such results folder; make one first: budgetrun sweep CONFIG")
-    manifest, config = _read_manifest(folder / manifests.NAME)
-    path = table.find(folder)
-    if path is None:
+    manifest, config = _read_config(folder / MANIFEST)
+    table = read_table(folder)
+    if table is None:
         raise InputError(f"{folder}: neither runs.csv nor runs.csv.gz; make them first: budgetrun sweep CONFIG")
-    content = table.read(path)
-    if altered := table.altered(path, content, table.recorded(folder)):
-        raise AlteredError(f"{altered}; {table.advice(folder)}")
-    if content.damage:
-        raise InputError(f"{path}: not readable as CSV ({content.damage}); {AGAIN}")
-    frame = _typed(_read_csv(content.lines, path), config, path)
+    path = table.path
+    if altered := table.altered:
+        raise AlteredError(f"{altered}; {advice(folder)}")
+    if table.damage:
+        raise InputError(f"{path}: not readable as CSV ({table.damage}); {AGAIN}")
+    frame = _typed(_read_csv(table.lines, path), config, path)
     done = frame["status"] == "done"
     # Without a copy where all are finished.
     runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
@@ -204,8 +201,8 @@ def load(folder: Path) -> Results:
     return replace(results, runs=runs, brackets=brackets)
 
 
-def _read_manifest(path: Path) -> tuple[dict[str, Any], Config]:
-    manifest = all_printable(manifests.read(path))
+def _read_config(path: Path) -> tuple[dict[str, Any], Config]:
+    manifest = all_printable(read_manifest(path))
     if not manifest.get("config"):
         return manifest, Config(name="unnamed", datasets=(), algorithms=())
     try:
@@ -268,35 +265,38 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
 
 def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
-    values: dict[str, Any] = {}
-    for column in COLUMNS:
-        if column.kind in ("count", "number"):
-            is_whole = column.kind == "count" and column.filled_by == "every"
-            values[column.name] = _numbers(frame[column.name], path, is_whole) if column.name in frame else np.nan
+    values: dict[str, Any] = {
+        column.name: _numbers(frame[column.name], path, column.kind == "count" and column.filled_by == "every")
+        if column.name in frame
+        else np.nan
+        for column in COLUMNS
+        if column.kind in ("count", "number")
+    }
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
     keys = ["dataset", "label", "setting"]
     what = frame.groupby(keys, sort=False).ngroup()
     found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
-    settings = np.empty(len(found), dtype=object)
+    settings, own = np.empty(len(found), dtype=object), np.zeros(len(found), dtype=bool)
     first: dict[tuple[str, str, Setting], Setting] = {}
     for i, (dataset, label, text) in enumerate(found):
-        kernel = _swept_kernel(config, dataset)
-        setting = _setting(all_printable(_json_object(text, "setting", path)), algorithms, dataset, label, kernel)
+        spec, kernel = algorithms.get(label), _swept_kernel(config, dataset)
+        source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
+        shown = all_printable(_json_object(text, "setting", path))
+        setting = _setting(shown, kernel, *(one and _on(one, dataset) for one in (spec, source)))
         # Equal settings of a label are one object, which is quick to compare.
         settings[i] = first.setdefault((dataset, label, setting), setting)
-    own = [_has_own_budget(algorithms.get(label), dataset) for dataset, label, _ in found]
+        # The config gives the algorithm one budget on this dataset, and maybe another on others.
+        budgets = spec.by_dataset.get("budget") if spec else None
+        own[i] = budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
     values["setting"] = pd.Series(settings[what], index=frame.index, dtype=object)
-    values["own_budget"] = np.array(own, dtype=bool)[what]
-    return frame.assign(**values)
+    return frame.assign(**values, own_budget=own[what])
 
 
 def _numbers(text: pd.Series[Any], path: Path, is_whole: bool) -> pd.Series[Any]:
-    if text.dtype == np.float64 and not is_whole:
-        return text
     if text.dtype == np.float64:
-        numbers, bad = text, ~np.isfinite(text)
+        numbers, bad = text, ~np.isfinite(text) & is_whole
     else:
         numbers = pd.to_numeric(text.where(text != "", "nan"), errors="coerce").astype(np.float64)
         bad = (~np.isfinite(numbers) & is_whole) | (numbers.isna() & (text != "") & (text.str.lower() != "nan"))
@@ -319,9 +319,9 @@ def _json_object(text: str, column: str, path: Path) -> dict[str, Any]:
 
 def _check_finished(runs: pd.DataFrame, path: Path) -> None:
     solved = runs["objective"].notna()
-    for column in dict.fromkeys((*OF_LEARNER, *OF_BATCH)):
-        needed = solved & (column in OF_BATCH) | ~solved & (column in OF_LEARNER)
-        bad = runs.loc[needed & ~np.isfinite(runs[column]), "run_id"]
+    for column in ("n_examples", *OF_LEARNER, "seconds", "objective"):
+        exempt = solved if column in OF_LEARNER else ~solved & (column == "objective")
+        bad = runs.loc[~exempt & ~np.isfinite(runs[column]), "run_id"]
         if len(bad):
             raise InputError(f"{path}: {column}: run {bad.iloc[0]:.80} is done without a finite number; {FORCE}")
     twice = runs.loc[runs["run_id"].duplicated(), "run_id"]
@@ -330,25 +330,20 @@ def _check_finished(runs: pd.DataFrame, path: Path) -> None:
 
 
 def _setting(
-    values: dict[str, Any],
-    algorithms: dict[str, AlgorithmSpec],
-    dataset: str,
-    label: str,
-    kernel: dict[str, list[Any]],
+    values: dict[str, Any], kernel: dict[str, list[Any]], spec: AlgorithmSpec | None, source: AlgorithmSpec | None
 ) -> Setting:
     """Return the setting of a run: the kernel's values, its own, then those of the algorithm that its budget follows.
 
-    ``kernel`` has the values over which the dataset's kernel sweeps.
+    ``kernel`` has the values over which the kernel sweeps, and ``source`` is what the budget follows, if anything.
     """
-    spec = algorithms.get(label)
-    source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
     rank: list[Any] = [tuple(values)]
     positions = []
     for name, value in values.items():
-        own = spec and name in _on(spec, dataset).swept
-        listed = kernel.get(name) or _listed(spec if own else source, name.rpartition(".")[2], dataset)
-        position = listed.index(value) if value in listed else len(listed)
-        has_text = any(isinstance(one, str) for one in [value, *listed])
+        own, key = spec if spec and name in spec.swept else source, name.rpartition(".")[2]
+        given: Any = kernel.get(name) or (own and (own.budget if key == "budget" else own.parameters.get(key)))
+        known = list(given) if isinstance(given, list | tuple) else []
+        position = known.index(value) if value in known else len(known)
+        has_text = any(isinstance(one, str) for one in [value, *known])
         rank.append(position if has_text or not isinstance(value, int | float) else value)
         positions.append(position)
     items = tuple(f"{name}={_exact(value)}" for name, value in values.items())
@@ -361,15 +356,6 @@ def _swept_kernel(config: Config, dataset: str) -> dict[str, list[Any]]:
     return kernel.swept if kernel else {}
 
 
-def _listed(spec: AlgorithmSpec | None, name: str, dataset: str) -> list[Any]:
-    """Return the values that the config lists for a parameter, or for ``budget``, on a dataset."""
-    if spec is None:
-        return []
-    spec = _on(spec, dataset)
-    values = spec.budget if name == "budget" else spec.parameters.get(name)
-    return list(values) if isinstance(values, tuple) else []
-
-
 def _on(spec: AlgorithmSpec, dataset: str) -> AlgorithmSpec:
     return spec.on(dataset) if all(dataset in values.by_dataset for values in spec.by_dataset.values()) else spec
 
@@ -378,12 +364,6 @@ def _exact(value: Any) -> str:
     """Return a value as tables show it, or in full if that would round it: no two values may read alike."""
     text = value_text(value)
     return repr(value) if isinstance(value, float) and float(text) != value else text
-
-
-def _has_own_budget(spec: AlgorithmSpec | None, dataset: str) -> bool:
-    """Return True if the config gives an algorithm one budget on this dataset, and maybe another on others."""
-    budgets = spec.by_dataset.get("budget") if spec else None
-    return budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
 
 
 def _present(order: list[str], found: Iterable[str]) -> list[str]:

@@ -26,9 +26,7 @@ from filelock import FileLock
 
 from budgetrun.base.errors import AlteredError, CannotWriteError, InputError
 from budgetrun.base.files import explained, make_folder, write
-from budgetrun.results.store import manifest as manifests
-from budgetrun.results.store import table
-from budgetrun.results.store.columns import COLUMNS
+from budgetrun.results.store.files import COLUMNS, MANIFEST, advice, read_manifest, read_table, replace_table
 
 # A run as it is measured, and as it is stored: the text of each column.
 Value = str | int | float | None
@@ -109,14 +107,14 @@ class Store:
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest; None if it is missing or unreadable."""
         try:
-            found = manifests.read(self.folder / manifests.NAME)
+            found = read_manifest(self.folder / MANIFEST)
         except InputError:
             return None
         return found if found.get("config") else None
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Replace the manifest."""
-        write(self.folder / manifests.NAME, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        write(self.folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
     def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
         """Store the runs of a finished job; nothing that happens afterwards loses them."""
@@ -173,7 +171,7 @@ class Store:
         """
         self.rows()
         if self._altered:
-            raise AlteredError(f"{self._altered}; {table.advice(self.folder)}")
+            raise AlteredError(f"{self._altered}; {advice(self.folder)}")
 
     def prune(self, keep: Callable[[Row], bool]) -> None:
         """Remove the runs for which ``keep`` is false, also from parts and curves; call `write_table` afterwards."""
@@ -204,7 +202,7 @@ class Store:
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
             self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
             text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
-            table.replace(self.folder, text, len(self._lines))
+            replace_table(self.folder, text, len(self._lines))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -230,20 +228,19 @@ class Store:
 
     def _read_table(self) -> dict[str, Row]:
         """Return the intact rows of the table, or none if it was altered and the parts have all of its runs."""
-        path = table.find(self.folder)
-        if path is None:
+        table = read_table(self.folder)
+        if table is None:
             return {}
-        content, known = table.read(path), table.recorded(self.folder)
         found: dict[str, Row] = {}
         with suppress(csv.Error):
-            for line in csv.DictReader(io.StringIO(content.lines.decode("utf-8", "replace"), newline="")):
+            for line in csv.DictReader(io.StringIO(table.lines.decode("utf-8", "replace"), newline="")):
                 row = _OPTIONAL | line
                 if _is_intact(row):
                     found[row["run_id"]] = {name: row[name] for name in _NAMES}
-        if altered := table.altered(path, content, known):
+        if altered := table.altered:
             kept: dict[str, Row] = {}
             self._add_parts(kept)
-            if known and len(kept) >= (known.n_runs or len(found)) > 0:
+            if len(kept) >= (table.n_runs or len(found)) > 0:
                 self.rebuilt = altered
                 return kept
             self._altered = altered

@@ -8,9 +8,9 @@ import json
 import numpy as np
 
 from budgetrun.results.report import Report
-from budgetrun.results.store import columns
+from budgetrun.results.store import files
 
-COLUMNS = [column.name for column in columns.COLUMNS]
+COLUMNS = [column.name for column in files.COLUMNS]
 
 EXPECTED = [
     {"dataset": "one", "label": "perceptron", "budget_fraction": 0.5, "budget": None, "online_error_percent": 8.0},
@@ -41,7 +41,7 @@ REPORT = {
             "point": "perceptron",
             "band": ["rbp"],
             "x": "budget",
-        },
+        }
     ],
     "choices": ["The order of examples was drawn once."],
     "findings": [

@@ -3,7 +3,7 @@
 import pytest
 
 from budgetrun.base.files import checkout
-from budgetrun.results.report import Report, selecting, tables
+from budgetrun.results.report import Report, listings, tables
 
 TOP = checkout()
 FOLDERS = sorted((TOP / "results").glob("*/runs.csv*")) if TOP else []
@@ -15,7 +15,7 @@ def test_tables_are_those_of_the_runs(name, tmp_path):
     folder = TOP / "results" / name
     report = Report(folder)
     assert not report.incomplete
-    written = tables.write(tmp_path, report.tables, selecting.listings(report.results))
+    written = tables.write(tmp_path, report.tables, listings.selections(report.results))
     # LaTeX is written, but not committed.
     written = [path for path in written if path.suffix != ".tex"]
     stale = [path.name for path in written if path.read_bytes() != (folder / "tables" / path.name).read_bytes()]

@@ -79,10 +79,7 @@ def test_published_numbers_and_findings_of_a_datasets_own_budget(tmp_path):
     (table,) = tables.build(load(folder))
     assert [
         [cell.published and cell.published.value for cell in row.cells] for b in table.blocks for row in b.rows
-    ] == [
-        [10.5, 8.0],
-        [None, 8.0],
-    ]
+    ] == [[10.5, 8.0], [None, 8.0]]
     assert [(item.text, item.findings) for item in table.outside] == [
         ("one, cks, B = 40", []),
         ("two, cks, B = 60", ["Of sixty."]),

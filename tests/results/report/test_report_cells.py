@@ -6,9 +6,8 @@ import pytest
 from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
 
 from budgetrun.config.quantities import ONLINE_ERROR
-from budgetrun.results.report import tables
-from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.results.report.published import shown
+from budgetrun.results.report import listings, tables
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, measure, published_in
 from budgetrun.results.store.read import NO_SETTING, Setting, load
 
 
@@ -189,7 +188,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
         ]
         report = {"tables": [{"name": "t"}]}
         (spec,) = load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})).tables
-        found = shown(spec).find(Place("d", "p", budget), **others)
+        found = published_in(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 
     other = Budget("fraction", 1.0)
@@ -206,7 +205,7 @@ def test_order_is_the_configs(tmp_path):
 
 
 def test_costs(paper):
-    seconds, parts = tables.costs(load(paper))
+    seconds, parts = listings.costs(load(paper))
     assert seconds.header == ["dataset", "perceptron", "rbp", "rbp(read otherwise)", "all"]
     assert seconds.rows == [["one", 1.0, 6.0, 2.0, 9.0], ["two", 0.5, 0.5, None, 1.0]]
     assert parts.rows[0][2:] == [20, 12.5, 20.25]

@@ -8,8 +8,8 @@ from sweeping import config, run
 
 from budgetrun.config import load
 from budgetrun.results.report import Report
-from budgetrun.results.report.figures.panel import Numbers
-from budgetrun.results.report.figures.rounds import RoundsPanel
+from budgetrun.results.report.figures import Numbers
+from budgetrun.results.report.figures.curves import RoundsPanel
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ import pytest
 from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, write_report, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR
-from budgetrun.results.report import tables
-from budgetrun.results.report.aggregate import NO_BUDGET, Budget, Place, measure
-from budgetrun.results.report.published import shown
+from budgetrun.results.report import listings, tables
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, measure, published_in
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
@@ -155,7 +154,7 @@ def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
     report = {"tables": [{"name": "t"}]}
     (spec,) = load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)).tables
-    published = shown(spec)
+    published = published_in(spec)
 
     def find(*items, **others):
         found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)
@@ -217,7 +216,7 @@ def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
 
 
 def test_costs_are_summed_over_settings(tmp_path):
-    seconds, *_ = tables.costs(load(swept(tmp_path)))
+    seconds, *_ = listings.costs(load(swept(tmp_path)))
     assert seconds.header == ["dataset", "perceptron", "projectron++", "rbp", "all"]
     assert seconds.rows[0][2] == pytest.approx(3 * 0.123 * 6)
     assert seconds.caption.endswith("over tasks, repetitions, seeds, budgets and settings.")

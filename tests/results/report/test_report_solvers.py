@@ -10,7 +10,7 @@ import pytest
 from fake_results import build, run, summary, write_figures, write_report
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.results.report.aggregate import with_ratios
+from budgetrun.results.report.numbers import with_ratios
 from budgetrun.results.store import optimum
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import load

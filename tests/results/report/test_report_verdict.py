@@ -12,7 +12,7 @@ from fake_results import EXPECTED, REPORT, build, paper_rows, run, write_figures
 from budgetrun import learners
 from budgetrun.cli import main
 from budgetrun.papers import solvers
-from budgetrun.results.report import Report, tables, words
+from budgetrun.results.report import Report, tables
 from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[3]
@@ -50,7 +50,7 @@ def test_a_finding_may_leave_a_difference_open(tmp_path):
     findings = [{"label": "a", "text": "Why."}, {"label": ["b"], "text": "Perhaps.", "open": True}]
     table = table_of(tmp_path, rows, [published(label, 10) for label in "abc"], findings)
     assert table.verdict.text == "0 of 3 published cells within 5%, 1 explained, 2 open"
-    assert [see for _, see in words.outside(table)] == ["See 1.", "See 2; it stays open.", ""]
+    assert [see for _, see in table.outside_words()] == ["See 1.", "See 2; it stays open.", ""]
 
 
 def test_findings_and_choices_say_the_numbers_of_the_results(tmp_path):
@@ -131,7 +131,7 @@ def test_of_readings_that_fit_equally_well_the_first_is_shown(tmp_path):
 
 def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
     table = table_of(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
-    (block,) = words.grids(table)
+    (block,) = table.grids()
     assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
 
 
@@ -146,7 +146,7 @@ def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
 def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best):
     rows = [run("one", label, n) for label, n in cells.items()]
     table = table_of(tmp_path, rows, [], quantity=quantity)
-    assert words.are_best(table.blocks[0].rows[0].cells, table.quantity) == best
+    assert table.are_best(table.blocks[0].rows[0].cells) == best
 
 
 @pytest.mark.parametrize("task", learners.BASES)

@@ -14,7 +14,7 @@ from budgetrun.cli import main
 from budgetrun.papers.verdicts.claims import Claim, NumberSpec, Paper, load_claims
 from budgetrun.papers.verdicts.verdicts import Verdicts, judge, judge_all
 from budgetrun.results.report.evidence import Evidence
-from budgetrun.results.store import table
+from budgetrun.results.store import files
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -73,7 +73,7 @@ def copy_of(folder: str, tmp_path: Path, changed: dict[str, str], **row: str) ->
     for name in ("manifest.json", "bounds.csv"):
         if (RESULTS / folder / name).is_file():
             (copied / name).write_bytes((RESULTS / folder / name).read_bytes())
-    path = table.find(RESULTS / folder)
+    path = files.read_table(RESULTS / folder).path
     data = path.read_bytes()
     rows = list(csv.DictReader(io.StringIO((gzip.decompress(data) if path.suffix == ".gz" else data).decode())))
     first = next(one for one in rows if row.items() <= one.items())
@@ -82,7 +82,7 @@ def copy_of(folder: str, tmp_path: Path, changed: dict[str, str], **row: str) ->
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    table.replace(copied, text.getvalue(), len(rows))
+    files.replace_table(copied, text.getvalue(), len(rows))
     for one in RESULTS.glob("*/manifest.json"):
         if one.parent.name != folder:
             (tmp_path / one.parent.name).symlink_to(one.parent)

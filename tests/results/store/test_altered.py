@@ -11,7 +11,7 @@ from sweeping import config, rows, run
 
 from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.results.report import Report, figures
-from budgetrun.results.store import manifest, table
+from budgetrun.results.store import files
 from budgetrun.results.store.read import load
 from budgetrun.results.store.write import Store
 
@@ -27,7 +27,7 @@ def swept(tmp_path_factory):
     from contextlib import chdir
 
     from budgetrun.config import load as load_config
-    from budgetrun.runner.options import Options
+    from budgetrun.runner.plan import Options
     from budgetrun.runner.sweep import sweep
 
     top = tmp_path_factory.mktemp("swept")
@@ -234,13 +234,13 @@ def test_a_report_of_a_folder_without_plan_or_sum_is_silent(folder):
     (folder / "manifest.json").write_text(json.dumps(manifest))
     truncate(folder)
     assert Report(folder).incomplete == ""
-    assert table.recorded(folder) is None
+    assert files.read_table(folder).sums is None
     assert len(rows(folder)) == N // 2
 
 
 def test_a_key_of_a_manifest_is_quoted_on_one_line(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"expected": {"a\n\tb": 1}}))
     with pytest.raises(InputError) as caught:
-        manifest.read(tmp_path / "manifest.json")
+        files.read_manifest(tmp_path / "manifest.json")
     assert str(caught.value).startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
     assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from budgetrun.base.errors import InputError
-from budgetrun.results.store.columns import COLUMNS as SCHEMA
+from budgetrun.results.store.files import COLUMNS as SCHEMA
 from budgetrun.results.store.write import Store, record
 
 COLUMNS = tuple(column.name for column in SCHEMA)

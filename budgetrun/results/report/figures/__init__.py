@@ -1,34 +1,33 @@
 """The figures of a report, as PNG and SVG, with the published numbers as hollow markers.
 
-Each module of this folder draws the figures over one kind of horizontal axis.
+A figure is a `Panel` of series. Each kind of horizontal axis is a subclass in a module of this folder.
 """
 
 from __future__ import annotations
 
+import math
 import textwrap
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+from numpy.typing import NDArray
 
 from budgetrun.base import registry
 from budgetrun.base.files import make_folder
-from budgetrun.config.quantities import GAP, QUANTITIES
+from budgetrun.config.quantities import GAP, IN_FIGURES, QUANTITIES, Quantity
 from budgetrun.config.schema import FigureSpec
-from budgetrun.results.plotting import (
-    CIRCLE,
-    HOLLOW,
-    STYLE,
-    Look,
-    hand_out,
-    number_log_axis,
-    plain_number,
-    save,
-    slug,
-)
-from budgetrun.results.report.aggregate import NO_BUDGET
-from budgetrun.results.report.figures.panel import Numbers, Panel
+from budgetrun.results import plotting
+from budgetrun.results.plotting import BAND_ALPHA, HOLLOW, Look, hand_out, plain_number, save, slug
 from budgetrun.results.report.notes import warnings
-from budgetrun.results.store.read import Results
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, Published, measure, published_in
+from budgetrun.results.report.tables import quantity_of
+from budgetrun.results.store.curves import Curves
+from budgetrun.results.store.read import Results, Setting, listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +38,210 @@ DECADE = 10.0
 MOST_DECADES = 3.0
 # Each further row of the legend makes the figure higher, by so many inches, instead of the axes lower.
 FREE_LEGEND_ROWS, LEGEND_ROW = 3, 0.24
+BARS: Any = {"capsize": 2.5, "elinewidth": 1.0, "capthick": 1.0}
+Points = NDArray[Any] | list[float]
+
+
+class Numbers:
+    """The numbers of a report's figures; each quantity is averaged once."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.curves = Curves(results.folder / "curves")
+        self.measured = cache(partial(measure, results))
+        self.published: dict[Quantity, list[Published]] = {}
+        for spec in results.tables:
+            self.published.setdefault(quantity_of(spec), []).append(published_in(spec))
+
+
+@dataclass
+class Series:
+    """One name of a figure: a line, single points, or a curve for each stream."""
+
+    # In the legend; it has one look in all figures.
+    name: str
+    # The averages behind it.
+    measured: list[Measured]
+    # Its first and last value in words.
+    ends: list[str]
+    # The xs and ys that are drawn; empty for a band alone.
+    curves: list[tuple[Points, Points]] = field(default_factory=list)
+    # The xs, lows and highs of what is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
+    band: tuple[Points, Points, Points] | None = None
+    band_alpha: float = BAND_ALPHA
+    band_label: str = ""
+    # ``xerr`` and ``yerr`` of error bars, None where none has a length.
+    bars: dict[str, Any] | None = None
+    # The height of a horizontal line.
+    level: float | None = None
+    # The x and y of hollow marks.
+    published: list[tuple[float, float]] = field(default_factory=list)
+    # Changes its look.
+    style: dict[str, Any] = field(default_factory=dict)
+    # The settings that a curve goes through.
+    swept: list[Setting] = field(default_factory=list)
+
+    def draw(self, axes: Axes, look: Look) -> None:
+        """Draw it."""
+        # matplotlib leaves a label that starts with an underscore out of the legend.
+        label = f" {self.name}" if self.name.startswith("_") else self.name
+        line = look.line | {"zorder": 3} | self.style
+        if self.band is not None:
+            shaded: Any = {"color": look.colour, "alpha": self.band_alpha, "linewidth": 0, "zorder": 1.5}
+            axes.fill_between(*self.band, label=self.band_label or None, **shaded)
+        if self.level is not None:
+            axes.axhline(self.level, color=look.colour, linestyle=":", label=label, zorder=2)
+        for i, (xs, ys) in enumerate(self.curves):
+            if self.bars is not None:
+                axes.errorbar(xs, ys, label=label, **self.bars, **BARS, **line)
+            else:
+                axes.plot(xs, ys, label="_" if i else label, **line)
+        if self.published:
+            axes.plot(*zip(*self.published, strict=True), marker=look.marker, color=look.colour, zorder=5, **HOLLOW)
+
+
+class Panel(ABC):
+    """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series."""
+
+    # The values of a figure's ``x`` that it draws.
+    axes: ClassVar[tuple[str, ...]]
+    # At the horizontal axis, and in sentences.
+    x_label: str
+    against: str
+    # True for a logarithmic horizontal axis; None where that depends on the range.
+    log_x: bool | None = None
+    # True where horizontal positions are whole numbers.
+    whole_x: bool = True
+    # What the alternative text says of the axes.
+    scale: str = ""
+
+    def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
+        self.results, self.numbers, self.spec = numbers.results, numbers, spec
+        self.dataset, self.called = spec.dataset, numbers.results.title(spec.dataset)
+        self.title = spec.title or self.called
+        self.y = IN_FIGURES[spec.y]
+        if spec.log_x is not None:
+            self.log_x = spec.log_x
+        # Labels of algorithms, as the config gives them; then what needs a look.
+        self.labels = {"lines": spec.lines, "band": spec.band, "point": tuple(points)}
+        self.shown = list(dict.fromkeys([*spec.lines, *spec.band, *points]))
+        self.names = {key: list(map(self.results.title, labels)) for key, labels in self.labels.items()}
+        self.measured = {p: m for p, m in numbers.measured(self.y).items() if p.dataset == self.dataset}
+        # Names with nothing to show, and why the figure cannot be drawn.
+        self.missing: list[str] = []
+        self.problem = ""
+        self.series = self.find()
+        self.has_published = any(series.published for series in self.series)
+
+    @abstractmethod
+    def find(self) -> list[Series]:
+        """Return what is shown; note what is missing, and why nothing can be drawn."""
+
+    @abstractmethod
+    def about(self) -> list[str]:
+        """Return the sentences of the caption that explain the series."""
+
+    def frame(self, axes: Axes) -> None:  # noqa: B027
+        """Set what the axes show, where that is not simply all that is drawn."""
+
+    def xs(self) -> list[float]:
+        """Return the horizontal positions that decide on the scale of the axis."""
+        return [float(x) for series in self.series for xs, _ in series.curves for x in xs]
+
+    def lacks(self, n_missing: int, n: int, noun: str) -> str:
+        """Return why a figure cannot be drawn, ``3 of 12 curves ...``; empty if no curve is missing."""
+        if not n_missing:
+            return ""
+        which, several = ("the ", True) if n_missing == n else (f"{n_missing:,} of {n:,} ", n_missing > 1)
+        return f"{which}{noun} {'are' if several else 'is'} not in the folder curves/"
+
+    # Numbers.
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The finished runs on the figure's dataset."""
+        return self.results.runs[self.results.runs["dataset"] == self.dataset]
+
+    def places(self, label: str) -> list[Place]:
+        """Return the places of a label with something measured, by budget and setting."""
+        own = [place for place in self.measured if place.label == label]
+        return sorted(own, key=lambda p: (*p.budget, p.setting.rank, p.setting.items))
+
+    def published(self, place: Place, x: float) -> list[tuple[float, float]]:
+        """Return the published number of a place at its position; nothing where there is none."""
+        found = (one.of_measured(place) for one in self.numbers.published.get(self.y, []))
+        return next(([(x, number.value)] for number in found if number is not None), [])
+
+    # Words.
+
+    def value(self, number: float) -> str:
+        """Return a number with its unit."""
+        return self.y.write(number) + self.y.unit
+
+    @cached_property
+    def stream(self) -> str:
+        """The word for a stream: a split of the classes, a repetition, or both."""
+        several = self.runs["task"].nunique() > 1, self.runs["repetition"].nunique() > 1
+        return {(True, False): "split", (True, True): "stream"}.get(several, "repetition")
+
+    def counts(self) -> str:
+        """Return what the means are over: ``mean over the 126 splits (rbp: 10 seeds per split)``."""
+        n_streams = {one.name: sorted({m.n_streams for m in one.measured}) for one in self.series}
+        spans = {name: f"{n[0]:,}" if n[0] == n[-1] else f"{n[0]:,} to {n[-1]:,}" for name, n in n_streams.items()}
+        usual = Counter(spans.values()).most_common(1)[0][0]
+        article = "the " if self.stream == "split" else ""
+        first = "a single run" if usual == "1" else f"mean over {article}{usual} {self.stream}s"
+        details: dict[str, list[str]] = {}
+        for one in self.series:
+            n_seeds = max(m.n_seeds for m in one.measured)
+            parts = [f"{spans[one.name]} {self.stream}s"] if spans[one.name] != usual else []
+            parts += [f"{n_seeds:,} seeds per {self.stream}"] if n_seeds > 1 else []
+            parts += [f"a curve per {self.stream}"] if len(one.curves) > 1 else []
+            details.setdefault(", ".join(parts), []).append(one.name)
+        others = [f"{listed(names)}: {text}" for text, names in details.items() if text]
+        return f"{first} ({'; '.join(others)})" if others else first
+
+    def shaded(self, series: list[Series]) -> list[str]:
+        """Return the sentence on series with shaded standard deviations: over streams, or over the seeds of one."""
+        n_streams = max((m.n_streams for one in series for m in one.measured), default=1)
+        seeds = {one.name: max(m.n_seeds for m in one.measured) for one in series}
+        if n_streams > 1:
+            return [f"Shaded: one standard deviation over the {n_streams:,} {self.stream}s."]
+        names = listed(name for name, n in seeds.items() if n > 1)
+        return [f"Shaded: one standard deviation over the {max(seeds.values()):,} seeds of {names}."] if names else []
+
+    def caption(self) -> str:
+        """Return the text below the figure."""
+        sentences = [f"{self.noun} on {self.called} against {self.against}, {self.counts()}.", *self.about()]
+        if self.has_published:
+            sentences.append("Hollow markers: published numbers.")
+        ran = {self.results.title(label) for label in self.runs["label"].unique()}
+        absent = listed(name for name in self.missing if name not in ran)
+        without = listed(name for name in self.missing if name in ran)
+        sentences += [f"No finished run of {absent}."] if absent else []
+        sentences += [f"No {self.y.noun} of {without}."] if without else []
+        return " ".join(sentences)
+
+    def alt(self) -> str:
+        """Return in words what the figure shows."""
+        sentences = [f"{self.noun} against {self.against} on {self.called}{self.scale}."]
+        return " ".join([*sentences, *(f"{one.name}: {' to '.join(dict.fromkeys(one.ends))}." for one in self.series)])
+
+    @property
+    def noun(self) -> str:
+        """The quantity's noun, for the start of a sentence."""
+        return self.y.noun[0].upper() + self.y.noun[1:]
+
+
+def series_name(label: str, *parts: str) -> str:
+    """Return ``fogd [eta=0.1]``, or the label alone where it has only one line."""
+    details = ", ".join(filter(None, parts))
+    return f"{label} [{details}]" if details else label
+
+
+def rounded(value: float) -> str:
+    """Return a horizontal position in words."""
+    return f"{value:,.0f}" if abs(value) >= 10 or math.isclose(value, round(value)) else f"{value:.3g}"
 
 
 @dataclass(frozen=True)
@@ -64,10 +267,7 @@ class Drawn:
 def draw(results: Results) -> list[Drawn]:
     """Write ``figures/<name>.png`` and ``.svg`` of each figure that the config asks for, or of default ones.
 
-    Returns
-    -------
-    list of Drawn
-        Without the figures that have no finished run to show.
+    Figures that have no finished run to show are left out.
     """
     import matplotlib
 
@@ -75,18 +275,14 @@ def draw(results: Results) -> list[Drawn]:
     specs = [(spec, [spec.point] if spec.point else []) for spec in results.report.figures]
     kinds = {x: kind for kind in registry.classes(__name__, Panel) for x in kind.axes}  # type: ignore[type-abstract]
     panels = [kinds[spec.x](numbers, spec, points) for spec, points in specs or _default_specs(numbers)]
-    looks = _looks(results, panels)
-    with matplotlib.rc_context(STYLE):
-        return [_drawn(panel, looks, results) for panel in panels if panel.series]
-
-
-def _looks(results: Results, panels: list[Panel]) -> dict[str, Look]:
-    """Hand out looks in the order in which the figures name the labels, to lines of single settings last."""
+    # Looks are handed out in the order in which the figures name the labels, to lines of single settings last.
     names = [name for key in ("lines", "band", "point") for panel in panels for name in panel.names[key]]
-    circles = {results.title(panel.pointed[0]): CIRCLE for panel in panels if panel.pointed}
-    others = [name for name in names if name not in circles]
+    points = [results.title(panel.labels["point"][0]) for panel in panels if panel.labels["point"]]
     titles = set(map(results.title, results.labels))
-    return hand_out(sorted(others, key=lambda name: name not in titles)) | circles
+    looks = hand_out(sorted((name for name in names if name not in points), key=lambda name: name not in titles))
+    looks |= dict.fromkeys(points, plotting.CIRCLE)
+    with matplotlib.rc_context(plotting.STYLE):
+        return [_drawn(panel, looks, results) for panel in panels if panel.series]
 
 
 def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
@@ -94,15 +290,13 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
     results = numbers.results
     # Names of datasets may be none that a config could give a figure.
     made = FigureSpec.model_construct
-    if results.of_batch:
-        lines = tuple(results.labels)
-        return [
-            (made(name=f"gap_{slug(dataset)}", dataset=dataset, lines=lines, x="seconds", y=GAP.name), [])
-            for dataset in results.datasets
-        ]
-    error = QUANTITIES[results.config.problem.error]
     specs: list[tuple[FigureSpec, list[str]]] = []
+    error = GAP if results.of_batch else QUANTITIES[results.config.problem.error]
     for i, dataset in enumerate(results.datasets):
+        if results.of_batch:
+            name, lines = f"gap_{slug(dataset)}", tuple(results.labels)
+            specs.append((made(name=name, dataset=dataset, lines=lines, x="seconds", y=error.name), []))
+            continue
         here = [place for place in numbers.measured(error) if place.dataset == dataset]
         if len({place.budget for place in here if not place.budget.is_everywhere}) < 2:
             continue
@@ -110,12 +304,8 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
         lines = tuple(label for label in results.labels if label in {place.label for place in here} - without)
         name = f"error_{slug(dataset)}"
         name += f"_{i}" if name in [spec.name for spec, _ in specs] else ""
-        specs.append(
-            (
-                made(name=name, dataset=dataset, lines=lines, y=error.name),
-                [label for label in results.labels if label in without],
-            )
-        )
+        spec = made(name=name, dataset=dataset, lines=lines, y=error.name)
+        specs.append((spec, [label for label in results.labels if label in without]))
     return specs
 
 
@@ -133,33 +323,33 @@ def _drawn(panel: Panel, looks: dict[str, Look], results: Results) -> Drawn:
 
 def _write(panel: Panel, looks: dict[str, Look], paths: list[Path]) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6.6, 5.2), layout="constrained")
     axes = figure.add_subplot()
     for series in panel.series:
         series.draw(axes, looks[series.name])
-    _set_scales(axes, panel)
-    panel.frame(axes)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y.axis)
-    _add_legend(figure, axes, panel)
-    _add_title(axes, panel)
-    make_folder(paths[0].parent)
-    save(figure, *paths)
-
-
-def _set_scales(axes: Axes, panel: Panel) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     xs = [x for x in panel.xs() if x > 0]
     spread = max(xs) / min(xs) if xs else 1.0
     if (spread > DECADE if panel.log_x is None else panel.log_x) and xs:
         axes.set_xscale("log")
-        number_log_axis(axes.xaxis, (1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,))
+        plotting.number_log_axis(axes.xaxis, (1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,))
     elif panel.whole_x:
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     for axis in (axes.xaxis,) if panel.y.is_percent else (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain_number)
+    panel.frame(axes)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y.axis)
+    _add_legend(figure, axes, panel)
+    title = textwrap.wrap(panel.title, 58) or [panel.title]
+    named = "" if panel.called.casefold() in panel.title.casefold() else f"{panel.called}, "
+    about = textwrap.wrap(named + panel.counts(), 84)
+    axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
+    at: Any = {"xycoords": "axes fraction", "xytext": (0, 8), "textcoords": "offset points", "va": "bottom"}
+    axes.annotate("\n".join(about), (0, 1), fontsize=9.5, color="#555555", **at)
+    make_folder(paths[0].parent)
+    save(figure, *paths)
 
 
 def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
@@ -173,20 +363,3 @@ def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
     rows = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + LEGEND_ROW * max(0, rows - FREE_LEGEND_ROWS))
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=10, numpoints=1)
-
-
-def _add_title(axes: Axes, panel: Panel) -> None:
-    title = textwrap.wrap(panel.title, 58) or [panel.title]
-    named = "" if panel.called.casefold() in panel.title.casefold() else f"{panel.called}, "
-    about = textwrap.wrap(named + panel.counts(), 84)
-    axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
-    axes.annotate(
-        "\n".join(about),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 8),
-        textcoords="offset points",
-        fontsize=9.5,
-        color="#555555",
-        verticalalignment="bottom",
-    )

@@ -1,9 +1,9 @@
-"""Figures over the number of rounds: a mean curve per label, one standard deviation shaded."""
+"""Figures of curves that sweeps record: over the number of rounds, and over seconds."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,9 @@ from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 from budgetrun.config.quantities import RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WINDOWED_RMSE
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
-from budgetrun.results.report.aggregate import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
-from budgetrun.results.report.figures.panel import Panel, Series, series_name
+from budgetrun.results.report.figures import Panel, Points, Series, series_name
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
+from budgetrun.results.store.optimum import ROUNDING
 from budgetrun.results.store.read import listed
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ LINEAR_START, LOG_START = 0.02, 0.005
 MARKS = 9
 # Parts of the stream whose own errors are drawn.
 WINDOWS = 50
+# Above this gap nothing has been learned yet.
+MOST_GAP = 10.0
 
 
 class Curve(NamedTuple):
@@ -36,7 +39,7 @@ class Curve(NamedTuple):
 
 
 class RoundsPanel(Panel):
-    """Errors or the size of the support set against the number of rounds."""
+    """Errors or the size of the support set against the number of rounds: a mean curve per label."""
 
     axes = ("rounds",)
     x_label = "rounds"
@@ -45,9 +48,14 @@ class RoundsPanel(Panel):
     log_x = False
 
     def find(self) -> list[Series]:
+        # Errors of few rounds, which are noise, are left out.
+        self.is_error = self.y is not SUPPORT_SIZE
+        self.scale = ", on a logarithmic axis" if self.log_x else ""
         lines: dict[str, Place] = {}
-        for label in dict.fromkeys([*self.lined, *self.banded, *self.pointed]):
-            places = [place for place in self.places(label) if self._is_shown(place)]
+        one = self.spec.budget
+        for label in self.shown:
+            own = self.places(label)
+            places = [p for p in own if one is None or p.budget == NO_BUDGET or self.measured[p].budget == one]
             several = len({place.budget for place in places}) > 1
             lines |= {
                 series_name(self.results.title(label), p.setting.text, p.budget.title() if several else ""): p
@@ -61,44 +69,36 @@ class RoundsPanel(Panel):
         self.problem = self.lacks(missing, len(ids), "curves over the rounds")
         self.curves = [] if missing else [self._curve(groups[place]) for place in lines.values()]
         self.last = max((float(curve.rounds[-1]) for curve in self.curves), default=1.0)
+        # The rounds from which on errors decide on the frame, and from which on curves are drawn.
+        self.start = (LOG_START if self.log_x else LINEAR_START) * self.last
+        self.first = max(1.0, self.start / 4) if self.log_x else 0.1 * self.start if self.is_error else 1.0
         found = []
         for i, (name, place) in enumerate(lines.items()):
             m = self.measured[place]
             last = self.curves[i].mean[-1] if self.curves else m.mean
             series = Series(name, [m], [f"{self.value(last)} at the end"])
             # Solid curves below, so that the others' lines stay visible.
-            series.style = {"zorder": 2.5 if place.label in self.pointed else 3}
+            series.style = {"zorder": 2.5 if place.label in self.labels["point"] else 3}
             if self.curves:
                 self._fill(series, self.curves[i], (i + 1) / (len(lines) + 1))
             found.append(series)
         return found
 
-    @property
-    def is_error(self) -> bool:
-        """True if errors of few rounds, which are noise, are left out."""
-        return self.y is not SUPPORT_SIZE
-
-    def _is_shown(self, place: Place) -> bool:
-        one = self.spec.budget
-        return one is None or place.budget == NO_BUDGET or self.measured[place].budget == one
-
     def _curve(self, runs: pd.DataFrame) -> Curve:
-        name = self.y.name
-        of_squares = self.y in (RMSE, WINDOWED_RMSE)
-        kept = SQUARED_ERROR if of_squares else "support_size" if self.y is SUPPORT_SIZE else "mistakes"
-        kept = name if name in METRICS_IN_CURVES else kept
+        y, of_squares = self.y, self.y in (RMSE, WINDOWED_RMSE)
+        kept = SQUARED_ERROR if of_squares else "mistakes" if self.is_error else "support_size"
+        kept = y.name if y.name in METRICS_IN_CURVES else kept
         rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept)
-        if name in METRICS_IN_CURVES:
-            values = self.y.factor * values
-        elif self.y in (WINDOWED_ERROR, WINDOWED_RMSE):
+        if y.name in METRICS_IN_CURVES:
+            values = y.factor * values
+        elif y in (WINDOWED_ERROR, WINDOWED_RMSE):
             ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
             rounds = rounds[ends]
             counts, lengths = np.diff(values[:, ends], prepend=0), np.diff(rounds, prepend=0)
-            values = self.y.factor * counts / lengths
+            values = y.factor * counts / lengths
         elif self.is_error:
-            values = self.y.factor * values / rounds
-        values = np.sqrt(values) if of_squares else values
-        every = pd.DataFrame(values)
+            values = y.factor * values / rounds
+        every = pd.DataFrame(np.sqrt(values) if of_squares else values)
         streams = every.groupby(runs.groupby(STREAM, sort=False).ngroup().to_numpy()).mean()
         # With a single stream, the spread is that over the seeds.
         spread = (streams if len(streams) > 1 else every).std().fillna(0.0)
@@ -106,7 +106,7 @@ class RoundsPanel(Panel):
 
     def _fill(self, series: Series, curve: Curve, shift: float) -> None:
         """Set what is drawn: the curve with marks at different places, so that overlapping ones can be told apart."""
-        rounds, mean, sd = (values[curve.rounds >= self._first()] for values in curve)
+        rounds, mean, sd = (values[curve.rounds >= self.first] for values in curve)
         if sd.max() > NO_SPREAD:
             series.band = rounds, mean - sd, mean + sd
             # Many overlapping bands would darken what they share.
@@ -120,16 +120,6 @@ class RoundsPanel(Panel):
     def xs(self) -> list[float]:
         return [1.0, self.last]
 
-    def _start(self) -> float:
-        """Return the round from which on errors decide on the frame."""
-        return (LOG_START if self.log_x else LINEAR_START) * self.last
-
-    def _first(self) -> float:
-        """Return the round from which on curves are drawn."""
-        if self.log_x:
-            return max(1.0, self._start() / 4)
-        return 0.1 * LINEAR_START * self.last if self.is_error else 1.0
-
     @cached_property
     def changes(self) -> dict[int, str]:
         """Number of rounds -> change of the stream after them, as far as these are known."""
@@ -139,11 +129,11 @@ class RoundsPanel(Panel):
 
     def frame(self, axes: Axes) -> None:
         mark_changes(axes, self.changes)
-        axes.set_xlim(self._first() if self.log_x else 0, self.last * (1.06 if self.log_x else 1.015))
+        axes.set_xlim(self.first if self.log_x else 0, self.last * (1.06 if self.log_x else 1.015))
         if not self.is_error:
             axes.set_ylim(bottom=0)
             return
-        late = [(c.mean[c.rounds >= self._start()], c.sd[c.rounds >= self._start()]) for c in self.curves]
+        late = [(c.mean[c.rounds >= self.start], c.sd[c.rounds >= self.start]) for c in self.curves]
         low, high = min((mean - sd).min() for mean, sd in late), max((mean + sd).max() for mean, sd in late)
         margin = 0.06 * (high - low) or 1.0
         axes.set_ylim(max(0.0, low - margin), high + margin)
@@ -151,11 +141,63 @@ class RoundsPanel(Panel):
     def about(self) -> list[str]:
         sentences = self.shaded(self.series)
         if self.curves and self.is_error:
-            early = f"in the first {max(1.0, self._start()):,.0f} rounds, when errors are of few examples"
+            early = f"in the first {max(1.0, self.start):,.0f} rounds, when errors are of few examples"
             sentences.append(f"The frame leaves out what lies above or below it {early}.")
         if self.changes:
             sentences.append(f"Dotted vertical lines: here {listed(dict.fromkeys(self.changes.values()))}.")
         return sentences
 
-    def scale(self) -> str:
-        return ", on a logarithmic axis" if self.log_x else ""
+
+class SecondsPanel(Panel):
+    """The gap of the objective to the best known optimum against a run's own seconds, a curve per run."""
+
+    axes = ("seconds",)
+    x_label = "seconds"
+    against = "seconds"
+    log_x = True
+    whole_x = False
+    scale = ", both on logarithmic axes"
+
+    def find(self) -> list[Series]:
+        brackets = self.results.brackets.items()
+        widths = [bracket.width for problem, bracket in brackets if problem.dataset == self.dataset]
+        self.width = float(np.nanmax([*widths, 0.0]))
+        lines = dict.fromkeys(self.spec.lines)
+        self.missing = [self.results.title(label) for label in lines if not self.places(label)]
+        found = [self._series(place) for label in lines for place in self.places(label)]
+        n_runs, n_drawn = sum(one.measured[0].n_runs for one in found), sum(len(one.curves) for one in found)
+        self.problem = self.lacks(n_runs - n_drawn, n_runs, "traces of the solvers")
+        self.names = {"lines": [one.name for one in found], "band": [], "point": []}
+        return found
+
+    def _series(self, place: Place) -> Series:
+        runs = self.runs[(self.runs["label"] == place.label) & (self.runs["setting"] == place.setting)]
+        curves: list[tuple[Points, Points]] = []
+        for _, run in runs.iterrows():
+            if trace := self.numbers.curves.trace(run["run_id"]):
+                seconds, objective = trace
+                # Every objective of a run is compared with the same number as its last one.
+                base = run["objective"] / (1 + run["gap_to_best"])
+                curves.append((seconds[seconds > 0], np.maximum(objective / base - 1, ROUNDING)[seconds > 0]))
+        m = self.measured[place]
+        style = {"markevery": [-1], **({"linewidth": 1.0, "alpha": 0.6} if len(curves) > 1 else {})}
+        end = f"{self.value(m.mean)} after {runs['seconds'].max():.3g} seconds"
+        return Series(series_name(self.results.title(place.label), place.setting.text), [m], [end], curves, style=style)
+
+    def frame(self, axes: Axes) -> None:
+        axes.set_yscale("log")
+        if self.width > ROUNDING:
+            style: Any = {"color": "#888888", "alpha": BAND_ALPHA, "linewidth": 0}
+            axes.axhspan(ROUNDING / 10, self.width, zorder=1, label="within what is known of the optimum", **style)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        gaps = np.concatenate([gap for one in self.series for _, gap in one.curves])
+        lowest = min(gaps.min(), self.width) if self.width > ROUNDING else gaps.min()
+        axes.set_ylim(lowest / 2, min(MOST_GAP, 2 * gaps.max()))
+
+    def about(self) -> list[str]:
+        return [
+            "The gap is relative to the best known lower bound of the optimum. Seconds are the solver's own: compiling "
+            "and computing the curve do not count. A mark is where a run ended.",
+            "Shaded: gaps below the distance between the best lower bound and the best objective, where nothing is "
+            "known.",
+        ]

@@ -1,19 +1,21 @@
-"""From runs to averages: what was measured for a dataset, a label, a budget and a setting."""
+"""The numbers of a report: averages of the runs of a dataset, label, budget and setting, and what is published."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from budgetrun.config import schema
 from budgetrun.config.quantities import SECONDS_RATIO, Quantity
+from budgetrun.config.schema import TableSpec
 from budgetrun.results.store.optimum import problem_of
-from budgetrun.results.store.read import NO_SETTING, Results, Setting
+from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
 
 STREAM = ["task", "repetition"]
 # The columns that make up a `Place`.
@@ -115,13 +117,22 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     needed = dict.fromkeys([*_OF_PLACE, *STREAM, "seed", "support_size", quantity.column])
     runs = with_budgets(runs.loc[runs[quantity.column].notna(), list(needed)])
     runs = runs.assign(shown=quantity.factor * runs[quantity.column])
-    place, stream = _groups(runs)
+    # A few objects stand for all settings; comparing these is slow.
+    settings = pd.Series(pd.factorize(runs["setting"].map(id))[0], index=runs.index)
+    # The number of each run's place, and of its stream within the place.
+    place = runs.groupby([*(runs[name] for name in PLACE[:-1]), settings], sort=False).ngroup().rename("place")
+    stream = runs.groupby([place, *(runs[name] for name in STREAM)], sort=False).ngroup()
     by_stream = pd.Series(np.bincount(stream, runs["shown"]) / np.bincount(stream))
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
     own = runs.groupby(place)
-    table = pd.DataFrame({"minimum": own["shown"].min(), "maximum": own["shown"].max(), "n_runs": own.size()})
-    table = table.assign(budget=own["budget"].mean(), support_size=own["support_size"].mean())
+    table = own.agg(
+        minimum=("shown", "min"),
+        maximum=("shown", "max"),
+        n_runs=("shown", "size"),
+        budget=("budget", "mean"),
+        support_size=("support_size", "mean"),
+    )
     # Numpy's mean: that of pandas differs in the last bit, on which the rounding of 25.335 depends.
     table["mean"] = [by_stream.to_numpy()[streams].mean() for streams in of_place.indices.values()]
     table = table.assign(sd=of_place.std(), n_streams=of_place.size())
@@ -136,14 +147,6 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     places = _places(runs.loc[~place.duplicated()])
     rows: Any = table.to_dict("records")
     return {one: Measured(n_failed=lost[one], **row) for one, row in zip(places, rows, strict=True)}
-
-
-def _groups(runs: pd.DataFrame) -> tuple[pd.Series[int], pd.Series[int]]:
-    """Return the number of each run's place, and of its stream within the place, in the order of the runs."""
-    # A few objects stand for all settings; comparing these is slow.
-    settings = pd.Series(pd.factorize(runs["setting"].map(id))[0], index=runs.index)
-    place = runs.groupby([*(runs[name] for name in PLACE[:-1]), settings], sort=False).ngroup().rename("place")
-    return place, runs.groupby([place, *(runs[name] for name in STREAM)], sort=False).ngroup()
 
 
 def _places(runs: pd.DataFrame) -> Iterator[Place]:
@@ -177,3 +180,71 @@ def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:
         keyed.join(own.groupby(by)["seconds"].mean().rename("base"), on=by)["base"] for by in ([*keys, "problem"], keys)
     )
     return runs.assign(seconds_ratio=runs["seconds"] / of_problem.fillna(of_stream))
+
+
+class PublishedNumber(NamedTuple):
+    """A published number in the unit of its table, and its standard deviation, None where that is not published."""
+
+    value: float
+    sd: float | None = None
+
+
+class Published:
+    """The published numbers of one table, each with its budget and setting where the paper gives them.
+
+    ``aliases`` leads from a label or dataset to the one whose published numbers it is compared with.
+    """
+
+    def __init__(self, rows: Iterable[schema.Published], aliases: dict[str, str]) -> None:
+        self._aliases = aliases
+        self._rows: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], PublishedNumber]] = {}
+        for row in rows:
+            key = Budget.asked(row.budget_fraction, row.budget), items_of(row.setting or "")
+            self._rows.setdefault((row.dataset, row.label), {})[key] = PublishedNumber(row.value, row.sd)
+
+    def source(self, dataset: str, label: str) -> tuple[str, str]:
+        """Return the dataset and label whose published numbers belong to these."""
+        return self._aliases.get(dataset, dataset), self._aliases.get(label, label)
+
+    def of(self, dataset: str, label: str) -> dict[tuple[Budget, frozenset[str]], PublishedNumber]:
+        """Return the published numbers of a dataset and label by budget and items of the setting."""
+        return self._rows.get(self.source(dataset, label), {})
+
+    def find(self, place: Place, *, any_budget: bool = False, any_setting: bool = False) -> PublishedNumber | None:
+        """Return the published number of a place, None where there is none.
+
+        An algorithm without a budget may be published once, or once per block with the same number (``any_budget``);
+        so may one without settings (``any_setting``). A dataset's own budget may be published or not.
+        """
+        if place.budget.kind == "dataset":
+            asked = (place._replace(budget=budget) for budget in (Budget("budget", place.budget.value), NO_BUDGET))
+            return next(filter(None, (self.find(one, any_setting=any_setting) for one in asked)), None)
+        items, none = frozenset(place.setting.items), frozenset[str]()
+        eligible = {
+            (budget, setting): number
+            for (budget, setting), number in self.of(place.dataset, place.label).items()
+            if (any_budget or budget == place.budget) and (any_setting or setting == items)
+        }
+        for key in ((place.budget, items), (NO_BUDGET, items), (place.budget, none), (NO_BUDGET, none)):
+            if key in eligible:
+                return eligible[key]
+        distinct = set(eligible.values())
+        return distinct.pop() if len(distinct) == 1 else None
+
+    def of_measured(self, place: Place, block: Budget = NO_BUDGET) -> PublishedNumber | None:
+        """Return the published number of a place that has runs; one without a budget may be shown in any block."""
+        shown = place._replace(budget=block) if place.budget == NO_BUDGET else place
+        return self.find(shown, any_budget=place.budget == NO_BUDGET, any_setting=place.setting == NO_SETTING)
+
+
+def published_in(spec: TableSpec, divisor: str | None = None) -> Published:
+    """Return the published numbers that a table shows.
+
+    ``divisor`` goes with ratios of seconds: the label by whose published seconds those on the same dataset are divided.
+    """
+    rows = spec.published
+    if divisor is not None:
+        label = spec.aliases.get(divisor, divisor)
+        base = {row.dataset: row.value for row in rows if row.label == label and row.value}
+        rows = tuple(replace(row, value=row.value / base[row.dataset], sd=None) for row in rows if row.dataset in base)
+    return Published(rows, spec.aliases)

@@ -1,4 +1,4 @@
-"""The table of selections: a rule beside a choice on the first tenth and the best candidate in hindsight."""
+"""The simple tables of a report: what runs cost, and selections on the stream."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.config.schema import SelectSpec
-from budgetrun.results.report.aggregate import STREAM
 from budgetrun.results.report.layout import Listing
+from budgetrun.results.report.numbers import STREAM
 from budgetrun.results.store.read import Results
 
-# The columns, and their headings on pages. "Later" is after the first tenth.
+# The columns of the table of selections, and their headings on pages. "Later" is after the first tenth.
 _HEADINGS = {
     "candidates": "candidates",
     "left": "left",
@@ -33,8 +33,34 @@ _NEEDED = ["label", "facts", "mistakes", "prefix_mistakes", "n_examples", "prefi
 _NEEDED += ["max_support_size", "seconds"]
 
 
-def listings(results: Results) -> list[Listing]:
-    """Return the table of a config's selections, with means over the streams; none if it has no selections."""
+def costs(results: Results) -> list[Listing]:
+    """Return the sums of the runs' seconds and, where the manifest has them, the times of the sweep's jobs."""
+    sums = results.runs.groupby(["dataset", "label"])["seconds"].sum()
+    labels, titles = results.labels, results.report.titles
+    rows: list[list[Any]] = []
+    for dataset in results.datasets:
+        own = sums[dataset]
+        rows.append([dataset, *(own.get(label) for label in labels), own.reindex(labels).sum()])
+    swept = any(setting.items for label in labels for setting in results.settings(label))
+    over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
+    title, remark = f"Seconds recorded with the runs, summed over {over}", ""
+    if results.of_batch:
+        compiling = results.runs["compile_seconds"].sum()
+        remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
+    listings = [Listing("seconds", title, remark, titles, ["dataset", *labels, "all"], rows, 1)]
+    if parts := results.manifest.get("parts"):
+        keys = ("runs", "wall_seconds", "cpu_seconds")
+        rows = [[part["dataset"], tuple(part["algorithms"]), *map(part.get, keys)] for part in parts]
+        title = "Times of the sweep's jobs: the algorithms of a job read one stream together"
+        listings.append(Listing("parts", title, "", titles, ["dataset", "algorithms", *keys], rows, 2))
+    return listings
+
+
+def selections(results: Results) -> list[Listing]:
+    """Return a rule of selection beside a choice on the first tenth and the best candidate in hindsight.
+
+    The numbers are means over the streams; the list is empty if the config has no selections.
+    """
     if not results.config.select:
         return []
     rows = []
@@ -43,7 +69,7 @@ def listings(results: Results) -> list[Listing]:
     for dataset in results.datasets:
         streams = [own for _, own in runs[runs["dataset"] == dataset].groupby(STREAM)]
         for spec in results.config.select:
-            found = [_numbers(own, spec) for own in streams if spec.label in set(own["label"])]
+            found = [_of_selection(own, spec) for own in streams if spec.label in set(own["label"])]
             if found := [numbers for numbers in found if numbers]:
                 means = pd.DataFrame(found, columns=list(_HEADINGS)).mean()
                 rows.append([dataset, spec.label, *(None if np.isnan(mean) else mean for mean in means.tolist())])
@@ -61,7 +87,7 @@ def listings(results: Results) -> list[Listing]:
     return [Listing("selections", "Selection on the stream", remark, titles, header, rows, 2)]
 
 
-def _numbers(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
+def _of_selection(runs: pd.DataFrame, spec: SelectSpec) -> list[Any]:
     """Return the numbers of a selection on a stream; none if a candidate's run is missing."""
     rule, candidates = runs[runs["label"] == spec.label].iloc[0], runs[runs["label"].isin(spec.of)]
     facts = json.loads(rule["facts"])
