@@ -228,17 +228,24 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return score
 
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
-        first = not hasattr(self, "_group")
+        first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
-        if first:
-            found = self._found_classes(y, classes)
-            self._in_force = self.get_params(deep=False)
-            self._group = self._started(found)
-            self._calibration = Calibration() if self._in_force.get("probabilities") else None
-            # The engine keeps rows in the form of the first ones.
-            self._sparse = sp.issparse(X)
-        self._play(X, self._encoded(y, found if first else None, classes), first)
+        try:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
+            if first:
+                found = self._found_classes(y, classes)
+                self._in_force = self.get_params(deep=False)
+                self._group = self._started(found)
+                self._calibration = Calibration() if self._in_force.get("probabilities") else None
+                # The engine keeps rows in the form of the first ones.
+                self._sparse = sp.issparse(X)
+            labels = self._encoded(y, found if first else None, classes)
+        except Exception:
+            # What is refused changes nothing.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._play(X, labels, first)
         return self
 
     @_one_thread
