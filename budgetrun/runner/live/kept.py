@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data.running import Running
-from budgetrun.data.scaling import scale_in_place
+from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.play.session import Counts, Session
 
