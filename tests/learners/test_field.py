@@ -90,7 +90,7 @@ def test_projections_on_two_examples():
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize(("name", "variant"), [("bpa", "projecting"), ("bsgd", "projection")])
 def test_inverses_stay_inverses(stream, name, variant):
-    X, y = STREAMS[stream](T=600)
+    X, y = STREAMS[stream](T=400)
     learner = find(name, variant)(budget=12, **({"regulariser": 0.05} if name == "bsgd" else {}))
 
     def look(f, t):

@@ -68,7 +68,11 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
     return trace
 
 
-# Other settings than in multiclass_projectron_pp.py, so that no two cases have the same name.
 MULTICLASS_CASES = cases(
-    structured_projectron_pp, {"eta": 0.3}, {"eta": 0.9}, {"eta": 0.2, "threshold": "squared_distance"}
+    structured_projectron_pp,
+    {"eta": 0.1},
+    {"eta": 0.6},
+    {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"},
+    {"eta": 0.5, "threshold": "squared_distance"},
 )
