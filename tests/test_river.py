@@ -473,7 +473,7 @@ def test_a_refused_call_changes_nothing(call, rounds):
     if rounds == 0 and call == "a third label":
         model.learn_one({"a": 1.0}, "yes")
         before = seen(model)
-    with pytest.raises(ValueError, match="label|feature|named|rows"):
+    with pytest.raises(ValueError, match=r"label|feature|named|rows"):
         getattr(model, method)(x, y)
     assert seen(model) == before
 

@@ -231,7 +231,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
         try:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric
+            )
             if first:
                 found = self._found_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
