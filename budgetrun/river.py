@@ -23,6 +23,7 @@ except ImportError:
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
+from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
 
@@ -91,6 +92,7 @@ class _Model:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
+    @alone
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn from one example.
 
@@ -115,6 +117,7 @@ class _Model:
             _check(x)
             raise
 
+    @alone
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a table, one after the other.
 
@@ -156,6 +159,7 @@ class _Model:
                 self._begin()
             raise
 
+    @alone
     def _score_of(self, x: dict[Any, Any]) -> Any:
         """Return f(x), or the scores of all classes."""
         if self.estimator is None:
@@ -169,6 +173,7 @@ class _Model:
             _check(x)
             raise
 
+    @alone
     def _scores_of(self, X: pd.DataFrame) -> np.ndarray:
         table = _numbers(X)
         if self.estimator is None or not len(table):
