@@ -16,6 +16,7 @@ MOVED = {
     "learners.absorbing": "engine.hypotheses.absorbing",
     "learners.pairs": "engine.hypotheses.pairs",
     "learners.calibration": "play.metrics",
+    "data.running": "data.scaling",
     "runner.metrics": "play.metrics",
     "runner.targets": "play.metrics",
     "live.curve": "play.session",

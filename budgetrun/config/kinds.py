@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import contributed
-from budgetrun.config.values import Checker
+from budgetrun.config.problems import Checker
 
 
 class RunKind(ABC):

@@ -30,7 +30,7 @@ from budgetrun.base.sources import source_digest
 from budgetrun.config import kinds
 from budgetrun.data import Stream, limits, open_stream
 from budgetrun.engine import score
-from budgetrun.play import selection
+from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
@@ -286,32 +286,30 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
 
 @dataclass(eq=False)
 class _Played:
-    """The curves of a run and the columns of its row; ``error`` if it has failed."""
+    """A run with its curves, the learners that play it (its own, or its candidates) and the columns of its row."""
 
+    run: Run
     curves: dict[str, np.ndarray]
-    values: dict[str, Any] = field(default_factory=dict)
-    error: BaseException | None = None
-
-
-# A run with the learners that play it: its own, or its candidates.
-_Built = tuple[Run, _Played, list[Any]]
+    learners: list[Any] = field(default_factory=list)
+    columns: dict[str, Any] = field(default_factory=dict)
+    error: BaseException | None = None  # if it has failed
 
 
 def measure(job: Job, settings: Settings) -> Measured:
     """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
     stream = stream_of(job, settings)
-    limit = Limit(job, settings)
+    limit, T = Limit(job, settings), stream.n_examples
     played = _play(job.runs, job, stream, settings, limit)
     # An error of several runs may be that of one learner, while they shared a hypothesis or kernel values.
     failures = Counter(id(one.error) for one in played if one.error is not None)
-    for i, run in enumerate(job.runs):
-        if failures[id(played[i].error)] > 1:
-            (played[i],) = _play([run], job, stream, settings, limit)
-    T = stream.n_examples
-    rows = [
-        failed(run, job, one.error, T) if one.error is not None else row_of(run, job, n_examples=T, **one.values)
-        for run, one in zip(job.runs, played, strict=True)
-    ]
+    rows = []
+    for i, one in enumerate(played):
+        if failures[id(one.error)] > 1:
+            (one,) = (played[i],) = _play([one.run], job, stream, settings, limit)
+        if one.error is None:
+            rows.append(row_of(one.run, job, n_examples=T, **one.columns))
+        else:
+            rows.append(failed(one.run, job, one.error, T))
     curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
     return rows, curves | {name: np.stack([one.curves[name] for one in played]) for name in played[0].curves}
 
@@ -319,73 +317,70 @@ def measure(job: Job, settings: Settings) -> Measured:
 def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
     """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
     recorded = () if runs[0].candidates else problem_of(job.dataset.task).curves(settings.metrics)
-    played = [_Played(Curve(1, recorded, stream.n_examples).of(0)) for _ in runs]
+    played = [_Played(run, Curve(1, recorded, stream.n_examples).of(0)) for run in runs]
     isolated = errors_of_runs(settings)
-    built: list[_Built] = []
-    for run, one in zip(runs, played, strict=True):
+    for one in played:
         try:
-            with limit.of(run.run_id):
-                learners = [(identity.kernel_of(of.spec), identity.build(of.spec)) for of in run.played]
-                built.append((run, one, learners))
+            with limit.of(one.run.run_id):
+                one.learners = [(identity.kernel_of(of.spec), identity.build(of.spec)) for of in one.run.played]
         except isolated as error:
             one.error = error
+    built = [one for one in played if one.error is None]
     try:
         if built:
             _play_built(built, job.dataset.task, stream, settings, limit)
     except isolated as error:
-        for _, one, _ in built:
+        for one in built:
             one.error = error
     return played
 
 
-def _play_built(built: list[_Built], task: str, stream: Stream, settings: Settings, limit: Limit) -> None:
-    tasks, isolated, n_classes = list(stream.tasks), errors_of_runs(settings), len(stream.classes)
+def _play_built(built: list[_Played], task: str, stream: Stream, settings: Settings, limit: Limit) -> None:
+    tasks, n_rounds, isolated = list(stream.tasks), stream.n_examples, errors_of_runs(settings)
     Y = np.stack([stream.tasks[name] for name in tasks])
-    ids = [run.run_id for run, *_ in built]
-    every = [pair for *_, learners in built for pair in learners]
-    options: dict[str, Any] = {"n_classes": n_classes, "tie": settings.tie, "dtype": settings.dtype}
+    ids, told = [one.run.run_id for one in built], time.monotonic()
+    every = [pair for one in built for pair in one.learners]
+    options: dict[str, Any] = {"n_classes": len(stream.classes), "tie": settings.tie, "dtype": settings.dtype}
     compile_first(every, group_options(task, **options), stream.X, Y)
-    # The only run of its job.
-    rule = built[0][0].spec if built[0][0].candidates else None
+
+    def after(rounds: int) -> None:
+        nonlocal told
+        if tell is not None and (now := time.monotonic()) - told >= _TOLD_SECONDS:
+            told = now
+            tell(rounds / n_rounds)
+
+    # A selection is the only run of its job.
+    rule = built[0].run.spec if built[0].run.candidates else None
     with nullcontext() if rule is None else limit.of(ids[0]):
         selections = []
         if rule is not None:
-            follows = selection.registry()[rule.name](**rule.parameters)
-            selections = [selection.Selection(follows, every, **options)]
+            selections = [Selection(registry()[rule.name](**rule.parameters), every, **options)]
         session = Session(
             [] if selections else every,
             selections,
             task=task,
             **options,
-            rows=[tasks.index(run.task) for run, *_ in built],
+            rows=[tasks.index(one.run.task) for one in built],
             metrics=settings.metrics,
-            n_rounds=stream.n_examples,
+            n_rounds=n_rounds,
             isolate=isolated,
             guard=(lambda i, seconds: limit.of(ids[i], seconds)) if settings.timeout_seconds else None,
         )
-        told, n_rounds = time.monotonic(), stream.n_examples
-
-        def after(rounds: int) -> None:
-            nonlocal told
-            if tell is not None and (now := time.monotonic()) - told >= _TOLD_SECONDS:
-                told = now
-                tell(rounds / n_rounds)
-
         try:
             session.run([(stream.X, Y)], after=after)
         finally:
-            for i, (_, one, _) in enumerate(built):
+            for i, one in enumerate(built):
                 one.curves = session.curve.of(i)
     members: Sequence[Any] = session.members or [None]
-    for i, ((run, one, _), member) in enumerate(zip(built, members, strict=True)):
+    for i, (one, member) in enumerate(zip(built, members, strict=True)):
         one.error = None if member is None else member.error
         if one.error is not None:
             continue
         try:
-            with limit.of(run.run_id):
-                one.values |= session.columns(i)
+            with limit.of(one.run.run_id):
+                one.columns = session.columns(i)
                 if member is not None and stream.test is not None:
-                    one.values |= evaluate(member, stream.test.X, stream.test.tasks[run.task], settings.tie)
+                    one.columns |= evaluate(member, stream.test.X, stream.test.tasks[one.run.task], settings.tie)
         except isolated as error:
             one.error = error
 
@@ -410,16 +405,14 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
         online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
         more examples than it holds.
     """
-    return {
-        "test_error": _error(member, X, y, tie, averaged=True) if member.learner.averages() else None,
-        "last_test_error": _error(member, X, y, tie, averaged=False),
-    }
+    mistakes = problem_of(member.learner.task).mistakes
 
+    def error(averaged: bool) -> float:
+        n_wrong = 0
+        for start in range(0, len(y), _TEST_ROWS):
+            block = slice(start, start + _TEST_ROWS)
+            wrong = mistakes(score(member, X[block], averaged), y[block].astype(np.intp), tie)
+            n_wrong += int(np.count_nonzero(wrong))
+        return n_wrong / len(y)
 
-def _error(member: Member, X: Rows, y: np.ndarray, tie: str, averaged: bool) -> float:
-    mistakes, n_wrong = problem_of(member.learner.task).mistakes, 0
-    for start in range(0, len(y), _TEST_ROWS):
-        block = slice(start, start + _TEST_ROWS)
-        wrong = mistakes(score(member, X[block], averaged), y[block].astype(np.intp), tie)
-        n_wrong += int(np.count_nonzero(wrong))
-    return n_wrong / len(y)
+    return {"test_error": error(averaged=True) if member.learner.averages() else None, "last_test_error": error(False)}

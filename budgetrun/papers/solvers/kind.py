@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.problem import problem_of
 from budgetrun.config.kinds import RunKind
-from budgetrun.config.values import Checker
+from budgetrun.config.problems import Checker
 from budgetrun.papers.solvers import find, registry
 
 if TYPE_CHECKING:

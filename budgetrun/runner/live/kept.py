@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data.running import Running
-from budgetrun.data.scaling import scale_in_place
+from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.play.session import Counts, Session
 
@@ -110,13 +109,8 @@ _MOST_NAMED = 5
 def warnings(session: Session, names: Sequence[str], features: Sequence[str], at_end: bool = False) -> dict[str, str]:
     """Return a sentence for each reason to distrust the numbers so far, under a key that stays the same.
 
-    Parameters
-    ----------
-    session : Session
-    names, features : sequence of str
-        The names of the learners, and of the features.
-    at_end : bool
-        True after the last round: then budgets that no learner has filled are named, too.
+    ``names`` and ``features`` are those of the learners and of the features. ``at_end``, after the last round, budgets
+    that no learner has filled are named, too.
     """
     counts = session.counts
     if counts.rounds < _EARLIEST and not at_end:

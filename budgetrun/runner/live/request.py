@@ -87,7 +87,7 @@ class Choices:
     gammas: tuple[float | str, ...]
     # The value of ``auto`` among them.
     median_gamma: float | None
-    label_column: str | int | None
+    label_column: str | int | None  # as a config names it
     n_rows: int | None
 
 
@@ -292,7 +292,12 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         said.append(f"Task: {task}, because there are {len(table.classes)} classes.")
     scale = request.scale
     if scale == "auto":
-        scale, why = _scale(first)
+        values = first if isinstance(first, np.ndarray) else first.data
+        largest = float(np.abs(values).max(initial=0.0))
+        scale = "none" if largest <= 1 else "running"
+        why = f"values reach {largest:,.4g}: each row is scaled by the mean and deviation of the rows before it"
+        if largest <= 1:
+            why = f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
         said.append(f"Scale: {scale}, because {why}.")
     gammas = tuple(_gamma(text) for text in request.gamma)
     median = None
@@ -307,7 +312,9 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         f"{name} is left out: it is too slow or too large on a long stream; to include it: --algorithm {name}."
         for name in left_out
     ]
-    return Choices(task, scale, gammas, median, _label(table), table.n_rows), said
+    column = table.label_column
+    label = None if column is None else column.name if column.named else column.position
+    return Choices(task, scale, gammas, median, label, table.n_rows), said
 
 
 def _task(request: Request, table: Table) -> str:
@@ -332,15 +339,6 @@ def _task(request: Request, table: Table) -> str:
     return problem_with(n).name if request.task == "auto" else request.task
 
 
-def _scale(first: Matrix) -> tuple[str, str]:
-    values = first if isinstance(first, np.ndarray) else first.data
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest <= 1:
-        return "none", f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
-    kind = "each row is scaled by the mean and deviation of the rows before it"
-    return "running", f"values reach {largest:,.4g}: {kind}"
-
-
 def _gamma(text: str) -> float | str:
     if text == AUTO:
         return text
@@ -351,9 +349,3 @@ def _gamma(text: str) -> float | str:
     if not 1e-100 <= gamma <= 1e100:
         raise InputError(f"--gamma {text}: must be auto or a number above 0")
     return gamma
-
-
-def _label(table: Table) -> str | int | None:
-    """Return how a config names the column of the labels."""
-    column = table.label_column
-    return None if column is None else column.name if column.named else column.position

@@ -243,8 +243,8 @@ class _Run:
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
-                labelled = ((X, session.problem.labels(codes)[None]) for X, codes in self._remaining(chunks))
-                session.run(labelled, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
+                remaining = self._remaining(chunks)
+                session.run(remaining, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
             self.state.ended = True
         except KeyboardInterrupt:
             code = 130
@@ -279,20 +279,19 @@ class _Run:
             yield
             self._whole = True
 
-    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """Yield the rows of chunks from the first round that has not been played."""
+    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Matrix, np.ndarray]]:
+        """Yield the rows of chunks from the first round that has not been played, with the labels of the engine."""
         skip = self.skip
         for X, codes in chunks:
             if skip < len(codes):
-                yield X[skip:], codes[skip:]
+                yield X[skip:], self.state.session.problem.labels(codes[skip:])[None]
             skip = max(0, skip - len(codes))
 
     def _tick(self, rounds: int) -> None:
-        if self.progress.is_due():
+        is_due = self.progress.is_due()
+        if is_due:
             self._warn()
-            self.progress.advance(rounds, self._errors())
-        else:
-            self.progress.advance(rounds, "")
+        self.progress.advance(rounds, self._errors() if is_due else "")
         now = time.monotonic()
         if now - self._saved >= self._between:
             with interrupts.deferred():
