@@ -68,11 +68,7 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
     return trace
 
 
-MULTICLASS_CASES = cases(
-    structured_projectron_pp,
-    {"eta": 0.1},
-    {"eta": 0.6},
-    {"eta": 1.5},
-    {"eta": 0.1, "threshold": "squared_distance"},
-    {"eta": 0.5, "threshold": "squared_distance"},
+MULTICLASS_CASES = cases(structured_projectron_pp, *({"eta": eta} for eta in (0.1, 0.3, 0.6, 0.9, 1.5)))
+MULTICLASS_CASES += cases(
+    structured_projectron_pp, *({"eta": eta, "threshold": "squared_distance"} for eta in (0.1, 0.2, 0.5))
 )
