@@ -10,8 +10,7 @@ from cases import EXHAUSTIVE, all_cases, firsts, paired
 from reference import kernel_expansion
 
 from budgetrun import config as config_module
-from budgetrun.base.files import checkout
-from budgetrun.base.sources import source_digest
+from budgetrun.base.files import checkout, source_digest
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
