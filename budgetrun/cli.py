@@ -11,7 +11,7 @@ import click
 from budgetrun import __version__
 from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.registry import plugin_modules
-from budgetrun.runner import completion, interrupts
+from budgetrun.runner import interrupts, verbs
 from budgetrun.runner.verbs import Folder, data_option, for_each, results_option, say
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs)
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=verbs.complete_configs)
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Worker processes.  [default: one per core; 1 if run times are compared]"
 )
@@ -69,7 +69,7 @@ def main() -> None:
     multiple=True,
     metavar="KEY=VALUE",
     callback=lambda _, __, texts: _only(texts),
-    shell_complete=completion.only,
+    shell_complete=verbs.complete_only,
     help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
 @click.option("--profile", default="full", help="A profile of the config, for example ci.")
@@ -96,7 +96,7 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
     from budgetrun.results.store.write import Store
-    from budgetrun.runner.options import Options
+    from budgetrun.runner.plan import Options
     from budgetrun.runner.status import describe
     from budgetrun.runner.sweep import sweep as run_sweep
 
@@ -243,7 +243,7 @@ for _plugin in plugin_modules("command"):
 
 
 @main.command()
-@click.argument("results", type=Folder(path_type=Path), shell_complete=completion.configs)
+@click.argument("results", type=Folder(path_type=Path), shell_complete=verbs.complete_configs)
 def status(results: Path) -> None:
     """Show how many runs of a results folder, or of a config, are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
@@ -257,7 +257,7 @@ def status(results: Path) -> None:
 
 @main.command(name="list")
 @click.argument("what", type=click.Choice(["algorithms", "kernels", "datasets", "configs"]), default="configs")
-@click.argument("name", required=False, shell_complete=completion.listed)
+@click.argument("name", required=False, shell_complete=verbs.complete_listed)
 def list_(what: str, name: str | None) -> None:
     """List the available algorithms, kernels, datasets or configs, or show one algorithm or kernel by its NAME."""
     if name is not None:
@@ -272,7 +272,7 @@ def list_(what: str, name: str | None) -> None:
 
 
 @main.command()
-@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs)
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=verbs.complete_configs)
 def check(configs: tuple[str, ...]) -> None:
     """Check configs and their data, and report every mistake in them; nothing is downloaded."""
     from budgetrun import config as config_module
@@ -310,7 +310,7 @@ def data_list() -> None:
 
 
 @data.command(name="fetch")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.datasets)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=verbs.complete_datasets)
 @data_option
 def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Find or download the files of datasets, and verify them."""
@@ -328,7 +328,7 @@ def data_fetch(names: tuple[str, ...], data_dir: Path | None) -> None:
 
 
 @data.command(name="verify")
-@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.datasets)
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=verbs.complete_datasets)
 @data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Compare files with the checksums on their cards; exit code 1 if one is missing or differs."""

@@ -137,7 +137,7 @@ def wait_for(what, seconds=120):
     return found
 
 
-def workers(process, words="budgetrun.runner.worker"):
+def workers(process, words="budgetrun.runner.job"):
     return [child for child in psutil.Process(process.pid).children(recursive=True) if _is_worker(child, words)]
 
 

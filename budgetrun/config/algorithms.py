@@ -1,4 +1,4 @@
-"""Reads the algorithms of a config, with the values to sweep over."""
+"""Reads the algorithms of a config, with the values to sweep over, and the rules that select among them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
 from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
 from budgetrun.config.kinds import RunKind, kind_of, registry
-from budgetrun.config.problems import ValueType, allowed_names, nearest, quoted, unknown, unknown_key, value_types
-from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds
-from budgetrun.config.values import Checker, Labels, Values
+from budgetrun.config.problems import (
+    Checker,
+    Labels,
+    Values,
+    ValueType,
+    allowed_names,
+    nearest,
+    quoted,
+    unknown,
+    unknown_key,
+    value_types,
+)
+from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
 # Classes of algorithms import numpy; they are imported only once a config is read.
@@ -275,3 +285,82 @@ def _class_of(name: Any, variant: Any, task: Task) -> Algorithm:
 def _default_label(learner: Algorithm) -> str:
     variant = getattr(learner, "variant", None)
     return learner.name if variant is None else f"{learner.name}({variant})"
+
+
+_COMMON = {
+    "rule": ValueType(str),
+    "of": ValueType(str | list[str], required=False),
+    "label": ValueType(Name, required=False),
+}
+# In place of labels: a selection for each algorithm that has several candidates.
+EACH = "each"
+
+
+def selections(
+    checker: Checker, entries: list[Any], specs: list[AlgorithmSpec | None], datasets: list[DatasetSpec | None]
+) -> list[SelectSpec]:
+    """Return the selections of a config among its algorithms; None stands for what is wrong."""
+    known = {spec.label: spec for spec in specs if spec is not None}
+    if entries and (kind := next((spec.kind for spec in known.values()), "")):
+        checker.add(("select",), f"selects among learners as they run; the algorithms of this config are {kind}s")
+        return []
+    labels = Labels("algorithm", None if None in specs else list(known))
+    several = [label for label, spec in known.items() if any(_candidates(spec, one) > 1 for one in datasets)]
+    found = []
+    for i, entry in enumerate(entries):
+        found += _selection(checker, entry, ("select", i), known, several, labels)
+    checker.unique([*known, *(spec.label for spec in found)], "algorithms", "label")
+    return found
+
+
+def _selection(
+    checker: Checker, entry: Any, path: KeyPath, known: dict[str, AlgorithmSpec], several: list[str], labels: Labels
+) -> list[SelectSpec]:
+    # It imports the engine.
+    from budgetrun.play import selection
+
+    if not isinstance(entry, dict):
+        checker.add(path, f"must be a mapping (key: value), got {quoted(entry)}")
+        return []
+    rules = selection.registry()
+    name = entry.get("rule")
+    if not isinstance(name, str) or name not in rules:
+        text = "missing; must be the name of a rule" if name is None else unknown(name, rules)
+        checker.add((*path, "rule"), f"{text}{allowed_names(rules)}")
+        return []
+    before = len(checker.problems)
+    own = parameter_types(rules[name])
+    given = checker.values(entry, path, _COMMON | own)
+    of = given.get("of", list(known))
+    groups = [[label] for label in several] if of == EACH else [of if isinstance(of, list) else [of]]
+    here = (*path, "of")
+    if of == EACH and "label" in given and len(groups) > 1:
+        checker.add((*path, "label"), "cannot be given with of: each, which makes a selection for each algorithm")
+    if of != EACH:
+        checker.labels_exist(here, of, labels)
+    for label in {label for group in groups for label in group}:
+        if label in known and isinstance(known[label].budget, FractionBudget):
+            text = f"{label!r} has a budget that depends on another run; candidates need budgets of their own"
+            checker.add(here, text)
+    if not all(groups):
+        checker.add(here, f"must be a label, a list of labels with at least one, or {EACH}")
+    if len(checker.problems) > before:
+        return []
+    default = rules[name]()
+    parameters = {key: given.get(key, getattr(default, key)) for key in own}
+    return [
+        SelectSpec(
+            rule=name,
+            of=tuple(dict.fromkeys(group)),
+            label=given.get("label") or (f"{name}({', '.join(group)})" if "of" in entry else name),
+            parameters=parameters,
+        )
+        for group in groups
+    ]
+
+
+def _candidates(spec: AlgorithmSpec, dataset: DatasetSpec | None) -> int:
+    """Return the number of runs of an algorithm on a stream, seeds aside; 0 if that is not known."""
+    if dataset is None or dataset.kernel is None or not spec.has(dataset.label):
+        return 0
+    return len(dataset.kernel.each()) * spec.on(dataset.label).with_one_seed().count()

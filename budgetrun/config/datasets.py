@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from budgetrun.base.files import own_folder
 from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
-from budgetrun.config.problems import ValueType, unknown, unknown_key, value_types
+from budgetrun.config.problems import Checker, Values, ValueType, unknown, unknown_key, value_types
 from budgetrun.config.schema import DatasetSpec, KernelSpec
-from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
 if TYPE_CHECKING:

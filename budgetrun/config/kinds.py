@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import contributed
-from budgetrun.config.values import Checker
+from budgetrun.config.problems import Checker
 
 
 class RunKind(ABC):
@@ -47,7 +47,7 @@ class RunKind(ABC):
 
     @abstractmethod
     def measure(self, job: Any, settings: Any) -> Any:
-        """Run a job, as `budgetrun.runner.online.measure` does for learners."""
+        """Run a job, as `budgetrun.runner.job.measure` does for learners."""
 
     @abstractmethod
     def memory(self, spec: Any, info: Any) -> float:

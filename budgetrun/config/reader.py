@@ -11,13 +11,21 @@ from pydantic import Field
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
-from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, title_of
+from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, selections, title_of
 from budgetrun.config.datasets import KERNEL, DatasetReader, common_problem, dataset_label
-from budgetrun.config.problems import ValueType, nearest, quoted, value_types
+from budgetrun.config.problems import (
+    MOST_PROBLEMS,
+    Checker,
+    Labels,
+    TooManyProblems,
+    Values,
+    ValueType,
+    nearest,
+    quoted,
+    value_types,
+)
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, FractionBudget, Profile
-from budgetrun.config.select import selections
-from budgetrun.config.values import MOST_PROBLEMS, Checker, Labels, TooManyProblems, Values
 from budgetrun.config.yaml import parse, read_text
 
 _Some = Annotated[list[Any], Field(min_length=1)]

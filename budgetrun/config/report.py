@@ -11,7 +11,7 @@ from typing import Any
 from budgetrun.base.params.expressions import Formula
 from budgetrun.base.problem import Problem
 from budgetrun.config.kinds import RunKind
-from budgetrun.config.problems import ValueType, nearest, quoted, value_types
+from budgetrun.config.problems import Checker, Labels, Values, ValueType, nearest, quoted, value_types
 from budgetrun.config.published import read_published, sd_column
 from budgetrun.config.quantities import METRICS
 from budgetrun.config.schema import (
@@ -26,7 +26,6 @@ from budgetrun.config.schema import (
     ReportSpec,
     TableSpec,
 )
-from budgetrun.config.values import Checker, Labels, Values
 from budgetrun.config.yaml import KeyPath
 
 _LIST = ValueType(list[Any] | None, required=False)

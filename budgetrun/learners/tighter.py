@@ -9,8 +9,7 @@ import numpy as np
 
 from budgetrun.base.params import Budget, NotNegative
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.engine.hypotheses.pairs import Pairs
-from budgetrun.engine.hypotheses.remembering import Remembering
+from budgetrun.engine.hypotheses.pairs import Pairs, Remembering
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put

@@ -1,11 +1,13 @@
-"""The one loop that plays learners, and rules of selection, on the rounds of a stream."""
+"""The one loop that plays learners, and rules of selection, on the rounds of a stream, and their curves."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,18 @@ import numpy as np
 from budgetrun.base.problem import Problem, problem_of
 from budgetrun.engine import Group
 from budgetrun.kernels import Kernel, Rows, compiling
-from budgetrun.play.counts import Counts
-from budgetrun.play.curve import Curve
 from budgetrun.play.metrics import Errors, Tallies, Tally
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
+    from budgetrun.kernels.rows import Matrix
     from budgetrun.play.selection import Selection
+
+# Rounds per block of a stream whose length is known, and at most in one piece of another.
+BLOCK_SIZE, PIECE = 256, 8192
+# Points of a curve per decade, and the most that are equally spaced.
+_PER_DECADE = 8
+_MOST_SPACED = 100
 
 # A learner's place and its seconds so far, to a context in which its code runs.
 Guard = Callable[[int, float], AbstractContextManager[None]]
@@ -28,6 +35,8 @@ Guard = Callable[[int, float], AbstractContextManager[None]]
 
 class Session:
     """Learners with kernels of their own, and selections among others, on the rounds of one stream.
+
+    Its *players* are the learners, then the selections.
 
     Parameters
     ----------
@@ -44,10 +53,9 @@ class Session:
         For each learner, the row of labels that it reads; None for the first.
     metrics : sequence of str
         As in `Tally`.
-    curve : callable
-        Returns a `Curve`, given the number of learners and the names of metrics.
-    prefix : int or None
-        The number of rounds whose errors rows also report.
+    n_rounds : int or None
+        The rounds of the stream; None if their number is not known. If it is, `columns` also has the errors on the
+        first tenth of the rounds.
     looks : bool
         True to count classes and features as well, for warnings.
     isolate : tuple of exception types
@@ -69,8 +77,7 @@ class Session:
         dtype: str,
         rows: Sequence[int] | None = None,
         metrics: Sequence[str] = (),
-        curve: Callable[[int, Sequence[str]], Curve] = Curve,
-        prefix: int | None = None,
+        n_rounds: int | None = None,
         looks: bool = False,
         isolate: tuple[type[BaseException], ...] = (),
         guard: Guard | None = None,
@@ -79,8 +86,6 @@ class Session:
         self._options = group_options(task, n_classes, tie, dtype)
         self.selections = list(selections)
         self.counts = Counts(zeros=np.zeros(len(learners), dtype=np.int64))
-        if self.problem.of_classes:
-            self.counts.labels = np.zeros(n_classes, dtype=np.int64)
         # None in old states.
         self._rows: Sequence[int] | None = rows or [0] * len(learners)
         names = list(dict.fromkeys(str(kernel) for kernel, _ in learners))
@@ -99,13 +104,13 @@ class Session:
         ]
         self.measures: Tallies | Errors
         if self.problem.of_classes:
+            self.counts.labels = np.zeros(n_classes, dtype=np.int64)
             n_tallies = len(learners) if metrics else 0
             self.measures = Tallies([Tally(metrics, self._options["n_classes"], tie) for _ in range(n_tallies)])
         else:
             self.measures = Errors(len(learners))
-        self.curve = curve(len(learners), self.problem.curves(metrics) if learners else ())
-        self.selected = curve(len(self.selections), ())
-        self.prefix, self._looks = prefix, looks
+        self.curve = Curve(len(learners), self.problem.curves(metrics) if learners else (), n_rounds)
+        self.prefix, self._looks = n_rounds and prefix_of(n_rounds), looks
         self._of_prefix: list[dict[str, Any]] = []
 
     @property
@@ -125,7 +130,7 @@ class Session:
         return [of_groups[group][at] for group, at in self._places]
 
     def compile(self, X: Rows, labels: np.ndarray) -> None:
-        """Compile what `play` needs, on a few rounds of the stream, with labels of shape (n_rows, b)."""
+        """Compile what `run` needs, on a few rounds of the stream, with labels of shape (n_rows, b)."""
         learners = [(group.pool.kernel, member.learner) for group in self._groups for member in group.members]
         compile_first(learners, self._options, X, labels)
 
@@ -142,7 +147,7 @@ class Session:
         Parameters
         ----------
         chunks : iterable of (X, labels)
-            As in `play`, in order.
+            In order: examples, shape (b, d), and labels, shape (n_rows, b), as `Group.feed` takes them.
         scaled : callable
             Returns examples as the learners take them; called in order.
         whole : callable
@@ -150,39 +155,35 @@ class Session:
             rounds that they have played.
         after : callable
             Called between such contexts with the number of rounds so far.
-        """
-        for X, labels in chunks:
-            start, n = 0, X.shape[0]
-            while start < n:
-                end = min(n, start + self._stop() - self.rounds)
-                with whole():
-                    self.play(scaled(X[start:end]), labels[:, start:end])
-                start = end
-                after(self.rounds)
-
-    def _stop(self) -> int:
-        """Return the round at which the next call of `play` ends, at the latest."""
-        stop = self.curve.stop(self.rounds)
-        return stop if self.prefix is None or self.rounds >= self.prefix else min(stop, self.prefix)
-
-    def play(self, X: Rows, labels: np.ndarray) -> None:
-        """Play some rounds, which do not go beyond the next point of the curves.
-
-        Parameters
-        ----------
-        X : ndarray, csr_array or IntegerRows, shape (b, d), b >= 1
-        labels : ndarray, shape (n_rows, b)
-            As `Group.feed` takes them.
 
         Raises
         ------
         OutOfRangeError
             A learner's numbers are out of range.
         """
+        if (selected := self.__dict__.pop("selected", None)) is not None:
+            # In 0.2.0, selections had curves of their own.
+            self.curve.extend(selected)
+        for X, labels in chunks:
+            start, n = 0, X.shape[0]
+            while start < n:
+                point, stop = self.curve.next(self.rounds)
+                if self.prefix is not None and self.rounds < self.prefix:
+                    stop = min(stop, self.prefix)
+                end = min(n, start + stop - self.rounds)
+                with whole():
+                    self._play(scaled(X[start:end]), labels[:, start:end])
+                    if self.rounds == point:
+                        self.record()
+                start = end
+                after(self.rounds)
+
+    def _play(self, X: Rows, labels: np.ndarray) -> None:
+        """Play some rounds, which do not go beyond the next point of the curves."""
         of_groups = [group.feed(X, labels) for group in self._groups]
         for selection in self.selections:
             selection.feed(X, labels)
-        counts, before = self.counts, self.rounds
+        counts = self.counts
         if self._places:
             scores = [of_groups[group][at] for group, at in self._places]
             # With several classes, a round counts if all its scores are 0.
@@ -193,18 +194,19 @@ class Session:
         counts.rounds += X.shape[0]
         if counts.rounds == self.prefix:
             self._of_prefix = [self._prefix_columns(i) for i in range(len(self._places) + len(self.selections))]
-        if counts.rounds == self.curve.next(before):
-            self.record()
 
     def record(self) -> None:
         """Add a point to the curves, if they do not have it."""
         if self.curve.end == self.rounds:
             return
-        members = self.members
-        sizes = [0 if member.hypothesis is None else member.hypothesis.size for member in members]
-        self.curve.add(self.rounds, [member.count.mistakes for member in members], sizes, self.measures.now())
-        sizes = [selection.support_size for selection in self.selections]
-        self.selected.add(self.rounds, [selection.mistakes for selection in self.selections], sizes, {})
+        mistakes, sizes = [], []
+        for member in self.members:
+            mistakes.append(member.count.mistakes)
+            sizes.append(0 if member.hypothesis is None else member.hypothesis.size)
+        for selection in self.selections:
+            mistakes.append(selection.mistakes)
+            sizes.append(selection.support_size)
+        self.curve.add(self.rounds, mistakes, sizes, self.measures.now())
 
     def totals(self) -> np.ndarray:
         """Return the `Problem.total` of each learner so far, shape (n,)."""
@@ -212,10 +214,8 @@ class Session:
             return self.measures.squared
         return np.array([member.count.mistakes for member in self.members])
 
-    # -- players: the learners, then the selections -------------------------------------------------------------------
-
     def columns(self, i: int) -> dict[str, Any]:
-        """Return the columns of runs.csv for a player after all its rounds, but for those of a test set."""
+        """Return the columns of runs.csv for player ``i`` after all its rounds, but for those of a test set."""
         n, prefix = len(self._places), self._of_prefix[i] if self._of_prefix else {}
         if i >= n:
             return prefix | self.selections[i - n].columns()
@@ -238,13 +238,8 @@ class Session:
     def _prefix_columns(self, i: int) -> dict[str, Any]:
         n = len(self._places)
         mistakes = self.selections[i - n].mistakes if i >= n else self.members[i].count.mistakes
-        more = {} if i >= n else self.measures.prefix(i)
+        more = {"prefix_rmse": self.measures.rmse(i)} if isinstance(self.measures, Errors) else {}
         return {"prefix_examples": self.prefix, "prefix_mistakes": mistakes, **more}
-
-    def curves(self, i: int) -> dict[str, np.ndarray]:
-        """Return the curves of a player by name, at ``curve.rounds``."""
-        n = len(self._places)
-        return self.selected.of(i - n) if i >= n else self.curve.of(i)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "tallies" in state:
@@ -274,3 +269,167 @@ def compile_first(learners: Iterable[tuple[Kernel, Any]], options: dict[str, Any
     for kernel, learner in rules.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **options).feed(X[:64], labels[:1, :64])
+
+
+# -- curves ------------------------------------------------------------------------------------------------------------
+
+
+class Curve:
+    """Counts of players, and metrics of learners, after some rounds of a stream.
+
+    If the number of rounds is known, these rounds are its `checkpoints`; otherwise eight per decade, and 50 to 100
+    equally spaced ones.
+
+    Parameters
+    ----------
+    n_learners : int, >= 0
+        The first players, which have metrics.
+    metrics : sequence of str
+        Names of further curves.
+    n_rounds : int or None
+    """
+
+    _planned: np.ndarray | None = None
+
+    def __init__(self, n_learners: int, metrics: Sequence[str] = (), n_rounds: int | None = None) -> None:
+        self._n = n_learners
+        # The values of each, one list per recorded round.
+        self._metrics: dict[str, list[list[float]]] = {name: [] for name in metrics}
+        self._step = BLOCK_SIZE
+        self._rounds: list[int] = []
+        # Mistakes and support sizes, shape (2, n) each.
+        self._counts: list[np.ndarray] = []
+        if n_rounds is not None:
+            self._planned = checkpoints(n_rounds)
+
+    @property
+    def end(self) -> int:
+        """The last recorded round; 0 before the first."""
+        return self._rounds[-1] if self._rounds else 0
+
+    @property
+    def rounds(self) -> np.ndarray:
+        """The recorded rounds, shape (n,); those that are planned, if the number of rounds is known."""
+        return np.array(self._rounds, dtype=np.int64) if self._planned is None else self._planned
+
+    def next(self, after: int) -> tuple[int, int]:
+        """Return the first round after ``after`` to record, and that at which the next piece of the stream ends."""
+        if self._planned is not None:
+            point = int(self._planned[np.searchsorted(self._planned, after, side="right")])
+            return point, min(point, after + BLOCK_SIZE - after % BLOCK_SIZE)
+        decade = math.ceil(_PER_DECADE * math.log10(after + 1)) if after else 0
+        while (point := round(10 ** (decade / _PER_DECADE))) <= after:
+            decade += 1
+        point = min(point, (after // self._step + 1) * self._step)
+        return point, min(point, after + PIECE)
+
+    def add(self, rounds: int, mistakes: list[int], sizes: list[int], metrics: Mapping[str, list[float]]) -> None:
+        """Record what the players have after ``rounds`` rounds, more than in the last call."""
+        self._rounds.append(rounds)
+        for name, values in self._metrics.items():
+            values.append(metrics[name])
+        self._counts.append(np.array([mistakes, sizes], dtype=np.int64))
+        if self._planned is None and rounds > _MOST_SPACED * self._step:
+            self._thin_out()
+
+    def _thin_out(self) -> None:
+        """Keep every other one of the equally spaced points."""
+        self._step *= 2
+        kept = [
+            i
+            for i, t in enumerate(self._rounds)
+            if t % self._step == 0 or t == round(10 ** (round(_PER_DECADE * math.log10(t)) / _PER_DECADE))
+        ]
+        self._rounds = [self._rounds[i] for i in kept]
+        self._counts = [self._counts[i] for i in kept]
+        self._metrics = {name: [values[i] for i in kept] for name, values in self._metrics.items()}
+
+    def extend(self, others: Curve) -> None:
+        """Add the players of other curves with the same points."""
+        self._counts = [np.hstack(both) for both in zip(self._counts, others._counts, strict=True)]
+
+    def last_window(self, name: str = "mistakes") -> tuple[int, np.ndarray] | None:
+        """Return the length of the last recorded stretch of at least a tenth of the rounds, and the mistakes in it.
+
+        With the name of a metric that is a sum, its increase instead.
+        """
+        if len(self._rounds) < 2:
+            return None
+        start = max((i for i, t in enumerate(self._rounds) if t <= 0.9 * self.end), default=0)
+        values = self._metrics.get(name) or [counts[0] for counts in self._counts]
+        return self.end - self._rounds[start], np.subtract(values[-1], values[start])
+
+    def of(self, i: int) -> dict[str, np.ndarray]:
+        """Return the curves of player ``i`` by name, shape (n,) at `rounds`; 0 where a stream has not come, planned."""
+        integer = np.int64 if self._planned is None else np.int32
+        counts: np.ndarray = np.array([counts[:, i] for counts in self._counts], dtype=integer).reshape(-1, 2)
+        found = {"mistakes": counts[:, 0], "support_size": counts[:, 1]}
+        if i < self._n:
+            found |= {name: np.array([values[i] for values in lists]) for name, lists in self._metrics.items()}
+        missing = len(self.rounds) - len(self._rounds)
+        return {name: np.pad(values, (0, missing)) for name, values in found.items()}
+
+
+def checkpoints(n_rounds: int) -> np.ndarray:
+    """Return the rounds at which curves are recorded: eight per decade, about fifty equally spaced, and the last."""
+    grid = np.logspace(0, np.log10(n_rounds), int(8 * np.log10(n_rounds)) + 2)
+    # Multiples of the block size, where blocks end anyway.
+    step = BLOCK_SIZE * max(1, round(n_rounds / (50 * BLOCK_SIZE)))
+    return np.unique(np.concatenate([np.rint(grid).astype(int), np.arange(step, n_rounds, step)]))
+
+
+def prefix_of(n_rounds: int) -> int:
+    """Return the length of the prefix on which settings may be chosen: a tenth of the rounds, at least 1."""
+    return max(1, math.floor(n_rounds / 10 + 0.5))
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Stretch:
+    """The longest and the present stretch of rounds with one label."""
+
+    label: int = 0
+    length: int = 0
+    longest: int = 0
+
+    def extend(self, labels: np.ndarray) -> None:
+        """Add the labels of further rounds, shape (b,), b >= 1."""
+        ends = np.flatnonzero(np.diff(labels)) + 1
+        lengths = np.diff(np.concatenate([[0], ends, [len(labels)]]))
+        if self.length and labels[0] == self.label:
+            lengths[0] += self.length
+        self.label, self.length = int(labels[-1]), int(lengths[-1])
+        self.longest = max(self.longest, int(lengths.max()))
+
+
+@dataclass
+class Counts:
+    """Counts of a `Session` that the engine does not make; of its data if `look` is called."""
+
+    rounds: int = 0
+    # The rounds on which each learner's score was exactly 0.
+    zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # Rounds of each class, by code; empty for numbers.
+    labels: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    stretch: Stretch = field(default_factory=Stretch)
+    # The values that sparse examples store.
+    is_sparse: bool = False
+    stored: int = 0
+    # The first row, and the features that have had its values ever since; shape (d,), None before it.
+    first: np.ndarray | None = None
+    constant: np.ndarray | None = None
+
+    def look(self, X: Matrix, codes: np.ndarray) -> None:
+        """Add the examples and classes of further rounds, of which there is at least one."""
+        if len(self.labels):
+            self.labels = self.labels + np.bincount(codes, minlength=len(self.labels))
+            self.stretch.extend(codes)
+        if not isinstance(X, np.ndarray):
+            self.is_sparse = True
+            self.stored += X.nnz
+            return
+        if self.first is None or self.constant is None:
+            self.first, self.constant = X[0].copy(), np.ones(X.shape[1], dtype=bool)
+        self.constant &= (self.first == X).all(axis=0)

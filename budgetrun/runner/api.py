@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,13 +22,13 @@ from budgetrun.results.report.tables import build
 from budgetrun.results.store import read as stored
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.files import COLUMNS
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep as run_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from budgetrun.config.schema import Config
+    from budgetrun.config.schema import Config, DatasetSpec
 
 
 def sweep(
@@ -126,9 +125,13 @@ class Results:
         self.runs, self.failed = _plain(self._read.runs), _plain(self._read.failed)
 
     @cached_property
+    def _tables(self) -> dict[str, Any]:
+        return {table.name: table for table in build(self._read)}
+
+    @property
     def tables(self) -> list[str]:
         """The names of the tables that the config asks for, or of the default ones."""
-        return [table.name for table in self._tables]
+        return list(self._tables)
 
     def table(self, name: str | None = None) -> pd.DataFrame:
         """Return a table of the report in long form, one row per cell; the first one by default.
@@ -140,10 +143,10 @@ class Results:
         """
         import pandas as pd
 
-        known = {table.name: table for table in self._tables}
-        if name is not None and name not in known:
-            raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(known)}")
-        header, *rows = long_form(known[name] if name is not None else self._tables[0])
+        name = self.tables[0] if name is None else name
+        if name not in self._tables:
+            raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(self.tables)}")
+        header, *rows = long_form(self._tables[name])
         return pd.DataFrame(rows, columns=header).apply(_numbers)
 
     def curves(self, name: str = "mistakes", *, dataset: str | None = None, label: str | None = None) -> pd.DataFrame:
@@ -184,10 +187,6 @@ class Results:
             parts.append(pd.DataFrame({"run_id": run_id, "rounds": rounds, name: values[0].astype(np.int64)}))
         return runs[keys].merge(pd.concat(parts), on="run_id")
 
-    @cached_property
-    def _tables(self) -> list[Any]:
-        return build(self._read)
-
     def __repr__(self) -> str:
         failed = f", {len(self.failed):,} failed" if len(self.failed) else ""
         return f"<Results of {self.folder}: {len(self.runs):,} runs{failed}; tables {', '.join(self.tables)}>"
@@ -197,7 +196,6 @@ class Results:
 _MEMORY = "(in memory) "
 
 
-@dataclass(frozen=True)
 class _FromPython(Options):
     """Options of a sweep that Python called."""
 
@@ -217,34 +215,30 @@ def _config(config: str | Path | Mapping[str, Any], data: dict[str, Any], folder
         if not isinstance(content, dict):
             return load_config(config)
     if data:
-        content["datasets"] = _with_data(content.get("datasets") or [{"name": name} for name in data], data, folder)
+        entries = content.get("datasets") or [{"name": name} for name in data]
+        names = [entry.get("label") or entry.get("name") for entry in entries]
+        for name in data:
+            if name not in names:
+                known = ", ".join(map(str, names))
+                raise InputError(f"data: {name!r} is not a dataset of the config; its datasets are {known}")
+        content["datasets"] = [
+            entry | _file(name, data[name], entry, folder) if name in data else entry
+            for entry, name in zip(entries, names, strict=True)
+        ]
     try:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     except yaml.YAMLError as error:
         raise InputError(f"{path}: a config consists of what YAML can hold ({str(error).splitlines()[0]})") from None
     found = read(text, path)
+
     # Records must not depend on the temporary folder, so that the same data continue the same results.
-    datasets = [
-        one.model_copy(update={"typed_path": f"{_MEMORY}{one.path.name}"})
-        if one.path and one.path.parent == folder
-        else one
-        for one in found.datasets
-    ]
-    changed = {"file": "", "text": text.replace(f"{folder}{os.sep}", _MEMORY), "datasets": tuple(datasets)}
-    return found.model_copy(update=changed)
+    def recorded(one: DatasetSpec) -> DatasetSpec:
+        if one.path is None or one.path.parent != folder:
+            return one
+        return one.model_copy(update={"typed_path": f"{_MEMORY}{one.path.name}"})
 
-
-def _with_data(entries: Any, data: dict[str, Any], folder: Path) -> list[Any]:
-    """Return the datasets of a config, those with data as files of the user's own."""
-    names = [entry.get("label") or entry.get("name") for entry in entries]
-    for name in data:
-        if name not in names:
-            known = ", ".join(map(str, names))
-            raise InputError(f"data: {name!r} is not a dataset of the config; its datasets are {known}")
-    return [
-        entry | _file(name, data[name], entry, folder) if name in data else entry
-        for entry, name in zip(entries, names, strict=True)
-    ]
+    changed = {"file": "", "text": text.replace(f"{folder}{os.sep}", _MEMORY)}
+    return found.model_copy(update=changed | {"datasets": tuple(map(recorded, found.datasets))})
 
 
 def _file(name: str, given: Any, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -255,7 +249,11 @@ def _file(name: str, given: Any, entry: dict[str, Any], folder: Path) -> dict[st
     if isinstance(given, tuple) and len(given) == 2:
         X, y = given
         if hasattr(X, "tocsr"):
-            return {"path": str(_npz(folder / f"{name}.npz", X, np.asarray(y), name))}
+            path, y, rows = folder / f"{name}.npz", np.asarray(y), X.tocsr()
+            if y.dtype.kind not in "biuf":
+                raise InputError(f"data: {name!r}: the labels of sparse examples must be numbers, got {y.dtype}")
+            np.savez(path, data=rows.data, indices=rows.indices, indptr=rows.indptr, shape=np.array(rows.shape), y=y)
+            return {"path": str(path)}
         table, label = _arrow(X, name), "label"
         if label in table.column_names:
             raise InputError(
@@ -295,14 +293,6 @@ def _arrow(X: Any, name: str) -> Any:
         wanted = "a path, a data frame of pandas, polars or Arrow, or a pair (X, y)"
         raise InputError(f"data: {name!r}: must be {wanted}, got {type(X).__name__}") from None
     return table.replace_schema_metadata(None)
-
-
-def _npz(path: Path, X: Any, y: np.ndarray, name: str) -> Path:
-    if y.dtype.kind not in "biuf":
-        raise InputError(f"data: {name!r}: the labels of sparse examples must be numbers, got {y.dtype}")
-    rows = X.tocsr()
-    np.savez(path, data=rows.data, indices=rows.indices, indptr=rows.indptr, shape=np.array(rows.shape), y=y)
-    return path
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -17,19 +17,15 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, Pipe
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from joblib import Parallel, delayed, register_parallel_backend
 from joblib.parallel import BACKENDS, BatchedCalls, LokyBackend, ParallelBackendBase, SequentialBackend
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import job as job_module
-from budgetrun.runner.job import Outcome, Settings
-from budgetrun.runner.plan import Job
-from budgetrun.runner.worker import attempt
-
-if TYPE_CHECKING:
-    from budgetrun.runner.options import Options
+from budgetrun.runner.job import Outcome, Settings, attempt
+from budgetrun.runner.plan import Job, Options
 
 # Backends that joblib does not know before a function of another package has been called.
 _REGISTERED_BY = {"ray": ("ray.util.joblib", "register_ray"), "spark": ("joblibspark", "register_spark")}
@@ -72,11 +68,9 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
         self._lock = threading.Lock()
 
     def effective_n_jobs(self, n_jobs: int) -> int:
-        """Return the number of workers."""
         return n_jobs
 
     def configure(self, n_jobs: int = 1, parallel: Parallel | None = None, **_: Any) -> int:
-        """Prepare for the calls of ``parallel``."""
         self.parallel, self._stopped = parallel, False
         self._threads = ThreadPoolExecutor(n_jobs)
         # joblib makes the calls of a single worker in this process.
@@ -90,7 +84,6 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
         return future
 
     def retrieve_result_callback(self, out: Future[list[Any]]) -> list[Any]:
-        """Return the results of calls."""
         return out.result()
 
     def terminate(self) -> None:
@@ -122,7 +115,8 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
             _await_end(process)
 
     def _run(self, calls: Calls) -> list[Any]:
-        worker = self._next_worker()
+        with self._lock:
+            worker = self._idle.pop() if self._idle else self._start()
         try:
             worker.send(calls)
             while isinstance(received := worker.recv(), float):
@@ -140,19 +134,17 @@ class LocalBackend(ParallelBackendBase):  # type: ignore[misc]
             raise received
         return received  # type: ignore[no-any-return]
 
-    def _next_worker(self) -> Connection:
-        with self._lock:
-            return self._idle.pop() if self._idle else self._start()
-
     def _start(self) -> Connection:
         if self._stopped:
             raise BrokenProcessPool("the workers have been stopped")
         ours, theirs = Pipe()
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        command = [sys.executable, "-P", "-m", "budgetrun.runner.worker", str(theirs.fileno()), str(os.getpid())]
+        code = (
+            f"from budgetrun.runner.job import Connection, serve; serve(Connection({theirs.fileno()}), {os.getpid()})"
+        )
         with theirs:
             self._workers[ours] = subprocess.Popen(
-                command,
+                [sys.executable, "-P", "-c", code],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
@@ -172,7 +164,6 @@ class _LokyBackend(LokyBackend):  # type: ignore[misc]
     _executor: Any = None
 
     def configure(self, *args: Any, **options: Any) -> int:
-        """Start an executor, or take the one that is there."""
         n_workers: int = super().configure(*args, **options)
         self._executor = self._workers
         return n_workers
@@ -273,10 +264,8 @@ def opened(options: Options, workers: int) -> Iterator[Workers]:
         # joblib warns of calls that are given up, or made again.
         warnings.filterwarnings("ignore", module="joblib")
         if name == "dask":
-            try:
+            with _installed(name):
                 from budgetrun.runner.cluster import connected
-            except ImportError:
-                raise _not_installed(name) from None
             with connected(options.scheduler or "") as backend:
                 yield Workers(backend, workers, here=False)
         elif name in ("local", "loky"):
@@ -292,10 +281,8 @@ def _registered(name: str) -> Any:
     """Return the class of a backend."""
     if name in _REGISTERED_BY:
         module, function = _REGISTERED_BY[name]
-        try:
+        with _installed(name):
             getattr(importlib.import_module(module), function)()
-        except ImportError:
-            raise _not_installed(name) from None
     # Runs need processes: they limit threads and memory, and ignore signals, for the process that they are in.
     known = {key: factory for key, factory in BACKENDS.items() if not getattr(factory, "uses_threads", False)}
     if name not in known:
@@ -304,5 +291,10 @@ def _registered(name: str) -> Any:
     return known[name]
 
 
-def _not_installed(name: str) -> InputError:
-    return InputError(f"--backend {name} needs {name}; install it with: pip install {_PACKAGES[name]}")
+@contextmanager
+def _installed(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError:
+        needs = f"--backend {name} needs {name}; install it with: pip install {_PACKAGES[name]}"
+        raise InputError(needs) from None

@@ -1,9 +1,8 @@
 """The identity of a run: its parameters, its data, and the revisions of the code that it executes.
 
-Every part of the code that can change an outcome declares a revision: the algorithm, the form of its
-hypothesis, the engine, the kernel, the readers of the data, the stream, and the evaluation on a test set. Run ids
-depend on these revisions rather than on source files, so modules can be moved, renamed, typed and documented without
-making finished runs outdated. The tests in `tests/identity` fail if an outcome changes and its revision does not.
+Every part of the code that can change an outcome declares a revision. Run ids depend on these rather than on source
+files, so code can be moved, renamed and documented without making finished runs outdated. The tests in `tests/identity`
+fail if an outcome changes and its revision does not.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
-# Raised whenever test errors (`runner.online.evaluate`) change; part of the run ids of streams with a test set.
+# Raised whenever test errors (`runner.job.evaluate`) change; part of the run ids of streams with a test set.
 EVALUATION_REVISION = 1
 # Raised whenever `play.metrics` changes a number; part of the run ids of configs that ask for metrics.
 METRICS_REVISION = 1

@@ -1,4 +1,7 @@
-"""Running a job of any kind: isolation, time limits, rows and storage."""
+"""Running a job: in which process, isolation, time limits, rows and storage; and jobs of learners.
+
+A worker process of the backend `local` runs `serve`.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,35 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base.problem import problem_of
 from budgetrun.base.sources import source_digest
+from budgetrun.config import kinds
 from budgetrun.data import Stream, limits, open_stream
+from budgetrun.engine import score
+from budgetrun.play.selection import Selection, registry
+from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
 from budgetrun.runner.plan import Job, Run, budget_origin
+
+if TYPE_CHECKING:
+    from budgetrun.engine.group import Member
+    from budgetrun.kernels import Rows
+
+# Test examples whose kernel values with a support set are computed at a time.
+_TEST_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -52,24 +71,9 @@ class Outcome:
     stored: bool = False  # whether the rows are in the results folder already
 
 
-# Callback that reports the job's progress (0 to 1); a worker sends it to the sweep.
+# Callback that reports the progress of this process's job (0 to 1); a worker sends it to the sweep.
 tell: Callable[[float], None] | None = None
 _TOLD_SECONDS = 1.0
-
-
-class Share:
-    """Reports the progress of a job at most once a second."""
-
-    def __init__(self) -> None:
-        self._told = time.monotonic()
-
-    def done(self, share: float) -> None:
-        """Report a share between 0 and 1, if a second has passed."""
-        if tell is not None and (now := time.monotonic()) - self._told >= _TOLD_SECONDS:
-            self._told = now
-            tell(share)
-
-
 # The rows of a job's runs, and the arrays to keep as their curves (empty for none).
 Measured = tuple[list[Record], dict[str, np.ndarray]]
 
@@ -158,11 +162,21 @@ def timed_out(mark: Path) -> str:
     return run_id if more.startswith(_TIMED_OUT) else ""
 
 
-def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings], Measured]) -> Outcome:
-    """Run a job in this process and store what it measures; if ``measure`` raises, all runs of the job have failed."""
+def attempt(job: Job, settings: Settings) -> Outcome | Exception:
+    """Run a job; return the error if it cannot be run or stored, because joblib drops all jobs if one raises."""
+    try:
+        return run_job(job, settings)
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return error
+
+
+def run_job(job: Job, settings: Settings) -> Outcome:
+    """Run a job in this process and store its rows and curves; an error that is not of one run fails all of them."""
     # Ctrl-C reaches every process of a terminal; only the process that runs the sweep handles it.
     if os.getpid() != settings.parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kind = job.runs[0].spec.kind
     store = Store(settings.folder)
     running = store.parts / f"{job.job_id}.running"
     # A worker on another machine may not see the results folder; then the process that runs the sweep stores the rows.
@@ -170,13 +184,15 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     if visible:
         # Empty, whatever a killed sweep left there.
         running.write_bytes(b"")
-    _reset_peak()
+    # Restarts `_peak_mb`; where the system cannot (all but Linux), the peak is that of the whole process.
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1), limits.memory(settings.memory):
         try:
             if source_digest() != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
-            rows, curves = measure(job, settings)
+            rows, curves = kinds.find(kind).measure(job, settings) if kind else measure(job, settings)
         except errors_of_runs(settings) as error:
             rows, curves = [failed(run, job, error) for run in job.runs], {}
     outcome = Outcome(job.job_id, rows, time.perf_counter() - wall, time.process_time() - cpu, visible)
@@ -188,14 +204,38 @@ def run_and_store(job: Job, settings: Settings, measure: Callable[[Job, Settings
     return outcome
 
 
-def _reset_peak() -> None:
-    """Restart `_peak_mb`; where the system cannot (all but Linux), the peak is that of the whole process."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+def serve(connection: Connection, parent: int) -> None:
+    """Call functions for the process with the id ``parent`` until it closes the connection or has ended."""
+    global tell
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+    def send(share: float) -> None:
+        with suppress(OSError):
+            connection.send(share)
+
+    tell = send
+    # The sweep has closed the connection, or was killed.
+    with suppress(EOFError, OSError):
+        while True:
+            calls = connection.recv()
+            try:
+                results: object = [function(*args, **kwargs) for function, args, kwargs in calls]
+            except Exception as error:
+                results = error
+            connection.send(results)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.25)
+    os._exit(1)
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 def _peak_mb() -> float:
-    """Return the peak memory since `_reset_peak`, in MB of 2^20 bytes."""
+    """Return the peak memory since the job began, in MB of 2^20 bytes."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -239,3 +279,140 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         setting=json.dumps(spec.setting, ensure_ascii=False),
         **measured,
     )
+
+
+# -- jobs of learners ----------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Played:
+    """A run with its curves, the learners that play it (its own, or its candidates) and the columns of its row."""
+
+    run: Run
+    curves: dict[str, np.ndarray]
+    learners: list[Any] = field(default_factory=list)
+    columns: dict[str, Any] = field(default_factory=dict)
+    error: BaseException | None = None  # if it has failed
+
+
+def measure(job: Job, settings: Settings) -> Measured:
+    """Feed a job's learners with their stream; return their rows, of status ``failed`` where one raises, and curves."""
+    stream = stream_of(job, settings)
+    limit, T = Limit(job, settings), stream.n_examples
+    played = _play(job.runs, job, stream, settings, limit)
+    # An error of several runs may be that of one learner, while they shared a hypothesis or kernel values.
+    failures = Counter(id(one.error) for one in played if one.error is not None)
+    rows = []
+    for i, one in enumerate(played):
+        if failures[id(one.error)] > 1:
+            (one,) = (played[i],) = _play([one.run], job, stream, settings, limit)
+        if one.error is None:
+            rows.append(row_of(one.run, job, n_examples=T, **one.columns))
+        else:
+            rows.append(failed(one.run, job, one.error, T))
+    curves = {"run_id": np.array([run.run_id for run in job.runs]), "rounds": checkpoints(T)}
+    return rows, curves | {name: np.stack([one.curves[name] for one in played]) for name in played[0].curves}
+
+
+def _play(runs: Sequence[Run], job: Job, stream: Stream, settings: Settings, limit: Limit) -> list[_Played]:
+    """Feed the learners of some of a job's runs together; an error that cannot be attributed fails them all."""
+    recorded = () if runs[0].candidates else problem_of(job.dataset.task).curves(settings.metrics)
+    played = [_Played(run, Curve(1, recorded, stream.n_examples).of(0)) for run in runs]
+    isolated = errors_of_runs(settings)
+    for one in played:
+        try:
+            with limit.of(one.run.run_id):
+                one.learners = [(identity.kernel_of(of.spec), identity.build(of.spec)) for of in one.run.played]
+        except isolated as error:
+            one.error = error
+    built = [one for one in played if one.error is None]
+    try:
+        if built:
+            _play_built(built, job.dataset.task, stream, settings, limit)
+    except isolated as error:
+        for one in built:
+            one.error = error
+    return played
+
+
+def _play_built(built: list[_Played], task: str, stream: Stream, settings: Settings, limit: Limit) -> None:
+    tasks, n_rounds, isolated = list(stream.tasks), stream.n_examples, errors_of_runs(settings)
+    Y = np.stack([stream.tasks[name] for name in tasks])
+    ids, told = [one.run.run_id for one in built], time.monotonic()
+    every = [pair for one in built for pair in one.learners]
+    options: dict[str, Any] = {"n_classes": len(stream.classes), "tie": settings.tie, "dtype": settings.dtype}
+    compile_first(every, group_options(task, **options), stream.X, Y)
+
+    def after(rounds: int) -> None:
+        nonlocal told
+        if tell is not None and (now := time.monotonic()) - told >= _TOLD_SECONDS:
+            told = now
+            tell(rounds / n_rounds)
+
+    # A selection is the only run of its job.
+    rule = built[0].run.spec if built[0].run.candidates else None
+    with nullcontext() if rule is None else limit.of(ids[0]):
+        selections = []
+        if rule is not None:
+            selections = [Selection(registry()[rule.name](**rule.parameters), every, **options)]
+        session = Session(
+            [] if selections else every,
+            selections,
+            task=task,
+            **options,
+            rows=[tasks.index(one.run.task) for one in built],
+            metrics=settings.metrics,
+            n_rounds=n_rounds,
+            isolate=isolated,
+            guard=(lambda i, seconds: limit.of(ids[i], seconds)) if settings.timeout_seconds else None,
+        )
+        try:
+            session.run([(stream.X, Y)], after=after)
+        finally:
+            for i, one in enumerate(built):
+                one.curves = session.curve.of(i)
+    members: Sequence[Any] = session.members or [None]
+    for i, (one, member) in enumerate(zip(built, members, strict=True)):
+        one.error = None if member is None else member.error
+        if one.error is not None:
+            continue
+        try:
+            with limit.of(one.run.run_id):
+                one.columns = session.columns(i)
+                if member is not None and stream.test is not None:
+                    one.columns |= evaluate(member, stream.test.X, stream.test.tasks[one.run.task], settings.tie)
+        except isolated as error:
+            one.error = error
+
+
+def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, float | None]:
+    """Return the test errors of a learner at the end of its stream, as shares of the test examples.
+
+    Any change of the numbers needs a higher `identity.EVALUATION_REVISION`.
+
+    Parameters
+    ----------
+    member : Member
+    X : ndarray, csr_array or IntegerRows, shape (n, d), n >= 1
+    y : ndarray, shape (n,), of -1 and +1, or of classes from 0
+    tie : {"mistake", "positive"}
+        As in `Group`.
+
+    Returns
+    -------
+    dict
+        ``last_test_error`` of the last hypothesis; ``test_error`` of the mean of the hypotheses of all rounds (the
+        online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
+        more examples than it holds.
+    """
+    mistakes = problem_of(member.learner.task).mistakes
+
+    def error(averaged: bool) -> float:
+        n_wrong = 0
+        for start in range(0, len(y), _TEST_ROWS):
+            block = slice(start, start + _TEST_ROWS)
+            wrong = mistakes(score(member, X[block], averaged), y[block].astype(np.intp), tie)
+            n_wrong += int(np.count_nonzero(wrong))
+        return n_wrong / len(y)
+
+    return {"test_error": error(averaged=True) if member.learner.averages() else None, "last_test_error": error(False)}

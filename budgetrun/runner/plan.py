@@ -1,10 +1,13 @@
-"""Plans: all runs of a config, the remaining ones, and the jobs of runs that share a stream."""
+"""The options of a sweep, and its plan: all runs of a config, and the jobs of runs that share a stream."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
+import os
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +23,42 @@ from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
 from budgetrun.runner import identity
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, SelectSpec
+    from budgetrun.config.schema import Config, DatasetSpec
     from budgetrun.data import StreamInfo
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a sweep; ``budgetrun sweep --help`` describes each."""
+
+    results: Path  # the folder that holds one results folder per config
+    jobs: int | None = 1  # None: one per core, or a single one if run times are compared (`Config.timed`)
+    data_dir: Path | None = None
+    only: dict[str, list[str]] = field(default_factory=dict)
+    memory: float = 8e9  # bytes, for all workers together
+    backend: str = "local"  # local, loky, dask, or another backend of joblib
+    scheduler: str | None = None  # the address of a dask scheduler
+    force: bool = False
+
+    def workers(self, config: Config) -> int:
+        """Return how many workers the sweep of a config uses, by default one per core that this process may use."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return self.jobs or (1 if config.timed else cores)
+
+    def folder(self, config: Config) -> Path:
+        """Return the results folder of a config; a profile's runs never mix with those of the whole config."""
+        return (self.results if config.profile == "full" else self.results / config.profile) / config.name
+
+    def command(self, config: Config) -> str:
+        """Return the command that runs what a config's results folder lacks."""
+        words = ["budgetrun", "sweep", config.file or config.name]
+        if config.profile != "full":
+            words += ["--profile", config.profile]
+        if self.data_dir is not None:
+            words += ["--data", str(self.data_dir)]
+        if self.results != Path("results"):
+            words += ["--results", str(self.results)]
+        return shlex.join(words)
 
 
 @dataclass(frozen=True)
@@ -104,7 +141,7 @@ def make_plan(
     recorded: Mapping[str, StreamInfo] | None = None,
     played: Mapping[str, StreamInfo] | None = None,
 ) -> Plan:
-    """Return the runs of a config.
+    """Return the runs of a config, without those of datasets that are missing.
 
     Parameters
     ----------
@@ -118,11 +155,6 @@ def make_plan(
         dataset whose files are missing is planned from what is recorded, and optional ones only if they are recorded.
     played : mapping of label to StreamInfo, or None
         The streams of the datasets, where these have been read already; nothing is read again.
-
-    Returns
-    -------
-    Plan
-        Without the runs of datasets that are missing; these are named in ``missing`` and ``left_out``.
 
     Raises
     ------
@@ -139,11 +171,11 @@ def make_plan(
         if only is not None and dataset.label not in only:
             continue
         try:
-            known = None if played is None else played[dataset.label]
-            info = plan.infos[dataset.label] = known or _info(config, dataset, data_dir, download, recorded)
+            info = played[dataset.label] if played else _info(config, dataset, data_dir, download, recorded)
         except DataMissingError as error:
             (plan.left_out if dataset.optional else plan.missing)[dataset.label] = str(error)
             continue
+        plan.infos[dataset.label] = info
         tasks = info.task_names[: config.tasks]
         n_runs += (config.count(dataset.label) + len(config.select)) * (dataset.repetitions or 1) * len(tasks)
         if n_runs > MOST_RUNS:
@@ -155,9 +187,8 @@ def make_plan(
             continue
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
-        for repetition in range(dataset.repetitions or 1):
-            for task in tasks:
-                plan.runs += _runs(config, dataset, info, repetition, task, specs)
+        for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
+            plan.runs += _runs(config, dataset, info, repetition, task, specs)
     if problems:
         raise InputError("\n".join(problems))
     return plan
@@ -234,17 +265,13 @@ def _runs(
             # Budgets follow the first seed of a setting.
             setting = json.dumps(algorithms[spec.label].source_setting(spec))
             sources.setdefault((kernel, spec.label, setting), run)
-    learned = [runs[i] for i in range(len(specs))]
-    return [*learned, *(_selection(spec, learned) for spec in config.select)]
-
-
-def _selection(spec: SelectSpec, learned: Sequence[Run]) -> Run:
-    """Return the run of a rule among those of the learners on a stream."""
-    candidates = tuple(run for run in learned if run.spec.label in spec.of)
-    first = candidates[0]
-    of_rule = RunSpec(spec.label, spec.rule, None, spec.parameters, None, None, 0, task=first.spec.task)
-    run_id = identity.selection_id(spec, [run.run_id for run in candidates])
-    return Run(run_id, of_rule, first.dataset, first.task, first.repetition, candidates=candidates)
+    found = [runs[i] for i in range(len(specs))]
+    for select in config.select:
+        candidates = tuple(runs[i] for i in range(len(specs)) if runs[i].spec.label in select.of)
+        rule = RunSpec(select.label, select.rule, None, select.parameters, None, None, 0, task=candidates[0].spec.task)
+        run_id = identity.selection_id(select, [run.run_id for run in candidates])
+        found.append(Run(run_id, rule, dataset.label, task, repetition, candidates=candidates))
+    return found
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:

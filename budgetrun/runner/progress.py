@@ -20,17 +20,7 @@ def duration(seconds: float) -> str:
 
 
 class Display:
-    """A bar that counts something, or lines instead of it.
-
-    Parameters
-    ----------
-    total : int or None
-        The count at the end; None if that is not known.
-    done : int
-        The count at the beginning.
-    **look
-        Arguments of ``tqdm``.
-    """
+    """A bar of tqdm (``look`` has its arguments) that counts to ``total``, if that is known; or lines instead of it."""
 
     def __init__(self, total: int | None, done: int = 0, **look: object) -> None:
         from tqdm import tqdm
@@ -42,11 +32,6 @@ class Display:
         columns = min(100, os.get_terminal_size(sys.stderr.fileno()).columns or 80) if shown else None
         fixed = {"file": sys.stderr, "ncols": columns, "nrows": 20, "disable": not shown}
         self._bar = tqdm(total=total, initial=done, postfix=self.beside(), **fixed, **look)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the beginning."""
-        return time.monotonic() - self.began
 
     def is_due(self) -> bool:
         """Return whether it is time for a line; never if there is a bar."""
@@ -82,7 +67,7 @@ class RowsProgress(Display):
     def advance(self, rounds: int, errors: str) -> None:
         """Show that so many rounds have been played in all; ``errors`` has the errors so far, in words."""
         self.count(rounds - self.done)
-        speed = (self.done - self.first) / max(1e-9, self.elapsed)
+        speed = (self.done - self.first) / max(1e-9, time.monotonic() - self.began)
         text = f"{self.done:,} rows, {speed:,.0f} rows/s"
         if self.total:
             left = duration((self.total - self.done) / max(1e-9, speed))
@@ -122,7 +107,7 @@ class Progress(Display):
         self.line(self._text() if last else f"{self._text()}, {self.beside()} ({dataset})", is_last=last)
 
     def _text(self) -> str:
-        return f"{self.done:,}/{self.total:,} runs, {duration(self.elapsed)}"
+        return f"{self.done:,}/{self.total:,} runs, {duration(time.monotonic() - self.began)}"
 
     def beside(self) -> str:
         """Return about how long the rest takes."""
@@ -130,11 +115,10 @@ class Progress(Display):
             return ""
         left = max(0.0, self._left - self._partly)
         expected = left / self._workers
-        if self._partly > 0:
-            spent, done = self.elapsed, self._estimated + self._partly
-        else:
+        spent, done = time.monotonic() - self.began, self._estimated + self._partly
+        if not self._partly:
             # The time between jobs counts as well, but not that of jobs which are still running.
-            spent, done = max(self._taken / self._workers, self.elapsed - self._longest), self._estimated
+            spent = max(self._taken / self._workers, spent - self._longest)
         if done > 0:
             # The first few seconds say little about the rest.
             trust = spent / (spent + 5)

@@ -8,6 +8,7 @@ import importlib.metadata
 import platform
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,7 @@ from budgetrun import __version__
 from budgetrun.base.files import checkout
 from budgetrun.config.published import manifest_entries
 from budgetrun.kernels import compiling
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Plan, Run, finished, make_plan
+from budgetrun.runner.plan import Options, Plan, Run, finished, make_plan
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config
@@ -117,10 +117,11 @@ def versions(*more: str) -> dict[str, str]:
     found |= {name: importlib.metadata.version(name) for name in names}
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     blas = {f"{pool['internal_api']} {pool['version']} ({pool.get('architecture')})" for pool in pools}
-    found["blas"] = ", ".join(sorted(blas)) or "unknown"
-    found["cpu"] = _cpu()
-    found["system"] = f"{platform.system()} {platform.machine()}"
-    return found
+    cpu = platform.processor() or "unknown"
+    with suppress(OSError, StopIteration), open("/proc/cpuinfo", encoding="utf-8") as file:
+        cpu = next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    system = f"{platform.system()} {platform.machine()}"
+    return found | {"blas": ", ".join(sorted(blas)) or "unknown", "cpu": cpu, "system": system}
 
 
 def commit() -> dict[str, Any]:
@@ -135,16 +136,6 @@ def commit() -> dict[str, Any]:
 
 def _git(top: Path, *arguments: str) -> str | None:
     command = ["git", "-C", str(top), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
-
-
-def _cpu() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    return None

@@ -11,8 +11,7 @@ from budgetrun.base.files import is_file
 from budgetrun.data import limits
 from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Rows, finished, in_phases, make_plan, select, with_paths
+from budgetrun.runner.plan import Options, Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def status(folder: Path) -> str:
     """Return a line on how many runs of a results folder are finished, and the command that completes it.
 
-    Nothing is written. Data are not needed: the sizes of datasets are known from their cards, or from the manifest.
+    Nothing is written, and data are not needed: the manifest records their sizes.
 
     Raises
     ------
@@ -50,18 +49,23 @@ def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
 
     try:
         config = Config.from_resolved(manifest["config"]).model_copy(update={"file": manifest.get("config_file", "")})
-        plan = make_plan(_with_files_beside(config), download=False, recorded=recorded_streams(manifest))
+        top = Path(config.file).parent
+
+        def beside(path: Path) -> Path:
+            """Return a file of the user, which may also be in the folder of the config's file."""
+            return top / path if is_file(top / path) else path
+
+        datasets = tuple(with_paths(dataset, beside) for dataset in config.datasets)
+        known = config.model_copy(update={"datasets": datasets})
+        plan = make_plan(known, download=False, recorded=recorded_streams(manifest))
     # A ValueError is raised if another version of budgetrun wrote the manifest.
     except (InputError, ValueError) as error:
         states = Counter(row["status"] for row in rows.values())
         planned = manifest.get("plan", {}).get("runs")
-        total = (
-            f"{states['done']:,} of {counted(planned, 'run')}"
-            if isinstance(planned, int)
-            else counted(states["done"], "run")
-        )
-        line = f"{folder}: {total} finished, {states['failed']:,} failed"
-        return f"{line}; whether they are up to date is unknown: {error}"
+        done = f"{states['done']:,} of {counted(planned, 'run')}" if isinstance(planned, int) else ""
+        total = done or counted(states["done"], "run")
+        why = f"whether they are up to date is unknown: {error}"
+        return f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
     states = Counter(rows[run.run_id]["status"] for run in plan.runs if run.run_id in rows)
     n_finished, n_failed = states["done"], states["failed"]
     n_outdated = 0 if plan.missing or plan.left_out else len(plan.outdated(rows))
@@ -73,16 +77,6 @@ def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
         results = folder.parent if config.profile == "full" else folder.parent.parent
         line += f"; to complete it: {Options(results).command(config)}"
     return line
-
-
-def _with_files_beside(config: Config) -> Config:
-    """Return a config from a manifest; files of the user are also looked for in the folder of the config's file."""
-    top = Path(config.file).parent
-
-    def beside(path: Path) -> Path:
-        return top / path if is_file(top / path) else path
-
-    return config.model_copy(update={"datasets": tuple(with_paths(dataset, beside) for dataset in config.datasets)})
 
 
 def describe(config: Config, options: Options) -> str:
@@ -111,7 +105,7 @@ def describe(config: Config, options: Options) -> str:
     largest: dict[str, float] = defaultdict(float)
     for job in jobs:
         label, info = job.dataset.label, plan.infos[job.dataset.label]
-        seconds[label] += job_seconds(job.runs, info, config.dtype)
+        seconds[label] += job_seconds(job.runs, info)
         largest[label] = max(largest[label], job_bytes(job.runs, info, config.dtype))
     n_selected, n_remaining = Counter(run.dataset for run in selected), Counter(run.dataset for run in remaining)
     for label, info in plan.infos.items():

@@ -20,8 +20,19 @@ from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Job, Plan, Run, finished, in_phases, make_plan, part_of, select, sources, with_budgets
+from budgetrun.runner.plan import (
+    Job,
+    Options,
+    Plan,
+    Run,
+    finished,
+    in_phases,
+    make_plan,
+    part_of,
+    select,
+    sources,
+    with_budgets,
+)
 from budgetrun.runner.progress import Progress
 
 if TYPE_CHECKING:
@@ -112,17 +123,14 @@ class _Sweep:
         for run in failed[:_FAILURES_SHOWN]:
             say(f"failed: {run}: {rows[run.run_id]['error']}")
         if failed:
-            n_more = len(failed) - _FAILURES_SHOWN
+            n_more, them = len(failed) - _FAILURES_SHOWN, "it" if len(failed) == 1 else "them"
             more = f" ({n_more:,} more than these)" if n_more > 0 else ""
-            say(
-                f"{counted(len(failed), 'run')} failed{more}; to repeat {'it' if len(failed) == 1 else 'them'}: {again}"
-            )
+            say(f"{counted(len(failed), 'run')} failed{more}; to repeat {them}: {again}")
         return 1 if failed or plan.missing else 0
 
     def _run_safely(self, remaining: Sequence[Run]) -> bool:
         """Run what remains and leave the folder consistent in any case; return whether it was interrupted."""
-        began = time.monotonic()
-        interrupted = False
+        began, interrupted = time.monotonic(), False
         with interrupts.raising(), _write_errors_explained(self.store.folder):
             try:
                 self._run_phases(remaining)
@@ -135,7 +143,13 @@ class _Sweep:
                     if remaining:
                         self.manifest["seconds"] = round(self.manifest["seconds"] + time.monotonic() - began, 1)
                         self.manifest["end"] = provenance.now()
-                    self._close_folder()
+                    for mark in self.store.parts.glob("*.running"):
+                        mark.unlink(missing_ok=True)
+                    self.store.drop_unfinished_writes()
+                    self.store.write_table()
+                    rows = self.store.rows()
+                    self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")
+                    self.store.write_manifest(self.manifest)
         return interrupted
 
     def _run_phases(self, remaining: Sequence[Run]) -> None:
@@ -150,7 +164,9 @@ class _Sweep:
             progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
             self._run_jobs(self._jobs(ready), progress)
             known = {run.run_id for run in ready}
-            self._fail_followers([run for run in others if run.run_id not in known], progress)
+            why = "its budget is a fraction of the support size of a {} run{} that failed"
+            for job in self._jobs([run for run in others if run.run_id not in known]):
+                self._fail(job, [why.format(run.spec.budget_of, run.source_setting) for run in job.runs], progress)
 
     def _run_jobs(self, jobs: list[Job], progress: Progress) -> None:
         """Run jobs; those that were running when a worker died are divided until the runs to blame are found."""
@@ -171,14 +187,14 @@ class _Sweep:
                 if job.job_id not in running:
                     left.append(job)
                 elif late:
-                    self._fail(part_of(job, late), too_long(self.config.timeout_seconds or 0), progress)
+                    self._fail(part_of(job, late), [too_long(self.config.timeout_seconds or 0)], progress)
                     left += [part_of(job, others)] if others else []
                 elif not alone:
                     died.append(job)
                 elif len(job.runs) > 1:
                     died += [part_of(job, half) for half in (job.runs[::2], job.runs[1::2])]
                 else:
-                    self._fail(job, "its worker process died twice (killed, or out of memory)", progress)
+                    self._fail(job, ["its worker process died twice (killed, or out of memory)"], progress)
             suspects += died
             if died and not alone:
                 say("a worker process died (killed, or out of memory); the jobs that were running are retried")
@@ -230,30 +246,15 @@ class _Sweep:
             self._next_rewrite = now + (now - began) / _SHARE_OF_REWRITING
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
 
-    def _fail_followers(self, runs: Sequence[Run], progress: Progress) -> None:
-        """Record as failed the runs whose budget is a fraction of the support size of a run that failed."""
-        why = "its budget is a fraction of the support size of a {} run{} that failed"
-        for job in self._jobs(runs):
-            reasons = [why.format(run.spec.budget_of, run.source_setting) for run in job.runs]
-            self._keep(job, failure(job, reasons), progress)
-
-    def _fail(self, job: Job, why: str, progress: Progress) -> None:
-        self._keep(job, failure(job, [why] * len(job.runs)), progress)
-
-    def _close_folder(self) -> None:
-        for mark in self.store.parts.glob("*.running"):
-            mark.unlink(missing_ok=True)
-        self.store.drop_unfinished_writes()
-        self.store.write_table()
-        rows = self.store.rows()
-        self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")
-        self.store.write_manifest(self.manifest)
+    def _fail(self, job: Job, reasons: Sequence[str], progress: Progress) -> None:
+        """Record the runs of a job as failed, each for its reason."""
+        self._keep(job, failure(job, reasons), progress)
 
     def _jobs(self, runs: Sequence[Run]) -> list[Job]:
         return jobs_within_memory(self.config, self.plan, runs, self.options)
 
     def _seconds(self, job: Job) -> float:
-        return job_seconds(job.runs, self.plan.infos[job.dataset.label], self.config.dtype)
+        return job_seconds(job.runs, self.plan.infos[job.dataset.label])
 
 
 @contextmanager

@@ -13,10 +13,9 @@ from pydantic import BaseModel
 
 from budgetrun.base.errors import InputError, printable
 from budgetrun.base.params.expressions import Formula
-from budgetrun.config.problems import value_types
+from budgetrun.config.problems import MOST_PROBLEMS, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileName, Name
-from budgetrun.config.values import MOST_PROBLEMS
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.runner.plan import make_plan
 

@@ -12,8 +12,8 @@ from sentences import one_sentence
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
+from budgetrun.config.problems import MOST_PROBLEMS
 from budgetrun.config.reader import list_configs, read
-from budgetrun.config.values import MOST_PROBLEMS
 
 FILES = {name: own_folder("configs") / f"{name}.yaml" for name, _ in list_configs()}
 # The longest take most of the time, and hold nothing that no other has.

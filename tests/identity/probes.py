@@ -20,8 +20,7 @@ from budgetrun.learners import parameters as parameters_of
 from budgetrun.papers import solvers
 from budgetrun.runner import identity
 from budgetrun.runner.identity import EVALUATION_REVISION
-from budgetrun.runner.job import Settings
-from budgetrun.runner.online import evaluate
+from budgetrun.runner.job import Settings, evaluate
 from budgetrun.runner.plan import make_jobs, make_plan
 
 RECORD = Path(__file__).with_name("outcomes.json")
@@ -483,7 +482,7 @@ def _job(folder, datasets, algorithms, measured, curve):
     loaded = config.load(path)
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
     settings = Settings(loaded.seed, loaded.tie, loaded.dtype, None, folder, os.getpid())
-    from budgetrun.runner.online import measure
+    from budgetrun.runner.job import measure
 
     rows, curves = measure(job, settings)
     return {

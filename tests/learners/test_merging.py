@@ -16,7 +16,7 @@ from budgetrun.state import load_state, save_state
 KERNEL = kernels.Gaussian(gamma=0.05)
 
 
-def whole_stream(T=300, d=70):
+def whole_stream(T=150, d=70):
     rng = np.random.default_rng(3)
     return rng.integers(0, 2, (T, d)).astype(float), rng.choice([-1, 1], T)
 
@@ -27,7 +27,7 @@ def fed(X, y, learner=None, block=64, kernel=KERNEL):
     return group.members[0].hypothesis, np.concatenate(scores)
 
 
-@pytest.mark.parametrize("block", [1, 7, 100, 300] if EXHAUSTIVE else [7])
+@pytest.mark.parametrize("block", [1, 7, 100, 150] if EXHAUSTIVE else [7])
 def test_bits_integers_floats_and_sparse_rows_give_the_same_bits(block):
     X, y = whole_stream()
     f, scores = fed(X, y)
@@ -43,10 +43,10 @@ def test_points_are_no_examples_and_survive_a_file(tmp_path):
     whole, scores = fed(X, y)
     assert ((whole.support_set % 1) != 0).any()
     group = Group(KERNEL, [find("bsgd", "merging")(budget=15, regulariser=0.01)])
-    group.feed(X[:170], y[None, :170])
+    group.feed(X[:85], y[None, :85])
     save_state(tmp_path / "state", group)
     again, _ = load_state(tmp_path / "state")
-    np.testing.assert_array_equal(again.feed(X[170:], y[None, 170:])[0], scores[170:])
+    np.testing.assert_array_equal(again.feed(X[85:], y[None, 85:])[0], scores[85:])
     others = np.random.default_rng(0).normal(size=(9, X.shape[1]))
     f = again.members[0].hypothesis
     np.testing.assert_array_equal(f.score(others), whole.score(others))

@@ -11,95 +11,69 @@ from budgetrun.kernels import Linear
 from budgetrun.learners import BASES, find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
+from budgetrun.learners.raker import FACTORS
 
-SKETCH = {"step": 0.2, "columns": None, "sampled": None, "rank": None, "cycle": 100, "seed": 0}
-KONS = {
-    "g": 5.0,
-    "alpha": 1.0,
-    "beta": 1.0,
-    "epsilon": 0.5,
-    "C": 1.0,
-    "curvature": None,
-    "seed": 0,
-    "reading": "algorithm",
-}
-# By the learner's name and variant; learners without a default are left out.
-FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
-OF_RAKER = {"factors": FACTORS, "features": 50, "frequencies": "orthogonal", "seed": 0}
-DEFAULTS = {
-    ("ahpatron", None): {"U": None, "step": None, "eta": 0.0005, "norm": "kept", "halving": "largest"},
-    ("alma", None): {"alpha": 0.9, "B": None, "C": math.sqrt(2)},
-    ("avp", None): {"U": None},
-    ("aogd_ald", None): {"alpha": 0.01, "U": 2.0, "c": 1.0, "offset": 1.0},
-    ("aomd_ogs", "hinge"): {"alpha": 0.01, "U": 20.0, "c": 0.5, "M": 15},
-    ("aomd_ogs", "square"): {"alpha": 0.01, "U": 4.0, "c": 0.5, "offset": None, "switch": None},
-    ("aons_ogs", None): {"alpha": 0.01, "C": 1.0, "mu": 1.0, "order": "paper"},
-    ("avp_ogs", None): {"alpha": 0.01, "epsilon": 0.6, "U": 10.0, "c": 0.5},
-    ("avm", "hypercell"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
-    ("avm", "hypersphere"): {"max_size": None, "loss": "hinge", "regulariser": 1e-4},
-    ("bogd", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0},
-    ("bogd++", None): {"regulariser": 0.0, "clip": 1.0, "seed": 0, "reading": "algorithm"},
-    ("bpa", "nearest"): {"C": 1.0, "keep": False},
-    ("bpa", "projecting"): {"C": 1.0, "keep": False, "ridge": 0.001},
-    ("bpa", "simple"): {"C": 1.0, "keep": False},
-    ("bsgd", "lookup_h"): {"regulariser": 1e-4, "first": "paper"},
-    ("bsgd", "lookup_wd"): {"regulariser": 1e-4, "first": "paper"},
-    ("bsgd", "merging"): {"regulariser": 1e-4, "partners": "all", "first": "paper"},
-    ("bsgd", "projection"): {"regulariser": 1e-4, "ridge": 0.001},
-    ("bsgd", "removal"): {"regulariser": 1e-4},
-    ("cks", None): {"candidates": "old"},
-    ("cks_2003", "fixed"): {"beta": 0.0},
-    ("con_kons", None): KONS,
-    ("dualsgd", None): {
-        "k": None,
-        "features": 200,
-        "loss": "hinge",
-        "regulariser": 1e-4,
-        "seed": 0,
-        "frequencies": "right",
-    },
-    ("fogd", None): {"seed": 0, "counting": "frequencies"},
-    ("forgetron", "basic"): {"cap": "every_mistake", "logarithm": "natural"},
-    ("forgetron", "greedy"): {"test": "per_round"},
-    ("forgetron", "simplified"): {"step": 1 / 32, "radius": None, "regulariser": None},
-    ("mavp_ogs", None): {"alpha": 0.01, "epsilon": 0.9, "U": 10.0, "c": 0.1},
-    ("forks", None): SKETCH | {"curvature": 0.2, "alpha": 0.01, "C": 1.0},
-    ("modified_rbp", None): {"step": 1 / 16, "radius": None, "seed": 0},
-    ("nogd", None): {"rank": None, "reading": "algorithm"},
-    ("norma", None): {"budget": None, "regulariser": 0.0, "rho": 1.0},
-    ("adaraker", None): OF_RAKER | {"step": 50.0, "regulariser": 1e-5, "beta": 0.5, "rate": 1.0},
-    ("ioks", None): {"factors": FACTORS, "horizon": 1000, "U": 15.0, "seed": 0},
-    ("oks", None): {"factors": FACTORS, "horizon": 1000, "step": None, "seed": 0},
-    ("passive_aggressive", None): {"C": 1.0},
-    ("pomdr", None): {"U": 25.0},
-    ("projected_alma", None): {"alpha": 0.0, "B": 1.0, "C": None, "threshold": "distance", "delta": "hypothesis"},
-    ("projectron", None): {"threshold": "distance"},
-    ("projectron++", None): {"threshold": "distance"},
-    ("pros_n_kons", None): KONS,
-    ("raker", None): OF_RAKER | {"step": 0.5, "rate": None, "regulariser": 0.0},
-    ("rbp", None): {"seed": 0},
-    ("skegd", None): SKETCH,
-    ("tighter", None): {"beta": 0.0},
-}
+# Of learners with defaults, in the order of `registry`.
+DEFAULTS = """
+adaraker: factors=FACTORS, features=50, step=50.0, regulariser=1e-05, beta=0.5, rate=1.0, frequencies=orthogonal, seed=0
+ahpatron: U=None, step=None, eta=0.0005, norm=kept, halving=largest
+alma: alpha=0.9, B=None, C=1.4142135623730951
+aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
+aomd_ogs(hinge): alpha=0.01, U=20.0, c=0.5, M=15
+aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
+aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+avm(hypercell): max_size=None, loss=hinge, regulariser=0.0001
+avm(hypersphere): max_size=None, loss=hinge, regulariser=0.0001
+avp: U=None
+avp_ogs: alpha=0.01, epsilon=0.6, U=10.0, c=0.5
+bogd: regulariser=0.0, clip=1.0, seed=0
+bogd++: regulariser=0.0, clip=1.0, seed=0, reading=algorithm
+bpa(nearest): C=1.0, keep=False
+bpa(projecting): C=1.0, keep=False, ridge=0.001
+bpa(simple): C=1.0, keep=False
+bsgd(projection): regulariser=0.0001, ridge=0.001
+bsgd(removal): regulariser=0.0001, first=paper
+bsgd(lookup_h): regulariser=0.0001, first=paper
+bsgd(lookup_wd): regulariser=0.0001, first=paper
+bsgd(merging): regulariser=0.0001, partners=all, first=paper
+cks: candidates=old
+cks_2003(fixed): beta=0.0
+con_kons: g=5.0, alpha=1.0, beta=1.0, epsilon=0.5, C=1.0, curvature=None, seed=0, reading=algorithm
+dualsgd: k=None, features=200, loss=hinge, regulariser=0.0001, seed=0, frequencies=right
+fogd: seed=0, counting=frequencies
+forgetron(basic): cap=every_mistake, logarithm=natural
+forgetron(greedy): test=per_round
+forgetron(simplified): step=0.03125, radius=None, regulariser=None
+forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
+ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
+mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
+modified_rbp: step=0.0625, radius=None, seed=0
+nogd: rank=None, reading=algorithm
+norma: budget=None, regulariser=0.0, rho=1.0
+oks: factors=FACTORS, horizon=1000, step=None, seed=0
+passive_aggressive: C=1.0
+pomdr: first_budget=None, U=25.0, halving=before
+projected_alma: alpha=0.0, B=1.0, C=None, threshold=distance, delta=hypothesis
+projectron: threshold=distance
+projectron++: threshold=distance
+pros_n_kons: g=5.0, alpha=1.0, beta=1.0, epsilon=0.5, C=1.0, curvature=None, seed=0, reading=algorithm
+raker: factors=FACTORS, features=50, step=0.5, rate=None, regulariser=0.0, frequencies=orthogonal, seed=0
+rbp: seed=0
+skegd: step=0.2, columns=None, sampled=None, rank=None, cycle=100, seed=0
+tighter: beta=0.0, validation=cache
+"""
 
 
-@pytest.mark.parametrize(("name", "variant"), DEFAULTS)
-def test_defaults(name, variant):
+def test_defaults():
     """Configs leave most of these out, and runs are named by those that they give."""
-    known = parameters(find(name, variant)).values()
-    found = {p.name: p.default for p in known if p.default is not p.empty}
-    for added in set(found) - set(DEFAULTS[name, variant]):
-        # A parameter that came later has the default that finished runs were made with.
-        assert added in find(name, variant).added
-    assert {key: found[key] for key in DEFAULTS[name, variant]} == DEFAULTS[name, variant]
-
-
-def test_every_default_is_written_down():
-    learners = {(n, v): learner for n, variants in registry().items() for v, learner in variants.items()}
-    with_defaults = {
-        key for key, learner in learners.items() if any(p.default is not p.empty for p in parameters(learner).values())
-    }
-    assert with_defaults == set(DEFAULTS)
+    found = []
+    for name, variants in registry().items():
+        for variant, learner in variants.items():
+            known = parameters(learner).values()
+            given = ", ".join(f"{p.name}={p.default}" for p in known if p.default is not p.empty)
+            if given:
+                found.append(f"{name}({variant}): {given}" if variant else f"{name}: {given}")
+    assert "\n".join(found).replace(str(FACTORS), "FACTORS") == DEFAULTS.strip()
 
 
 @pytest.mark.parametrize("task", BASES)

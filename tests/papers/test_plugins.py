@@ -47,20 +47,32 @@ def test_the_core_works_without_plug_ins(tmp_path):
     table = tmp_path / "rows.csv"
     table.write_text("a,b,label\n" + "".join(f"{i % 7},{i % 5},{'xy'[i % 2]}\n" for i in range(60)))
 
-    def budgetrun_(*given):
-        environment = os.environ | {"PYTHONPATH": str(tmp_path), "BUDGETRUN_COMPILED": "0"}
-        command = [sys.executable, "-m", "budgetrun", *map(str, given)]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    verbs = budgetrun_("--help")
+    commands = [
+        ["--help"],
+        ["sweep", config, "--jobs", "1"],
+        ["report", "results/alone"],
+        ["run", table, "--budget", "10", "--algorithm", "perceptron", "--seeds", "1"],
+        ["list", "algorithms"],
+    ]
+    # In one process, because importing the package takes longer than these commands.
+    program = f"""
+from click.testing import CliRunner
+from budgetrun.cli import main
+for command in {[[*map(str, command)] for command in commands]}:
+    done = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    print(done.stdout, end=chr(12))
+"""
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "BUDGETRUN_COMPILED": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    verbs, _, report, _, algorithms, _ = done.stdout.split("\f")
     assert "sweep" in verbs
     assert "bounds" not in verbs
     assert "verdicts" not in verbs
-    budgetrun_("sweep", config, "--jobs", 1)
     assert (tmp_path / "results" / "alone" / "report.html").is_file()
-    assert "Online error" in budgetrun_("report", "results/alone")
-    budgetrun_("run", table, "--budget", "10", "--algorithm", "perceptron", "--seeds", 1)
+    assert "Online error" in report
     assert json.loads((tmp_path / "results" / "rows" / "manifest.json").read_text())["config"]["name"] == "rows"
-    assert "solver" not in budgetrun_("list", "algorithms")
+    assert "solver" not in algorithms

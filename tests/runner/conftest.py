@@ -9,7 +9,7 @@ from sweeping import untimed
 
 from budgetrun import config as config_module
 from budgetrun.data import dataset
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
 

@@ -16,7 +16,7 @@ from sweeping import COMMAND, config, ended, outcomes, rows, slow_config, start,
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 
 SWEEP = ("sweep", "quickstart", "forgetron_table81", "--profile", "ci", "--only", "dataset=synthetic_10", "--jobs", 2)
 

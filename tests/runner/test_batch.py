@@ -21,12 +21,10 @@ from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
-from budgetrun.runner.job import Settings
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import Job, make_plan
+from budgetrun.runner.job import Settings, run_job
+from budgetrun.runner.plan import Job, Options, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
-from budgetrun.runner.worker import run_job
 
 # The columns that only solvers fill.
 FINDINGS = {column.name for column in COLUMNS if column.filled_by == "batch"} | {"lower_bound", "gap"}

@@ -8,7 +8,7 @@ from sweeping import outcomes, rows, written
 
 from budgetrun import config as config_module
 from budgetrun.runner import sweep as sweep_module
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.status import status
 from budgetrun.runner.sweep import sweep
 

@@ -13,7 +13,7 @@ from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for,
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 
 # Sends a signal to the command while it imports a module.
 STRIKE = """
@@ -87,7 +87,7 @@ def test_a_worker_that_dies_costs_its_neighbours_nothing(tmp_path, run_sweep, mo
     real, started = backends.subprocess.Popen, []
 
     def dying_first(command, **options):
-        started.extend(word for word in command if word == "budgetrun.runner.worker")
+        started.extend(word for word in command if "budgetrun.runner.job" in word)
         return real(["false"] if len(started) == 1 else command, **options)
 
     monkeypatch.setattr(backends.subprocess, "Popen", dying_first)

@@ -10,7 +10,7 @@ from sweeping import written
 from budgetrun import kernels
 from budgetrun.engine import run as play
 from budgetrun.learners import find
-from budgetrun.play.curve import prefix_of
+from budgetrun.play.session import prefix_of
 
 
 @pytest.mark.parametrize(

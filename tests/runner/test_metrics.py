@@ -17,11 +17,10 @@ from budgetrun.base.problem import FADING, WINDOW
 from budgetrun.config.quantities import METRICS
 from budgetrun.engine import Group
 from budgetrun.learners import find
-from budgetrun.play.calibration import Calibration
-from budgetrun.play.metrics import Tally
+from budgetrun.play.metrics import Calibration, Tally
 from budgetrun.results.store import read
 from budgetrun.results.store.curves import Curves
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
 

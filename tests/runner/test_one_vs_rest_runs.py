@@ -88,7 +88,7 @@ def test_estimates_count_the_learners_of_all_classes(tmp_path, path):
     info = {n: StreamInfo(50_000, 300, None, ["-"], "", n_classes=n) for n in (3, 10)}
 
     def of(cost, label, n):
-        return cost([Run("r", specs[label], "own", "-", 0)], info[n], "float64")
+        return cost([Run("r", specs[label], "own", "-", 0)], info[n])
 
     for cost in (job_bytes, job_seconds):
         assert of(cost, "remove_oldest(one_vs_rest)", 10) > of(cost, "remove_oldest(one_vs_rest)", 3)

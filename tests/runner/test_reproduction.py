@@ -18,9 +18,8 @@ from budgetrun.engine import Group
 from budgetrun.kernels.rows import floats
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
-from budgetrun.runner.job import Settings, row_of
+from budgetrun.runner.job import Settings, row_of, run_job
 from budgetrun.runner.plan import Job, make_plan, sources, with_budgets
-from budgetrun.runner.worker import run_job
 
 pytestmark = pytest.mark.usefixtures("read_once")
 CASES = {case_id: rest for case_id, *rest in all_cases()}

@@ -8,8 +8,7 @@ from sweeping import TOP, config
 from budgetrun import config as config_module
 from budgetrun.data import files
 from budgetrun.results.store.write import Store
-from budgetrun.runner.options import Options
-from budgetrun.runner.plan import make_plan
+from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
 from budgetrun.runner.status import status
 from budgetrun.runner.sweep import sweep

@@ -39,7 +39,7 @@ from budgetrun.learners.remove_oldest import RemoveOldest
 from budgetrun.results.store import write as store_module
 from budgetrun.runner.backends import Workers
 from budgetrun.runner.estimate import jobs_within_memory
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.progress import Progress
 from budgetrun.runner.status import describe, status
 

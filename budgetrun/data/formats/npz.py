@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError, printable
 from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
-from budgetrun.data.tables.source import check_lengths
+from budgetrun.data.tables.reader import check_lengths
 from budgetrun.data.text import clipped
 from budgetrun.kernels.rows import Matrix
 

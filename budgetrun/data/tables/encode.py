@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
-from budgetrun.data.tables.source import Batch, Fault
-from budgetrun.data.tasks import listed
-from budgetrun.data.text import clipped, is_text, number_fault, shown
+from budgetrun.data.tables.reader import Batch, Fault
+from budgetrun.data.text import clipped, is_text, listed, number_fault, shown
 from budgetrun.kernels.rows import Matrix
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion, random_features
+from budgetrun.engine.hypotheses.base import Summed
 from budgetrun.engine.hypotheses.multiclass import rival_of
-from budgetrun.engine.hypotheses.summed import Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.sums import add_multiple, add_up

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from budgetrun.engine.hypotheses.base import MOST_CHANGES, SCALED
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.hypotheses.summed import MOST_CHANGES, SCALED
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.sums import copy, inner, multiply

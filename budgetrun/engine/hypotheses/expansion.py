@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.engine.hypotheses.summed import SCALED, Summed
+from budgetrun.engine.hypotheses.base import SCALED, Hypothesis, Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.summed import Summed
+from budgetrun.engine.hypotheses.base import Summed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.sums import add_multiple, add_up, inner

@@ -11,10 +11,9 @@ from pydantic import BaseModel, ConfigDict
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
 from budgetrun.base.params.expressions import Condition
-from budgetrun.config.problems import ValueType, allowed_names, unknown_key, value_types
+from budgetrun.config.problems import Checker, Values, ValueType, allowed_names, unknown_key, value_types
 from budgetrun.config.report import check_formula, read_numbers
 from budgetrun.config.schema import FileName, Label, NumberSpec, Text
-from budgetrun.config.values import Checker, Values
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
 Cases = dict[str, Label | list[Label]]
@@ -74,17 +73,9 @@ _SELECTORS = {"dataset", "label", "budget", "budget_fraction", "setting", "chose
 
 
 def load_claims(folder: Path | None = None) -> list[Paper]:
-    """Read and check the claims of all papers, the oldest first.
+    """Read and check the claims of all papers, the oldest first, from a folder with one YAML file per paper.
 
-    Parameters
-    ----------
-    folder : Path or None
-        Holds one YAML file per paper; by default ``configs/claims``.
-
-    Raises
-    ------
-    InputError
-        A file is wrong: one line per problem.
+    The default folder is ``configs/claims``. An InputError has one line per problem.
     """
     folder = folder or own_folder("configs") / "claims"
     return sorted(map(_read, folder.glob("*.yaml")), key=lambda paper: (paper.year, paper.name))

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from budgetrun.base.registry import classes
-from budgetrun.play.selection.base import Guarantee, Rule
-from budgetrun.play.selection.playing import Selection
+from budgetrun.play.selection.base import Guarantee, Rule, Selection
 
 __all__ = ["Guarantee", "Rule", "Selection", "registry"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -19,23 +20,21 @@ from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
+from budgetrun.data.cards import combined_sha256
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
-from budgetrun.play.selection import Selection
+from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
-from budgetrun.results.store.write import move_aside
-from budgetrun.runner import identity, interrupts
-from budgetrun.runner.live import finish
-from budgetrun.runner.live.choose import FIRST, choices
-from budgetrun.runner.live.kept import Progressed, scaler
-from budgetrun.runner.live.request import Request, config_text
+from budgetrun.results.store.write import Store, move_aside
+from budgetrun.runner import identity, interrupts, provenance
+from budgetrun.runner.job import Outcome, row_of
+from budgetrun.runner.live.kept import Progressed, scaler, warnings
+from budgetrun.runner.live.request import FIRST, Request, choices, config_text
 from budgetrun.runner.live.shuffle import shuffled
-from budgetrun.runner.live.warn import warnings
-from budgetrun.runner.online import rule_of
-from budgetrun.runner.plan import specs_of
+from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state
 
@@ -154,23 +153,29 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     specs = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
-    selections = [
-        Selection(rule_of(spec.rule, spec.parameters), copy.deepcopy(learners), **options) for spec in config.select
-    ]
-    session = Session(learners, selections, task=config.task, metrics=config.metrics, looks=True, **options)
-    stamp, asked, n_features = _stamp(request), _asked(request), first.shape[1]
+    rules = [registry()[spec.rule](**spec.parameters) for spec in config.select]
+    selections = [Selection(rule, copy.deepcopy(learners), **options) for rule in rules]
     return Progressed(
-        asked,
-        text,
-        said,
-        list(table.classes),
-        table.encoding,
-        scaler(chosen.scale, n_features),
-        session,
-        [finish.name_of(spec, specs) for spec in specs],
+        request=_asked(request),
+        config=text,
+        said=said,
+        classes=list(table.classes),
+        encoding=table.encoding,
+        scaler=scaler(chosen.scale, first.shape[1]),
+        session=Session(learners, selections, task=config.task, metrics=config.metrics, looks=True, **options),
+        names=[_name_of(spec, specs) for spec in specs],
         median_gamma=chosen.median_gamma,
-        stamp=stamp,
+        stamp=_stamp(request),
     )
+
+
+def _name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
+    """Return the name of a learner in messages: its label, with what distinguishes it from others of that label."""
+    alike = [other for other in specs if other.label == spec.label]
+    parts = [f"B = {spec.budget:,}"] if spec.budget is not None and len({s.budget for s in alike}) > 1 else []
+    parts += [f"{key} = {value}" for key, value in spec.setting.items()]
+    parts += [f"seed {spec.seed}"] if len({s.seed for s in alike}) > 1 else []
+    return f"{spec.label} ({', '.join(parts)})" if parts else spec.label
 
 
 def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
@@ -238,8 +243,8 @@ class _Run:
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
-                labelled = ((X, session.problem.labels(codes)[None]) for X, codes in self._remaining(chunks))
-                session.run(labelled, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
+                remaining = self._remaining(chunks)
+                session.run(remaining, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
             self.state.ended = True
         except KeyboardInterrupt:
             code = 130
@@ -265,7 +270,7 @@ class _Run:
             parts = [*state.sha256s, self.table.sha256 or ""]
             state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
             self._save()
-            finish.write_results(self.request, self.config, self.table, state, parts, list(self.warned.values()))
+            self._write_results(parts)
 
     @contextmanager
     def _piece(self) -> Iterator[None]:
@@ -274,20 +279,19 @@ class _Run:
             yield
             self._whole = True
 
-    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """Yield the rows of chunks from the first round that has not been played."""
+    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Matrix, np.ndarray]]:
+        """Yield the rows of chunks from the first round that has not been played, with the labels of the engine."""
         skip = self.skip
         for X, codes in chunks:
             if skip < len(codes):
-                yield X[skip:], codes[skip:]
+                yield X[skip:], self.state.session.problem.labels(codes[skip:])[None]
             skip = max(0, skip - len(codes))
 
     def _tick(self, rounds: int) -> None:
-        if self.progress.is_due():
+        is_due = self.progress.is_due()
+        if is_due:
             self._warn()
-            self.progress.advance(rounds, self._errors())
-        else:
-            self.progress.advance(rounds, "")
+        self.progress.advance(rounds, self._errors() if is_due else "")
         now = time.monotonic()
         if now - self._saved >= self._between:
             with interrupts.deferred():
@@ -318,3 +322,45 @@ class _Run:
             return text
         n, grown = lately
         return f"{text}, {problem.error_after(grown[best], n):{form}} in the last {n:,} rounds"
+
+    def _write_results(self, sha256s: Sequence[str]) -> None:
+        """Write the rows, curves and manifest of the rounds so far, like those of a sweep."""
+        state, session, counts = self.state, self.state.session, self.state.session.counts
+        label = self.config.datasets[0].label
+        sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()
+        info = StreamInfo(
+            n_examples=counts.rounds,
+            n_features=len(self.table.features),
+            nnz_per_row=counts.stored / max(1, counts.rounds) if counts.is_sparse else None,
+            task_names=["-"],
+            sha256=combined_sha256([sha256]),
+            files={self.table.where: sha256},
+            notes=[
+                *dict.fromkeys([*state.said, *self.table.notes()]),
+                *(f"Warning: {sentence}" for sentence in self.warned.values()),
+            ],
+            classes=state.classes,
+            n_classes=session.problem.n_classes(len(state.classes)) or 2,
+            readers=[self.table.reader],
+            median_gamma=state.median_gamma,
+        )
+        plan = make_plan(self.config, played={label: info})
+        options = Options(results=self.request.results)
+        store = Store(options.folder(self.config))
+        manifest = provenance.manifest(self.config, plan, options, None)
+        store.open(manifest)
+        store.prune(lambda row: False)
+        # Selections come after the learners, here and there.
+        at = {run.run_id: i for i, run in enumerate(plan.runs)}
+        for job in make_jobs(self.config, plan.runs, lambda *_: True):
+            ids = [run.run_id for run in job.runs]
+            rows = [row_of(run, job, n_examples=counts.rounds, **session.columns(at[run.run_id])) for run in job.runs]
+            curves = [session.curve.of(at[run_id]) for run_id in ids]
+            stacked = {name: np.stack([one[name] for one in curves]) for name in curves[0]}
+            store.save_curves(job.job_id, {"run_id": np.array(ids), "rounds": session.curve.rounds, **stacked})
+            store.save(job.job_id, rows)
+            share = state.seconds * len(ids) / len(at)
+            provenance.add_job(manifest, job, Outcome(job.job_id, rows, share, share, stored=True))
+        manifest |= {"seconds": round(state.seconds, 1), "end": provenance.now()}
+        store.write_table()
+        store.write_manifest(manifest)

@@ -27,7 +27,7 @@ BUDGETED = {key: given for key, given in BUDGETED.items() if key[0] != "dualsgd"
 @pytest.mark.parametrize(("name", "variant"), BUDGETED, ids=lambda part: part or "")
 def test_every_budget_errs_always_on_one_example_more(name, variant):
     """On every round the B + 1 unit vectors have one that is orthogonal to all that is held; the label is always +1."""
-    B, T = 20, 200
+    B, T = 20, 80
     learner = find(name, variant)(**BUDGETED[name, variant] | {"budget": B})
     # The hint of POMDR reads more examples than those of its budget.
     n = B + 1 + (_WINDOW if name == "pomdr" else 0)

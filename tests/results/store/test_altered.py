@@ -27,7 +27,7 @@ def swept(tmp_path_factory):
     from contextlib import chdir
 
     from budgetrun.config import load as load_config
-    from budgetrun.runner.options import Options
+    from budgetrun.runner.plan import Options
     from budgetrun.runner.sweep import sweep
 
     top = tmp_path_factory.mktemp("swept")

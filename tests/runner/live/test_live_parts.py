@@ -5,8 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
-from budgetrun.play.counts import Counts, Stretch
-from budgetrun.play.curve import Curve
+from budgetrun.play.session import Counts, Curve, Stretch
 from budgetrun.runner.live.request import Choices, Request, budgets_of, config_text
 from budgetrun.runner.live.shuffle import shuffled
 
@@ -14,7 +13,7 @@ from budgetrun.runner.live.shuffle import shuffled
 def test_curves_stay_short_and_reach_to_the_end():
     curve, done, total = Curve(1), 0, 3_000_000
     while done < total:
-        after = curve.next(done)
+        after = curve.next(done)[0]
         assert after > done
         done = after
         curve.add(done, [done // 3], [7], {})
@@ -52,7 +51,7 @@ def test_the_longest_stretch_does_not_depend_on_the_pieces(sizes):
 def test_constant_features_are_those_of_all_pieces():
     counts = Counts()
     for rows in ([[1.0, 2.0, 3.0]], [[1.0, 2.0, 4.0], [1.0, 5.0, 3.0]]):
-        counts.compare(np.array(rows))
+        counts.look(np.array(rows), np.zeros(len(rows)))
     assert counts.constant.tolist() == [True, False, False]
 
 

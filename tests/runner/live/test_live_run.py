@@ -20,7 +20,7 @@ from budgetrun.learners import find
 from budgetrun.results.store.curves import Curves
 from budgetrun.runner.live import run as run_module
 from budgetrun.runner.live.request import Request, metrics_of
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 from budgetrun.state import load_state
 

@@ -11,7 +11,7 @@ from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
 from budgetrun.results.report import Report
 from budgetrun.runner.live import run as run_module
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
 RULES = ("hedge", "racing:confidence=0.9", "fixed_share:share=0.01")
