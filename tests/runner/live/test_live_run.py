@@ -36,8 +36,8 @@ def place(tmp_path, monkeypatch):
     # A second interrupt soon after one counts as the same, also one of the test before.
     monkeypatch.setattr("budgetrun.runner.interrupts._raised", -10.0)
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(700, 4)) * [1, 10, 100, 1] + 5
-    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 700))
+    X = rng.normal(size=(500, 4)) * [1, 10, 100, 1] + 5
+    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 500))
     table["label"] = np.where(np.sin(X[:, 0]) + X[:, 1] / 10 > 1, "yes", "no")
     table.to_csv("s.csv", index=False)
 
@@ -141,7 +141,7 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
     assert {row[5] for row in rows("results/p")} == {"399"}
     piped(monkeypatch, content if replay else b"".join([lines[0], *lines[400:]]))
     assert run_module.run(request("-", **given, replay=replay)) == 0
-    assert {row[5] for row in rows("results/p")} == {"700"}
+    assert {row[5] for row in rows("results/p")} == {"500"}
     piped(monkeypatch, content)
     # With the gamma of the first 399 rows, as above.
     gamma = rows("results/p")[0][4].removeprefix("gaussian(gamma=").removesuffix(")")
@@ -283,8 +283,8 @@ def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
     runs = pd.read_csv(folder / "runs.csv")
     assert set(runs["label"]) == {"klms", "norma", "krls", "fogd"}
     rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
-    assert rounds[-1] == 700
-    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 700), runs["rmse"], rtol=1e-12)
+    assert rounds[-1] == 500
+    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 500), runs["rmse"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
@@ -347,7 +347,7 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
         run_module.run(request(name="parts", **given))
     monkeypatch.setattr(Group, "feed", real)
     state, _ = load_state("results/parts/stream.state")
-    assert 0 < state.session.rounds < 700
+    assert 0 < state.session.rounds < 500
     assert {group.rounds for group in state.session._groups} == {state.session.rounds}
     run_module.run(request(name="parts", **given))
     assert counts("results/parts") == counts("results/whole")
