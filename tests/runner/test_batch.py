@@ -12,17 +12,13 @@ from sweeping import config, outcomes, parts, rows, run, start, wait_for, writte
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import checkout
-from budgetrun.base.sources import source_digest
 from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.files import COLUMNS
-from budgetrun.results.store.write import Store
-from budgetrun.runner.job import Settings, run_job
-from budgetrun.runner.plan import Job, Options, make_plan
+from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
 
@@ -253,23 +249,3 @@ def test_objectives_on_a9a_and_web_agree_with_the_published_ones(tmp_path, run_s
         assert low <= objective <= high * (1 + 1e-4)
         # The solver's own gap is an upper bound of the known one.
         assert float(row["gap"]) >= objective / high - 1
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("dataset", ["a9a", "web"])
-def test_committed_runs_are_what_the_code_gives(tmp_path, dataset):
-    top = checkout()
-    kept = Store(top / "results" / "mpu_table1").rows().values() if top else ()
-    if not kept or not os.environ.get("BUDGETRUN_DATA"):
-        pytest.skip("needs committed results, and BUDGETRUN_DATA set to the folder of the real data sets")
-    settings = config_module.load(top / "configs" / "mpu_table1.yaml")
-    spec = next(d for d in settings.datasets if d.label == dataset)
-    plan = make_plan(settings.model_copy(update={"datasets": (spec,)}))
-    runs = tuple(run for run in plan.runs if run.spec.name == "mpu")
-    given = Settings(settings.seed, "mistake", "float64", None, tmp_path, os.getpid())
-    for row in run_job(Job("again", spec, 0, runs, source_digest()), given).rows:
-        (old,) = (old for old in kept if (old["dataset"], old["label"]) == (dataset, row["label"]))
-        assert row["status"] == "done"
-        assert str(row["epochs"]) == old["epochs"]
-        assert row["objective"] == pytest.approx(float(old["objective"]), rel=1e-9)
-        assert row["lower_bound"] == pytest.approx(float(old["lower_bound"]), rel=1e-9)
