@@ -149,7 +149,11 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
     assert counts("results/p") == counts("results/q")
 
 
-def test_other_options_and_other_files_are_refused(monkeypatch):
+def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
+    os.makedirs("results/other")
+    Path("results/other/manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other results"):
+        run_module.run(request(name="other"))
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
@@ -160,13 +164,6 @@ def test_other_options_and_other_files_are_refused(monkeypatch):
         run_module.run(request())
     assert run_module.run(request(force=True)) == 0
     assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
-
-
-def test_a_folder_of_other_results_is_left_alone():
-    os.makedirs("results/s")
-    Path("results/s/manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="holds other results"):
-        run_module.run(request())
 
 
 def test_a_formula_needs_the_number_of_rounds(monkeypatch):
@@ -307,13 +304,13 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
     assert rmse == pytest.approx(np.sqrt(np.mean((scores - numbers) ** 2)), rel=1e-12)
 
 
+MEASURED = "these look like measurements, not classes; name another column with --label, or learn numbers with"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"task": "auto"},
-            "these look like measurements, not classes; name another column with --label, or learn numbers with",
-        ),
+        ({"task": "auto"}, MEASURED),
         ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
         ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
         ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
