@@ -12,7 +12,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
 from budgetrun.data.tables.reader import Batch, Fault
 from budgetrun.data.text import clipped, is_text, listed, number_fault, shown
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
