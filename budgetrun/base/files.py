@@ -149,8 +149,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-
-
 @cache
 def source_digest(*rooms: str) -> str:
     """Return a hash of the source files of some subpackages, or of all; this process reads them once.
