@@ -38,7 +38,6 @@ _PACKAGES = (
     "estimators",
     "play",
     "data.scaling",
-    "data.running",
     "runner.live",
 )
 _FORMAT = "budgetrun state 1"

@@ -1,9 +1,10 @@
-"""A dataset in memory, before any order or task: read once and kept while the process works on it."""
+"""Datasets in memory, read once, and their sources: a card, a user's own file, or a generator."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,23 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import is_file
-from budgetrun.data import files, formats
-from budgetrun.data.cards import Card, Label
+from budgetrun.base.problem import problem_of
+from budgetrun.data import files, formats, generators
+from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import Stamp, read_content, shown
+from budgetrun.data.content import File, Held, Origin, Stamp, content_size, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
+from budgetrun.data.tables import READERS, format_of, reader_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
-from budgetrun.data.tables.opening import READERS, format_of
-from budgetrun.data.tables.source import File, Held, Origin
 from budgetrun.data.tables.table import Table
-from budgetrun.data.tasks import listed
-from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
+from budgetrun.data.text import listed
+from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from budgetrun.config.schema import DatasetSpec
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     other = None if like is None else _load_own(like, own, None)
     origin: Origin = File(path)
     name = format_of(origin)
-    as_table = name in READERS and name != "libsvm"
+    as_table = name == "csv" or name in READERS
     if not as_table or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
         origin = Held(read_content(path), shown(path))
@@ -163,7 +166,9 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
         sha256 = hashlib.sha256(origin.content).hexdigest()
         return Dataset.of(examples, {path.name: sha256}, formats.revision(name), n_bytes)
-    source, encoding = READERS[name](origin), None if other is None else other.encoding
+    reader = reader_of(name)
+    assert reader
+    source, encoding = reader(origin), None if other is None else other.encoding
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
     table = Table(source, own.label, own.missing, encoding=encoding)
@@ -193,3 +198,233 @@ def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: s
 
 def _shown(counts: dict[Label, int]) -> str:
     return listed([f"{label}:{count:,}" for label, count in counts.items()])
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Properties of a source, known without its examples.
+
+    Attributes
+    ----------
+    counts : dict of label to int
+        The number of examples with each label, labels ascending.
+    n_features : int
+    nnz : int or None
+        Non-zero values; None if the data are dense.
+    files : dict of file name to str
+        The sha256 of each file's decompressed content.
+    sha256 : str
+        The checksum of all files together, or of a generator's name, version and options.
+    reader, notes, open_ended, content_bytes
+        As in `Dataset`; ``content_bytes`` is 0 if the files were not looked for.
+    values : 'bits', 'integers' or 'floats'
+        A constant times 0 and 1, or times small whole numbers, or any others.
+    """
+
+    counts: dict[Label, int]
+    n_features: int
+    nnz: int | None
+    files: dict[str, str]
+    sha256: str
+    reader: str
+    notes: list[str] = field(default_factory=list)
+    open_ended: bool = False
+    content_bytes: int = 0
+    values: Values = "floats"
+
+    @property
+    def n_examples(self) -> int:
+        """The number of examples."""
+        return sum(self.counts.values())
+
+    @property
+    def data_bytes(self) -> int:
+        """The memory of the examples in file order, with their labels and order."""
+        values, size = (self.n_examples * self.n_features, 0) if self.nnz is None else (self.nnz, 4)
+        return self.n_examples * 72 + values * (size + BYTES[self.values])
+
+    @classmethod
+    def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
+        """Return the facts about data in memory."""
+        X, hashes = stored(dataset.X), dataset.sha256s
+        values: Values = "floats"
+        if isinstance(dataset.X, IntegerRows):
+            whole = X if isinstance(X, np.ndarray) else X.data
+            values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
+        nnz, sha256 = None if isinstance(X, np.ndarray) else int(X.nnz), combined_sha256(hashes.values())
+        known = (dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader)
+        return cls(*known, list(notes), dataset.open_ended, dataset.content_bytes, values)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Some parts of a card, a generator with its options, or a user's own file.
+
+    Attributes
+    ----------
+    where : str
+        The dataset's name in messages.
+    card : Card or None
+        None for a user's own file.
+    key : 'path' or 'test_path'
+        The config's key for that file.
+    like : Path or None
+        For a test file, the file of its stream.
+    """
+
+    where: str
+    card: Card | None = None
+    parts: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    path: Path = Path()
+    key: str = "path"
+    own: Own = field(default_factory=Own)
+    like: Path | None = None
+
+    def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
+        """Return the examples, in file order; ``rng`` draws generated ones."""
+        if self.card is None:
+            return load_own(self.path, self.where, self.key, self.own, self.like)
+        if self.card.format == "generated":
+            assert rng is not None
+            examples = Examples(*generators.GENERATORS[self.card.name].draw(rng, **self.options))
+            return Dataset.of(examples, {}, self.card.reader)
+        return load_card(self.card, self.parts, data_dir, download)
+
+    def sha256(self, dataset: Dataset) -> str:
+        """Return the checksum of examples that were loaded from here, as in `facts`."""
+        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._sha256_of_generated()
+
+    def _sha256_of_generated(self) -> str:
+        assert self.card is not None
+        options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
+        return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
+
+    def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
+        """Return the facts about the examples.
+
+        Files whose checksums the card knows are found or fetched and verified, but not parsed; without ``verify`` they
+        are not even looked for. Other files are read.
+        """
+        known, parts = self.card, self.parts
+        if known is None:
+            dataset = self.load(data_dir)
+            return Facts.of(dataset, dataset.notes)
+        if known.format == "generated":
+            drawn = generators.counts(known.name, self.options)
+            return Facts(drawn, known.n_features, None, {}, self._sha256_of_generated(), known.reader, known.notes)
+        if not known.has_checksums(parts):
+            dataset = self.load(data_dir, download=download)
+            names = [file.file for file in known.files_of(parts) if file.sha256 is None]
+            told = "Unverified: the checksum of {} is not known; that of the one used is {}."
+            return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
+        paths = files.fetch(known, data_dir, parts, download) if verify else []
+        hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
+        return Facts(
+            counts=known.label_counts(parts),
+            n_features=known.n_features,
+            nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
+            files=hashes,
+            sha256=combined_sha256(hashes.values()),
+            reader=known.reader,
+            notes=known.notes,
+            content_bytes=sum(content_size(Stamp.of(path)) for path in paths),
+            values=known.values,
+        )
+
+
+def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
+    """Return where the stream of a spec and its test set, if any, come from; refuse keys that do not go together."""
+    known = card(spec.name) if spec.path is None else None
+    where = f"dataset '{spec.label}'"
+    is_generated = known is not None and known.format == "generated"
+    for key, parts in (("parts", spec.parts), ("test", spec.test)):
+        if parts is not None and known is None:
+            instead = "remove it" if key == "parts" else "name the file of the test set with 'test_path'"
+            raise InputError(f"{where}: '{key}' belongs to a dataset with a card, not to one with 'path'; {instead}")
+        if parts is not None and is_generated:
+            raise InputError(f"{where}: a generated dataset has no parts; remove '{key}'")
+    if spec.test_path is not None and known is not None:
+        instead = "remove it" if is_generated else "name the card's parts to test on with 'test'"
+        raise InputError(f"{where}: 'test_path' belongs to a dataset with 'path', not to one with a card; {instead}")
+    for key in ("label_column", "missing"):
+        if known is not None and key in spec.model_fields_set:
+            raise InputError(f"{where}: '{key}' belongs to a dataset with 'path', not to one with a card; remove it")
+    if spec.options and not is_generated:
+        raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
+    if not (problem := problem_of(spec.task)).of_signs:
+        tested = spec.has_test and not problem.of_classes
+        for key, given in (("noise", spec.noise), ("balanced", spec.balanced), ("test", tested)):
+            if given:
+                raise InputError(f"{where}: '{key}' does not go with 'task: {spec.task}'; remove one of them")
+    elif known is not None and known.numbers:
+        raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
+    if known is None:
+        assert spec.path is not None
+        own, test_path = Own(spec.label_column, spec.missing), spec.test_path
+        test = None
+        if test_path is not None:
+            test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
+        return Source(where, path=spec.path, own=own), test
+    if is_generated:
+        return Source(where, known, options=generators.completed(known, spec.options, where)), None
+    stream = Source(where, known, known.chosen_parts(spec.parts))
+    if spec.test is None:
+        return stream, None
+    test = Source(where, known, known.chosen_parts(spec.test, "test"))
+    if learned := sorted(set(stream.parts) & set(test.parts)):
+        raise InputError(
+            f"{where}: test: part '{learned[0]}' is also in the stream; a test set has examples that are not learned: "
+            "name another part, or fewer 'parts'"
+        )
+    return stream, test
+
+
+def check_test(where: str, stream: Facts, test: Facts) -> None:
+    """Raise an InputError if a test set is the stream's own data, or has other features or unknown labels."""
+    if stream.sha256 == test.sha256:
+        raise InputError(
+            f"{where}: test_path: the same data as the stream's; a test set has examples that are not learned"
+        )
+    n, d = test.n_features, stream.n_features
+    if n > d or (n < d and not test.open_ended):
+        raise InputError(
+            f"{where}: the test set has {n:,} features and the stream {d:,}; the numbers must be equal, except that a "
+            "LIBSVM test file may lack the last features (if the stream's file lacks them, write its last feature once "
+            "with value 0)"
+        )
+    unknown = [label for label in test.counts if label not in stream.counts]
+    if unknown:
+        raise InputError(
+            f"{where}: the test set has labels that the stream does not have: {listed(unknown)}; the stream's labels "
+            f"are: {listed(list(stream.counts))}"
+        )
+
+
+def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the examples of a test set, and each one's position in the classes of its stream.
+
+    The examples are not yet scaled; dense or sparse like the stream's, with zeros for last features that the test set
+    lacks; the caller's own copy.
+    """
+    check_test(where, Facts.of(stream), Facts.of(test))
+    positions = np.array([stream.classes.index(label) for label in test.classes])
+    return _like(test.X, stream.X), positions[test.codes]
+
+
+def _like(X: Rows, other: Rows) -> Rows:
+    """Return a copy of examples, dense or sparse as other ones are, and padded with zeros to their width."""
+
+    def copied(found: Matrix) -> Matrix:
+        if isinstance(stored(other), np.ndarray):
+            found = found if isinstance(found, np.ndarray) else found.toarray()
+            return np.pad(found, ((0, 0), (0, other.shape[1] - found.shape[1])))
+        from scipy.sparse import csr_array
+
+        sparse = csr_array(found, copy=True)
+        sparse.resize((sparse.shape[0], other.shape[1]))
+        return canonical(sparse)
+
+    if isinstance(X, IntegerRows):
+        return IntegerRows(copied(X.integers), X.factors.copy())
+    return copied(X).astype(np.float64, copy=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.problem import problem_of
 from budgetrun.data import files
-from budgetrun.data.sources import sources_of
+from budgetrun.data.dataset import sources_of
 from budgetrun.data.streams import stream_info
 from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-NUMERIC_BYTES = b"0123456789+-.eE"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -17,24 +14,6 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 def count_lines(content: bytes) -> int:
     """Return the number of lines; the last one need not end in ``\\n``."""
     return content.count(b"\n") + (not content.endswith(b"\n"))
-
-
-def parse_numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
-    """Parse blank-separated numbers, correctly rounded.
-
-    Returns
-    -------
-    ndarray, shape (n_numbers,), float64, or None
-        None if the text does not hold exactly ``n_numbers`` finite numbers.
-    """
-    with warnings.catch_warnings():
-        # For text that is not a number, newer numpy raises a ValueError, older numpy gives a DeprecationWarning.
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            numbers = np.fromstring(content, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return None
-    return numbers if len(numbers) == n_numbers and np.isfinite(numbers).all() else None
 
 
 def number_fault(token: str) -> str | None:
@@ -59,3 +38,9 @@ def shown(token: str) -> str:
 def clipped(token: str, most: int = 40) -> str:
     """Return a token for a message, shortened if it is longer than ``most``."""
     return token if len(token) <= most else token[: most - 3] + "..."
+
+
+def listed(labels: Sequence[Any]) -> str:
+    """Return labels for a message, at most 20 of them."""
+    shown = " ".join(clipped(str(label), 20) for label in labels[:20])
+    return shown + (" ..." if len(labels) > 20 else "")

@@ -91,7 +91,7 @@ def engine(n_rows: int) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     from budgetrun import learners
-    from budgetrun.data.running import Running
+    from budgetrun.data.scaling import Running
     from budgetrun.engine import Group
     from budgetrun.kernels import Gaussian
 

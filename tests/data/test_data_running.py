@@ -11,9 +11,8 @@ from faults import message
 from test_data_scaling import WHERE
 
 from budgetrun.base.errors import OutOfRangeError
-from budgetrun.data import running
-from budgetrun.data.running import Running
-from budgetrun.data.scaling import scale_in_place
+from budgetrun.data import scaling
+from budgetrun.data.scaling import Running, scale_in_place
 
 rng = np.random.default_rng(5)
 # Two columns begin with equal values, and one stays so.
@@ -62,7 +61,7 @@ def test_results_are_the_same_bits_for_any_chunks(X):
 @BOTH
 def test_compiled_or_not_the_bits_are_the_same(X, monkeypatch):
     expected = [plain(Running(5).scaled(X)).tobytes()]
-    monkeypatch.setattr(running, "_compiled", lambda loop: loop)
+    monkeypatch.setattr(scaling, "_compiled", lambda loop: loop)
     assert [plain(Running(5).scaled(X)).tobytes()] == expected
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from faults import message
 
-from budgetrun.data.tasks import task_signs
+from budgetrun.data.streams import task_signs
 
 WHERE = "dataset 'd'"
 

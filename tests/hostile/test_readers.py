@@ -23,8 +23,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
 from budgetrun.data import dataset, limits, open_stream, stream_info
 from budgetrun.data.content import Stamp, read_content
-from budgetrun.data.tables import source
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -218,7 +217,7 @@ def test_text_is_the_same_in_blocks_of_any_size(own, monkeypatch):
     table = b"y,a\r\n" + b"".join(b"%d,%d\r\n" % (i % 2, i) for i in range(500))
     sparse = b"".join(b"%d %d:%d\n" % (i % 2, i % 70 + 1, i) for i in range(500)) + b"1 80:1"
     for size in (1 << 22, 1, 100):
-        monkeypatch.setattr(source, "BLOCK_BYTES", size)
+        monkeypatch.setattr(content_module, "BLOCK_BYTES", size)
         dataset._load_own.cache_clear()
         assert floats(own("s.csv", table).X).ravel().tolist() == list(range(500))
         found = own("s.svm", sparse)
@@ -344,7 +343,7 @@ def of_numbers(kind, X):
 @pytest.mark.parametrize("kind", ["csv", "npz", "svm", "sparse.svm"])
 def test_reading_takes_no_more_memory_than_the_plan_says(tmp_path, monkeypatch, kind):
     for name in ("BLOCK_BYTES", "HEAD_BYTES", "PIECE_BYTES", "HEAD_FIELDS"):
-        monkeypatch.setattr(source, name, 1 << 12)
+        monkeypatch.setattr(content_module, name, 1 << 12)
     path = tmp_path / f"s.{kind}"
     path.write_bytes(of_numbers(kind, np.random.default_rng(0).normal(size=(20_000, 10))))
     spec = DatasetSpec(name="own", path=path, n_examples=100)

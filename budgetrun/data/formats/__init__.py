@@ -6,6 +6,7 @@ A module defines:
 - ``SUFFIXES``, such as ``(".csv",)``, of the users' own files that are read in this format;
 - ``read(files, layout)``, which returns the `Examples` of some `Content`, one file after the other, and raises an
   InputError that names the file and the place of the first fault;
+- optionally ``READER``, a `budgetrun.data.tables.reader.Reader` of users' own files that are too large for memory;
 - optionally ``sniff(head)``, which tells whether a user's own file whose suffix no format claims looks like this
   format, by the first 64 KB of its content.
 """
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import modules
 from budgetrun.data import limits
-from budgetrun.kernels.rows import Matrix, Rows, stored
+from budgetrun.kernels.kinds import Matrix, Rows, stored
 
 LabelColumn = Literal["first", "last"]
 

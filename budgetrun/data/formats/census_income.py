@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
+from budgetrun.data.content import Held, line_blocks
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
-from budgetrun.data.tables.source import Held, line_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -1,6 +1,202 @@
 """Users' own data: any common format, data frames and arrays, as blocks of examples in bounded memory."""
 
-from budgetrun.data.tables.opening import open_table
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.errors import InputError, printable
+from budgetrun.base.files import is_file
+from budgetrun.data import formats
+from budgetrun.data.cards import Label
+from budgetrun.data.content import File, Origin, Pipe, Stamp, bare_name, content_sha256, read_content
+from budgetrun.data.formats import Content, Layout
+from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
+from budgetrun.data.tables.encode import Missing
+from budgetrun.data.tables.jsonlines import JsonLines
+from budgetrun.data.tables.reader import Reader, Vectors, labels_of
 from budgetrun.data.tables.table import Chunk, Scan, Table
+from budgetrun.kernels.kinds import floats
 
 __all__ = ["Chunk", "Scan", "Table", "open_table"]
+SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc",
+    ".ipc": "ipc", ".arrows": "ipc", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy",
+}  # fmt: skip
+# First bytes of formats.
+_MAGIC = {
+    b"PAR1": "parquet", b"ARROW1": "ipc", b"\xff\xff\xff\xff": "ipc", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
+    b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x89HDF": "HDF5", b"SQLite format 3": "SQLite",
+    b"FEA1": "Feather of version 1", b"ORC": "ORC", b"Obj\x01": "Avro", b"\x80\x04": "pickle", b"\x80\x05": "pickle",
+    b"%PDF": "PDF", b"MATLAB": "MATLAB", b"[": "JSON", b"@relation": "ARFF", b"@RELATION": "ARFF",
+}  # fmt: skip
+_OTHERS = {
+    ".xls", ".xlsx", ".ods", ".json", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".arff", ".zip", ".orc", ".avro",
+    ".sqlite", ".db", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".xml", ".html", ".yaml", ".yml", ".pdf", ".png",
+    ".jpg", ".zst", ".7z", ".tar", ".tgz", ".joblib", ".pt", ".py", ".ipynb",
+}  # fmt: skip
+SUPPORTED = (
+    "supported are CSV and TSV, Parquet, Feather and Arrow IPC, JSON lines, LIBSVM text, .npy and .npz, each also as "
+    ".gz, .bz2 or .xz"
+)
+_LIBSVM = re.compile(rb"\s*[-+.\deE]+([ \t]+\d+:\S+)+[ \t]*\r?(\n|$)")
+
+
+def open_table(
+    source: Any,
+    *,
+    label: str | int | None = None,
+    missing: Missing = "refuse",
+    index: str | int | Sequence[str | int] = (),
+    name: str | None = None,
+    classes: Sequence[Label] | None = None,
+    encoding: dict[str, Any] | None = None,
+) -> Table:
+    """Open a user's own data as a table of examples and labels.
+
+    Parameters
+    ----------
+    source : path, '-', binary file, data frame, array, sparse matrix, or pair of examples and labels
+        A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. Data frames are
+        those of pandas, polars, Arrow and others that narwhals knows. In an array alone, the labels are a column.
+    label : str, int or None
+        The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
+        it: by a usual name, else the only column of text, else the first or last one if exactly one of them has few
+        different whole numbers. LIBSVM text, and pairs, need none.
+    missing : 'refuse', 'skip' or 'zero'
+        Treatment of missing values: an error, leave the row out, or read 0. A missing label is never read as 0.
+    index : str, int, or sequence of these
+        Columns to leave out. A column of a name such as ``id`` or ``index`` that counts the rows is left out anyway.
+    name : str or None
+        The name of the source in messages; None for its path.
+    classes : sequence of labels or None
+        All labels in advance; empty, if labels are measured numbers instead. Without it, the labels of a pipe are
+        those of its first rows.
+    encoding : dict or None
+        `Table.encoding` of another table: this one gets the same features in the same order, and the same classes.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        The source cannot be read, its format is not supported, or no column is, or more than one could be, the label.
+    """
+    if missing not in ("refuse", "skip", "zero"):
+        raise InputError(f"missing: must be refuse, skip or zero, got {missing!r}")
+    left_out = [index] if isinstance(index, str | int) else list(index)
+    if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
+        opened = _file(source, name)
+    else:
+        opened, label = _memory(source, label, name or "the data", encoding is not None and "n_features" in encoding)
+    return Table(opened, label, missing, left_out, classes, encoding)
+
+
+def _file(source: Any, name: str | None) -> Reader:
+    origin: Origin
+    if hasattr(source, "read"):
+        origin = Pipe(source, name or "the data")
+    elif str(source) == "-":
+        origin = Pipe(sys.stdin.buffer, name or "standard input")
+    elif is_file(Path(source)):
+        origin = File(Path(source), name)
+    else:
+        raise InputError(f"{printable(str(source))}: no such file")
+    kind = format_of(origin)
+    if reader := reader_of(kind):
+        return reader(origin)
+    assert isinstance(origin, File)
+    examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
+    sha256 = content_sha256(Stamp.of(origin.path))
+    return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
+
+
+def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
+    """Return the reader of data in memory, and the column of the labels."""
+    X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+    if hasattr(X, "tocsr"):
+        return Vectors(X.tocsr(), y, where), label
+    if isinstance(X, list):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2 or X.dtype.kind not in "biufOUT":
+            raise InputError(
+                f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
+            )
+        if X.dtype.kind in "biuf" and (y is not None or as_vectors):
+            return Vectors(X, y, where), label
+    elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
+        raise InputError(
+            f"{where}: {printable(type(X).__name__)} is not a table; pass a path, a data frame, an array, a sparse "
+            "matrix, or a pair of examples and labels"
+        )
+    if y is None:
+        return Frame(X, where), label
+    return Frame(X, where, labels_of(y, where)), "last"
+
+
+def _npy(origin: Origin) -> Frame:
+    try:
+        file = origin.file()
+        array = np.load(file, mmap_mode="r" if isinstance(file, Path) else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        told = printable(" ".join(str(error).split())[:200])
+        raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of "
+            "which one is the label (or an .npz archive with X and y)"
+        )
+    return Frame(array, origin.name, origin=origin)
+
+
+READERS: dict[str, Callable[[Any], Reader]] = {"jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy}
+
+
+def reader_of(kind: str) -> Callable[[Any], Reader] | None:
+    """Return what reads a format in batches; None if it reads a file as a whole."""
+    return READERS.get(kind) or getattr(formats.all_formats()[kind], "READER", None)
+
+
+def format_of(origin: Origin) -> str:
+    """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`.
+
+    Raises
+    ------
+    InputError
+        It is not supported.
+    """
+    path = bare_name(origin.path.name) if isinstance(origin, File) else ""
+    suffix = Path(path).suffix.lower()
+    head = origin.head(1 << 16)
+    whole = formats.all_formats()
+    claiming = [kind for kind, module in whole.items() if suffix in module.SUFFIXES]
+    if suffix in SUFFIXES or claiming:
+        return SUFFIXES.get(suffix) or claiming[0]
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    magic = next((kind for begin, kind in _MAGIC.items() if text.lstrip().startswith(begin)), None)
+    if suffix in _OTHERS or (magic is not None and magic not in READERS and magic not in whole):
+        told = suffix if suffix in _OTHERS else magic
+        raise InputError(f"{origin.name}: format not supported ({told}); {SUPPORTED}")
+    if magic is not None and (isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1"))):
+        return magic
+    if magic is not None:
+        given = "a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text"
+        raise InputError(f"{origin.name}: {given}, not {magic}; give the path of the file")
+    if text.lstrip().startswith(b"{"):
+        return "jsonl"
+    if _LIBSVM.match(text):
+        return "libsvm"
+    sniffing = (kind for kind, module in whole.items() if hasattr(module, "sniff") and module.sniff(text))
+    found = next(sniffing, None) if isinstance(origin, File) else None
+    if found is None and b"\0" in text:
+        raise InputError(f"{origin.name}: format not supported (not text); {SUPPORTED}")
+    return found or "csv"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.data.running import Running
-from budgetrun.data.scaling import scale_in_place
+from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.play.session import Session
 
 if TYPE_CHECKING:
-    from budgetrun.kernels.rows import Matrix
+    from budgetrun.kernels.kinds import Matrix
 
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024

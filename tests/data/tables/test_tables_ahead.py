@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 
+from budgetrun.data import content as lines
 from budgetrun.data.tables import open_table
-from budgetrun.data.tables import source as lines
 from budgetrun.data.tables.table import ahead
 
 

@@ -9,8 +9,8 @@ from faults import message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from budgetrun.data import content as lines
 from budgetrun.data.tables import open_table
-from budgetrun.data.tables import source as lines
 
 
 def table_of(text, **options):
@@ -41,7 +41,7 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
         writer.writerows([("first", "word", "last"), *rows])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lines, "BLOCK_BYTES", size)
-        patched.setattr("budgetrun.data.tables.source.PIECE_BYTES", 7)
+        patched.setattr("budgetrun.data.content.PIECE_BYTES", 7)
         with path.open(newline="") as file:
             content = io.BytesIO(file.read().encode())
         for source in (path, content):

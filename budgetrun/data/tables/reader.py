@@ -1,18 +1,107 @@
-"""Sources whose rows are vectors already: arrays and sparse matrices with their labels."""
+"""Readers: rows in batches, of Arrow columns or of vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.tables.columns import Column, check_distinct
-from budgetrun.data.tables.source import Batch, Reader, check_lengths
-from budgetrun.kernels.rows import Matrix
+from budgetrun.data.content import Held, Origin
+from budgetrun.data.tables.columns import Column, Sample, check_distinct
+from budgetrun.data.text import count_lines
+from budgetrun.kernels.kinds import Matrix
+
+
+class Fault(NamedTuple):
+    """Fault of a batch: its first row, from 0, and column, from 1; the number of rows; the first as a clause.
+
+    ``kind`` is 'length', 'text', 'missing', 'no label', 'infinite', 'encoding' or 'label'.
+    """
+
+    kind: str
+    row: int
+    position: int
+    n: int
+    told: str
+
+
+@dataclass
+class Batch:
+    """Some rows: an Arrow array per column in use, by position.
+
+    ``place`` returns the name of a row and column in messages; ``cell`` returns the text of a field. Rows that are
+    vectors already, from an array, a sparse matrix or LIBSVM text, are at position 1 and their labels at 0, as numpy
+    and scipy hold them.
+    """
+
+    columns: dict[int, Any]
+    n_rows: int
+    place: Callable[[int, int], str]
+    cell: Callable[[int, int], str] | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+
+def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
+    """Return the fault of records that are left out, each with the row before which it is and a sentence."""
+    return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
+
+
+def check_lengths(n_rows: int, y: Any, where: str) -> None:
+    """Raise an InputError unless there is one label per row, or no labels at all (None)."""
+    if y is not None and len(y) != n_rows:
+        raise InputError(f"{where}: X has {n_rows:,} rows and y has {len(y):,}; the numbers must be equal")
+
+
+class Reader:
+    """Rows in batches; subclasses read one format each.
+
+    Attributes
+    ----------
+    where : str
+        The name in messages.
+    samples : list of Sample
+        The first values of all columns; empty if rows are vectors.
+    named, again, hashed : bool
+        The columns have names; the rows can be read more than once; the content has a checksum of its own.
+    n_rows : int or None
+        None if it is not known before the end.
+    format : str
+        The format with its revision, such as ``libsvm 1``.
+    """
+
+    named = again = hashed = True
+    n_rows: int | None = None
+    # The revision is raised whenever the same file gives other examples or labels; part of the run ids of users' files.
+    format = "table 1"
+
+    def __init__(self, origin: Origin | None, where: str = "", sha256: str | None = None) -> None:
+        self.origin: Any = origin
+        self.samples: list[Sample] = []
+        self.where, self.again = (where, True) if origin is None else (origin.name, origin.again)
+        self._sha256 = sha256
+
+    @property
+    def sha256(self) -> str | None:
+        """Checksum of the whole content, known once all of it was read."""
+        found: str | None = self._sha256 if self.origin is None else self.origin.sha256
+        return found
+
+    @property
+    def most_rows(self) -> int | None:
+        """An upper bound on the number of rows, if one is known without reading."""
+        if self.n_rows is None and isinstance(self.origin, Held):
+            content = self.origin.content
+            return min(count_lines(content), len(content) // (2 * len(self.samples)) + 1)
+        return self.n_rows
+
+    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+        """Yield the columns at some positions, as text where ``wanted`` is true; None while nothing arrives."""
+        raise NotImplementedError
+
 
 # The rows of an array that are converted at a time.
 _ROWS = 1 << 15
