@@ -33,7 +33,7 @@ def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
     assert floats(dataset.X).tolist() == [[2], [3]]
     assert dataset.classes == (-1, 1)
     assert dataset.codes.tolist() == [1, 0]
-    assert dataset.sha256s == {path.name: content_sha256(Stamp.of(path))}
+    assert dataset.files == {path.name: content_sha256(Stamp.of(path))}
 
 
 def test_own_file_stays_sparse_where_that_is_cheaper(tmp_path):
