@@ -17,7 +17,7 @@ from budgetrun.base.problem import problem_of
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, content_size, read_content, shown
+from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, reader_of
@@ -271,7 +271,7 @@ class Source:
             sha256=combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
-            content_bytes=sum(content_size(Stamp.of(path)) for path in paths),
+            content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),
             values=known.values,
         )
 

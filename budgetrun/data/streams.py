@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.problem import problem_of
+from budgetrun.data import files
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted, sources_of
 from budgetrun.data.scaling import scaled
+from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped, listed
 from budgetrun.kernels.rows import DENSE_FEATURES, IntegerRows, Rows, stored
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
+# The most classes that are named.
+_MOST_LISTED = 20
 # The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
@@ -355,3 +359,53 @@ def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any
         halves = (joint.join(names[i] for i in range(k) if signs[i] == side) for side in (1, -1))
         tasks["|".join(halves)] = signs
     return tasks
+
+
+@dataclass
+class Inspection:
+    """Sentences about a dataset, and sentences about its faults."""
+
+    told: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def inspect(dataset: DatasetSpec) -> Inspection:
+    """Return the size and the classes of a dataset. Nothing is downloaded.
+
+    A user's own files are read. A card's files are only looked for; a missing one is a note, not a problem.
+    """
+    found, numbers = Inspection(), not problem_of(dataset.task).of_classes
+    try:
+        for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
+            if source is None:
+                continue
+            if source.card is None:
+                table = open_table(source.path, label=dataset.label_column, missing=dataset.missing)
+                scan = table.scan()
+                told = _size(scan.n_rows, len(table.features), None if numbers else scan.counts)
+                found.told += [f"{name}: {one}" for one in (told, table.label_found) if one] + scan.notes
+                found.problems += scan.problems
+            else:
+                facts = source.facts(None, download=False, verify=False)
+                told = _size(facts.n_examples, facts.n_features, None if numbers else facts.counts)
+                found.told.append(f"{name}: {told}")
+                if source.card.format != "generated":
+                    files.locate(source.card, source.parts, download=False)
+        if not found.problems:
+            # Settings that do not go together, such as three classes and a task of two.
+            stream_info(dataset, download=False, verify=False)
+    except DataMissingError as error:
+        found.told.append(f"note: {error}")
+    except InputError as error:
+        found.problems.append(str(error))
+    return found
+
+
+def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str:
+    size = f"{counted(n_rows, 'row')} x {counted(n_features, 'feature')}"
+    if counts is None:
+        return f"{size}; the labels are numbers"
+    shown = [f"{clipped(str(label), 20)} ({count:,})" for label, count in list(counts.items())[:_MOST_LISTED]]
+    more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
+    n_classes = "1 class" if len(counts) == 1 else f"{len(counts):,} classes"
+    return f"{size}; {n_classes}: {', '.join([*shown, *more])}"
