@@ -36,29 +36,18 @@ BUDGET = 200
 
 @dataclass(frozen=True)
 class Case:
-    """A learner and its plain loop, which take the same parameters, on a stream.
-
-    Attributes
-    ----------
-    goal : float or None
-        How many times faster than the loop the engine is to be.
-    turns : int or None
-        The most turns; None means those of the sizes.
-    beside : bool
-        Also time the engine on sparse examples, and scikit-learn on as many features as the budget.
-    amplifies : bool
-        The learner amplifies rounding errors, so mistakes are compared only until these matter.
-    """
+    """A learner and its plain loop, which take the same parameters, on a stream."""
 
     learner: Callable[..., BinaryLearner]
     loop: Loop
     data: DatasetSpec
     gamma: float
     given: dict[str, Any] = field(default_factory=dict)
-    goal: float | None = None
-    turns: int | None = None
+    goal: float | None = None  # how many times faster than the loop the engine is to be
+    turns: int | None = None  # the most turns; None means those of the sizes
+    # Also time the engine on sparse examples, and scikit-learn on as many features as the budget.
     beside: bool = False
-    amplifies: bool = False
+    amplifies: bool = False  # it amplifies rounding errors, so mistakes are compared only until these matter
 
 
 @dataclass

@@ -25,13 +25,7 @@ ROUNDS, BUDGET = 8000, 200
 
 
 def run_check(results: Path) -> list[str]:
-    """Measure the ratios again; return a sentence for each that is too small, and print all.
-
-    Raises
-    ------
-    InputError
-        There are no committed ratios.
-    """
+    """Measure the ratios again; return a sentence for each that is too small, and print all."""
     path = results / RATIOS
     if not path.is_file():
         raise InputError(f"{path}: not found; `make bench` writes it")

@@ -77,10 +77,7 @@ class Point:
 def made_stream(n_rounds: int, n_features: int, n_learners: int) -> tuple[np.ndarray, np.ndarray]:
     """Return normal examples of squared norm about 1, labeled for each learner by a random plane, with 10% flipped.
 
-    Returns
-    -------
-    X : ndarray, shape (n_rounds, n_features)
-    Y : ndarray, shape (n_learners, n_rounds), -1 or +1
+    Their shapes are (n_rounds, n_features) and (n_learners, n_rounds).
     """
     rng = np.random.default_rng([n_rounds, n_features, n_learners])
     X = rng.normal(size=(n_rounds, n_features)) / np.sqrt(n_features)

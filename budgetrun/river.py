@@ -23,6 +23,7 @@ except ImportError:
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
+from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
 
@@ -77,12 +78,21 @@ class _Model:
         """Return a label as the estimator takes it."""
         raise NotImplementedError
 
+    def _codes_of(self, y: Iterable[Any]) -> list[Any]:
+        """Return labels as the estimator takes them; nothing changes if one is refused."""
+        return [self._code(label) for label in y]
+
+    def _is_new(self, y: Any) -> bool:
+        """Return whether learning a label changes what labels there are."""
+        return False
+
     def _before(self) -> Any:
         """Return the scores before the first example."""
         return 0.0
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
+    @alone
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn from one example.
 
@@ -93,8 +103,11 @@ class _Model:
         y : bool, int, str or another hashable; for a regressor, a finite number
             The label.
         """
-        code = self._code(y)
         row = None if self.estimator is None else self._row(x)
+        if row is None or self._is_new(y):
+            # Nothing changes if the example is refused.
+            _check(x)
+        code = self._code(y)
         if row is None:
             self._admit(x)
             row = self._row(x)
@@ -104,16 +117,18 @@ class _Model:
             _check(x)
             raise
 
+    @alone
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a table, one after the other.
 
-        If an entry is not a finite number, nothing is learned.
+        If an entry is not a finite number or a label not allowed, nothing changes.
         """
-        table, codes = _numbers(X), [self._code(label) for label in y]
-        if len(table) != len(codes):
-            raise ValueError(f"X has {len(table)} rows, but y has {len(codes)} labels")
+        table = _numbers(X)
+        if len(table) != len(y):
+            raise ValueError(f"X has {len(table)} rows, but y has {len(y)} labels")
         if not len(table):
             return
+        codes = self._codes_of(y)
         self._admit(X.columns)
         rows = self._rows(X.columns, table)
         for row, code in zip(rows, codes, strict=True):
@@ -144,6 +159,7 @@ class _Model:
                 self._begin()
             raise
 
+    @alone
     def _score_of(self, x: dict[Any, Any]) -> Any:
         """Return f(x), or the scores of all classes."""
         if self.estimator is None:
@@ -157,6 +173,7 @@ class _Model:
             _check(x)
             raise
 
+    @alone
     def _scores_of(self, X: pd.DataFrame) -> np.ndarray:
         table = _numbers(X)
         if self.estimator is None or not len(table):
@@ -298,6 +315,8 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         if code is not None:
             return code
         label = label.item() if isinstance(label, np.generic) else label
+        if label is None or label != label:
+            raise ValueError(f"the label is missing: {label!r}")
         if len(self._codes) == self._n_classes:
             known = ", ".join(map(repr, self._codes))
             raise ValueError(
@@ -309,6 +328,17 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         self.labels |= new
         self._codes |= {label: code for code, label in new.items()}
         return self._codes[label]
+
+    def _codes_of(self, y: Iterable[Any]) -> list[Any]:
+        before = self.labels.copy(), self._codes.copy()
+        try:
+            return super()._codes_of(y)
+        except Exception:
+            self.labels, self._codes = before
+            raise
+
+    def _is_new(self, y: Any) -> bool:
+        return y not in self._codes
 
     def _label(self, code: Any) -> Any:
         known = next(iter(self.labels.values()), None)
@@ -353,9 +383,12 @@ def _check(x: dict[Any, Any]) -> None:
 
 def _numbers(X: pd.DataFrame) -> np.ndarray:
     """Return a table as an array; raise a `ValueError` if an entry is not a finite number."""
+    if not X.columns.is_unique:
+        raise ValueError(f"two columns are named {X.columns[X.columns.duplicated()][0]!r}: give each a name of its own")
     for key, kind in X.dtypes.items():
-        if not pd.api.types.is_numeric_dtype(kind):
-            _check({key: X[key].iloc[0]} if len(X) else {})
+        is_complex = pd.api.types.is_complex_dtype(kind)
+        if is_complex or not pd.api.types.is_numeric_dtype(kind):
+            _check({key: X[key].iloc[0]} if len(X) and not is_complex else {})
             raise ValueError(f"feature {key!r} must be a column of numbers, got the dtype {kind}")
     table: np.ndarray = X.to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.argwhere(~np.isfinite(table))

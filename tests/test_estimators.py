@@ -4,6 +4,7 @@ import copy
 import doctest
 import pickle
 import re
+import threading
 import warnings
 
 import joblib
@@ -625,3 +626,33 @@ def test_saved_classifiers(tmp_path):
     save_state(tmp_path / "other", [1])
     with pytest.raises(InputError, match="not a classifier or regressor that was saved, but a list"):
         budgetrun.load(tmp_path / "other")
+
+
+def test_a_second_thread_is_refused(monkeypatch):
+    model = budgetrun.Perceptron(kernel="linear").fit([[0.0], [1.0]], [0, 1])
+    before = model.decision_function([[1.0]])
+    inside, go_on = threading.Event(), threading.Event()
+    feed = model._group.feed
+
+    def slowly(*given):
+        inside.set()
+        go_on.wait(10)
+        return feed(*given)
+
+    monkeypatch.setattr(model._group, "feed", slowly)
+    first = threading.Thread(target=model.partial_fit, args=([[2.0], [3.0]], [0, 1]))
+    first.start()
+    assert inside.wait(10)
+    refused = [
+        lambda: model.partial_fit([[1.0]], [1]),
+        lambda: model.learn_one([1.0], 1),
+        lambda: model.fit([[1.0]], [1]),
+    ]
+    refused += [lambda: model.predict([[1.0]]), lambda: model.decision_one([1.0]), lambda: model.save("unused")]
+    for call in refused:
+        with pytest.raises(RuntimeError, match="another thread uses this Perceptron: a model is used by one thread"):
+            call()
+    go_on.set()
+    first.join()
+    assert model.n_rounds_ == 4
+    assert model.decision_function([[1.0]]) != before

@@ -437,3 +437,52 @@ def test_without_river_a_sentence_says_what_to_install():
     assert done.stderr.splitlines()[-1] == (
         "ImportError: budgetrun.river needs river: type pip install 'budgetrun[river]'"
     )
+
+
+def seen(model):
+    """What a user sees of a model, and its score of an example."""
+    score = model.predict_proba_one({"a": 1.0, "b": 2.0}) if hasattr(model, "labels") else model.predict_one({"a": 1.0})
+    rounds = 0 if model.estimator is None else model.estimator.n_rounds_
+    return dict(getattr(model, "labels", {})), dict(model.column_of), rounds, score
+
+
+TABLE = pd.DataFrame({"a": [1.0, 2.0], "c": [0.5, 0.0]})
+REFUSED_CALLS = {
+    "a value that is not finite, with a new label": ("learn_one", {"a": np.nan}, "junk"),
+    "a value of a new key": ("learn_one", {"new": np.inf}, "yes"),
+    "a text": ("learn_one", {"new": 1.0, "other": "text"}, "junk"),
+    "a complex number": ("learn_one", {"new": 1j}, "junk"),
+    "a missing label": ("learn_one", {"new": 1.0}, None),
+    "a label that is not a number": ("learn_one", {"new": 1.0}, np.nan),
+    "a third label": ("learn_many", TABLE, pd.Series(["one", "two"])),
+    "other lengths": ("learn_many", TABLE, pd.Series(["junk"])),
+    "a table with a gap": ("learn_many", TABLE * [1, np.nan], pd.Series(["junk", "yes"])),
+    "two columns of one name": ("learn_many", TABLE.set_axis(["a", "a"], axis=1), pd.Series(["junk", "yes"])),
+    "complex columns": ("learn_many", TABLE * 1j, pd.Series(["junk", "yes"])),
+}
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 30])
+@pytest.mark.parametrize("call", REFUSED_CALLS)
+def test_a_refused_call_changes_nothing(call, rounds):
+    model = make("Forgetron")
+    for x in growing(stream()[0][:rounds]):
+        model.learn_one(x, "yes")
+    before = seen(model)
+    method, x, y = REFUSED_CALLS[call]
+    if rounds == 0 and call == "a third label":
+        model.learn_one({"a": 1.0}, "yes")
+        before = seen(model)
+    with pytest.raises(ValueError, match=r"label|feature|named|rows"):
+        getattr(model, method)(x, y)
+    assert seen(model) == before
+
+
+@pytest.mark.parametrize("y", [None, np.nan, "text", 1j, [1.0]])
+def test_a_refused_target_changes_nothing(y):
+    model = classifiers.REGRESSORS["KLMS"](gamma=0.5, step=0.1)
+    model.learn_one({"a": 1.0}, 2.0)
+    before = seen(model)
+    with pytest.raises(ValueError, match="the label must be a finite number"):
+        model.learn_one({"new": 1.0}, y)
+    assert seen(model) == before

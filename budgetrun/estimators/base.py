@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -25,6 +26,8 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
+# The threads that use models, by the ids of these.
+_USERS: dict[int, int] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -45,12 +48,34 @@ def _one_thread(method: F) -> F:
     return limited  # type: ignore[return-value]
 
 
+def alone(method: F) -> F:
+    """Let a method of a model raise a `RuntimeError` while another thread uses the same model."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        model, thread = id(self), threading.get_ident()
+        if _USERS.get(model) == thread:
+            return method(self, *args, **options)
+        # Setting a default is one step, whatever other threads do.
+        if _USERS.setdefault(model, thread) != thread:
+            raise RuntimeError(
+                f"another thread uses this {type(self).__name__}: a model is used by one thread at a time; use a lock, "
+                "or a copy of the model in each thread"
+            )
+        try:
+            return method(self, *args, **options)
+        finally:
+            del _USERS[model]
+
+    return guarded  # type: ignore[return-value]
+
+
 class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An online learner with scikit-learn's conventions; each learner has its own subclass.
 
     `fit` forgets earlier data and makes one pass over its data, in their order; `partial_fit` continues. The result is
     exactly that of the learner fed example by example, however the data are divided into calls. Memory depends on the
-    size of the support set, not on the length of the stream.
+    size of the support set, not on the length of the stream. A model is used by one thread at a time.
     """
 
     _learners: Variants
@@ -61,6 +86,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     # The map from scores to probabilities, if requested.
     _calibration: Calibration | None = None
 
+    @alone
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
         """Forget earlier data and make one pass over these, in their order.
 
@@ -103,12 +129,14 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if not self._play_one(row, y):
             self._pass(x if sp.issparse(x) else row[None], [y])
 
+    @alone
     def _value(self, x: Any) -> Any:
         """Return f(x), or the scores of all classes, for one example of shape (d,)."""
         row = np.asarray(x)
         score = self._score_one(row)
         return self._scores(x if sp.issparse(x) else row[None])[0] if score is None else score
 
+    @alone
     def _values(self, X: Any) -> np.ndarray:
         """Return the same for each row."""
         score = self._score_one(X[0]) if _is_row(X) else None
@@ -125,6 +153,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return f(x), or the scores of all classes, of rows in the engine's form; shape (n,) or (n, n_classes)."""
         return score(self._member, rows, getattr(self, "averaged", False)).T
 
+    @alone
     def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
         """Save the estimator to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
 
@@ -184,6 +213,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         check_is_fitted(self, "_group")
         return self._group.members[0]
 
+    @alone
     def _play_one(self, x: np.ndarray, y: Any) -> bool:
         """Play one round on the engine's short path; return whether that was possible and the arguments are valid."""
         label = self._label_of(y)
@@ -227,18 +257,28 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 return self._scores_of(x[None].astype(np.float64))[0]
         return score
 
+    @alone
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
-        first = not hasattr(self, "_group")
+        first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric)
-        if first:
-            found = self._found_classes(y, classes)
-            self._in_force = self.get_params(deep=False)
-            self._group = self._started(found)
-            self._calibration = Calibration() if self._in_force.get("probabilities") else None
-            # The engine keeps rows in the form of the first ones.
-            self._sparse = sp.issparse(X)
-        self._play(X, self._encoded(y, found if first else None, classes), first)
+        try:
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric
+            )
+            if first:
+                found = self._found_classes(y, classes)
+                self._in_force = self.get_params(deep=False)
+                self._group = self._started(found)
+                self._calibration = Calibration() if self._in_force.get("probabilities") else None
+                # The engine keeps rows in the form of the first ones.
+                self._sparse = sp.issparse(X)
+            labels = self._encoded(y, found if first else None, classes)
+        except Exception:
+            # What is refused changes nothing.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._play(X, labels, first)
         return self
 
     @_one_thread

@@ -10,8 +10,8 @@ import numpy as np
 from budgetrun.base.params import EvenBudget, Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.steps import into_ball, with_norm
 
 
 class Ahpatron(Budgeted, BinaryLearner):
@@ -19,8 +19,7 @@ class Ahpatron(Budgeted, BinaryLearner):
 
     Parameters:
     budget : int, even, >= 2
-        B, the most support examples between rounds. The mistake bound of Theorem 4 needs B >= 50, that of Theorem 6
-        B >= 16.
+        B, the most support examples between rounds. Theorem 4 needs B >= 50, Theorem 6 B >= 16.
     epsilon : float in (0, 1)
         Examples with a margin below 1 - epsilon are added. Theorem 4 needs epsilon > 3 U / sqrt(B).
     U : float, > 0, or None

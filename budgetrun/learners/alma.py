@@ -9,8 +9,8 @@ import numpy as np
 
 from budgetrun.base.params import Positive, PositiveShare
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.steps import into_ball
 
 
 class ALMA(BinaryLearner):

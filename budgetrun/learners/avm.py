@@ -13,7 +13,7 @@ from budgetrun.engine.hypotheses.covering import Distances as Distances  # files
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner
-from budgetrun.learners.descent import Loss, descent
+from budgetrun.learners.steps import Loss, descent
 
 
 class SphereAVM(BinaryLearner):

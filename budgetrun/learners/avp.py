@@ -6,8 +6,8 @@ import math
 
 from budgetrun.base.params import Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.steps import into_ball
 
 
 class AVP(BinaryLearner):

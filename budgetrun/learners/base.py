@@ -233,12 +233,9 @@ class RegressionLearner(Learner):
 
 
 def gaussian_rate(pool: Pool, name: str, why: str, otherwise: str = "") -> float:
-    """Return gamma of the pool's kernel exp(-gamma ||a - b||^2).
+    """Return gamma of the pool's kernel exp(-gamma ||a - b||^2); an InputError if it is another kernel.
 
-    Raises
-    ------
-    InputError
-        It is another kernel; ``why`` says why this learner needs the Gaussian one, ``otherwise`` another way out.
+    ``why`` says why the learner needs the Gaussian one, ``otherwise`` another way out.
     """
     if not isinstance(pool.kernel, Gaussian):
         otherwise = otherwise or f"leave {name} out"

@@ -24,11 +24,9 @@ class _BPA(Budgeted, BinaryLearner):
     C : float, > 0
         The largest step.
     keep : bool
-        Leave f unchanged on a round on which no removal lowers the objective Q below its value for the unchanged f, C
-        times the loss.
+        Leave f unchanged if no removal lowers the objective Q below its value for the unchanged f, C times the loss.
 
-    References: Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS: BPA-S, BPA-NN and
-    BPA-P.
+    References: Wang & Vucetic (2010), "Online passive-aggressive algorithms on a budget", AISTATS.
     """
 
     name = "bpa"
@@ -46,8 +44,7 @@ class SimpleBPA(_BPA):
     Notes: O(B d) per round. With V = {t}, the update minimizes Q(w) = ||w - w_t||^2 / 2 + C loss(w) over the example r
     that leaves and over the weights of the examples in V. The best step is tau = min(C, loss / k(x_t, x_t)) for every
     r, as in PA-I, so that r is the example whose part of f is nearest to the span of V: it minimizes coef_r^2 ||k(x_r,
-    .) - P_V k(x_r, .)||^2. The projection of that part is added to V. Among equal examples, up to rounding, the oldest
-    leaves.
+    .) - P_V k(x_r, .)||^2. The projection of that part is added to V. Of equal ones, up to rounding, the oldest leaves.
 
     The source was not at hand: the rule is that of three programs that agree. Two of them always replace an example;
     the third has the test of ``keep``. Which of the two the source has is not known. An example with k(x, x) = 0 is

@@ -68,8 +68,7 @@ class MergingBSGD(_Merging, RemovingBSGD):
     budget : int, >= 2
         B, the most points between rounds.
     partners : {"all", "same_sign"}
-        Points of any weight may be merged, or only those whose weights have the same sign (Qaadan & Glasmachers,
-        2018).
+        Points of any weight may be merged, or only those of the same sign (Qaadan & Glasmachers, 2018).
     first : {"paper", "program"}
         The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
         equal to a point, up to 8 digits of the kernel value, is added to its weight when the budget is full.
@@ -166,8 +165,7 @@ class LookupWDBSGD(LookupHBSGD):
     Notes: O(B d) per round. The rule is that of ``bsgd(lookup_h)``; the change of f, over (a_m + a_n)^2, is
     interpolated from a table, too, and h only for the point with which it is smallest.
 
-    The source was not at hand: the size of the table is from memory, and so is that h comes from the table of
-    ``bsgd(lookup_h)``.
+    The source was not at hand: the size of the table, and that h is from that of ``bsgd(lookup_h)``, are from memory.
 
     >>> breast_cancer(LookupWDBSGD(budget=20, regulariser=0.01), gamma=0.03).mistakes
     31
@@ -196,8 +194,7 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
         the Gaussian kernel's value, is left out when the budget is full.
 
     Notes: O(B (d + m)) per round. The size of a weight is the sum of its squares over the classes; apart from the first
-    one, all are equal, and the oldest example leaves. As in the binary case, f is stored times lambda t, after t
-    rounds.
+    one, all are equal, and the oldest example leaves. As with two classes, f is stored times lambda t.
 
     With two classes and a binary learner that has twice the regulariser, both predict the same.
 

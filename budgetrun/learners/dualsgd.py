@@ -9,7 +9,7 @@ from budgetrun.base.params import Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, gaussian_rate
-from budgetrun.learners.descent import Loss, descent
+from budgetrun.learners.steps import Loss, descent
 
 Frequencies = Literal["right", "program"]
 
@@ -80,8 +80,7 @@ class DualSGD(SupportAndFeatures, BinaryLearner):
     hinge loss are y or 0. Predictions are the same. A score of at most 1e-9, in these units, counts as 0. Learners with
     the same frequencies on the same stream compute the features of the stream once.
 
-    Departures from the authors' program: the frequencies, unless ``frequencies="program"``; f = 0 predicts as in all
-    other runs.
+    Departures from the authors' program: the frequencies, unless ``frequencies="program"``, and what f = 0 predicts.
 
     >>> breast_cancer(DualSGD(budget=20, features=50, regulariser=0.01), gamma=0.03).mistakes
     35

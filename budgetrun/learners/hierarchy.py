@@ -10,10 +10,7 @@ import numpy as np
 def parse(text: str) -> list[tuple[str, tuple[int, ...]]]:
     """Return every label with the numbers of its groups, outermost first, in the order of the text.
 
-    Raises
-    ------
-    ValueError
-        Parentheses do not match, a label occurs twice, or there are fewer than two labels.
+    A ValueError says that parentheses do not match, a label occurs twice, or there are fewer than two labels.
     """
     labels: list[tuple[str, tuple[int, ...]]] = []
     open_groups: list[int] = []

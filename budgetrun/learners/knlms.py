@@ -20,8 +20,7 @@ class KNLMS(RegressionLearner):
         eta. A round adds eta (y - f(x)) k / (regulariser + ||k||^2) to the weights, where k has the kernel values of x
         with the support examples.
     coherence : float in (0, 1]
-        mu0. An example is added, with weight 0 at first, if |k(x, x_i)| <= mu0 sqrt(k(x, x) k(x_i, x_i)) for all
-        support examples x_i.
+        mu0. An example is added, first with weight 0, if |k(x, x_i)| <= mu0 sqrt(k(x, x) k(x_i, x_i)) for all x_i held.
     regulariser : float, > 0
         Is added to ||k||^2.
 

@@ -49,8 +49,7 @@ class PROSNKONS(BinaryLearner):
     ``reading="program"``, and the examples without a coordinate.
 
     References: Calandriello, Lazaric & Valko (2017), "Efficient second-order online kernel learning with adaptive
-    embedding", NIPS: PROS-N-KONS, with the leverage scores of KORS; without its restarts, CON-KONS, as later authors
-    compare it.
+    embedding", NIPS: PROS-N-KONS, with the leverage scores of KORS; CON-KONS is without its restarts.
 
     >>> breast_cancer(PROSNKONS(), gamma=0.03).mistakes
     150

@@ -21,8 +21,7 @@ class KRLS(RegressionLearner):
 
     Notes: O(B d + B^2) per round, and memory for 2 B^2 numbers. Departures from the source: it updates the inverse of
     the kernel matrix, and here that is the Cholesky factor, which loses half as many digits if nu is small. With a
-    budget, an example that would be added is treated like its projection. A distance that is equal to nu up to rounding
-    counts as equal.
+    budget, an example that would be added is treated like its projection. A distance that is nu up to rounding is nu.
 
     References: Engel, Mannor & Meir (2004), "The kernel recursive least-squares algorithm", IEEE Trans. Signal
     Processing 52(8), Table I.

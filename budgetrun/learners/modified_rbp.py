@@ -9,8 +9,8 @@ import numpy as np
 from budgetrun.base.params import Budget, Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.steps import into_ball
 
 
 class ModifiedRBP(Budgeted, BinaryLearner):

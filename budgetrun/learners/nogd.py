@@ -100,7 +100,6 @@ class NOGD(_NystroemSteps, BinaryLearner):
         self.reading = reading
 
     def as_the_program(self) -> bool:
-        """Return whether w is set as the authors' program sets it."""
         return self.reading == "program"
 
     def update(self, f: Nystroem, y: int, score: float) -> None:

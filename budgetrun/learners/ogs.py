@@ -11,8 +11,8 @@ from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Hypothesis, Projected
 from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.steps import into_ball
 
 
 class AVPOGS(BinaryLearner):
@@ -20,8 +20,7 @@ class AVPOGS(BinaryLearner):
 
     Parameters:
     alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        100 / T, for T rounds.
+        The largest squared distance from the span of an example that is projected (authors: 100 / T, for T rounds).
     epsilon : float in (0, 1)
         Examples with a margin below 1 - epsilon are used.
     U : float, > 0
@@ -35,8 +34,7 @@ class AVPOGS(BinaryLearner):
     instead of 1 for examples that are added. In the program, f = 0 predicts +1, but the first round always counts as a
     mistake: with ``tie: positive`` and y_1 = +1 it has one mistake more than this.
 
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AVP-OGS, as in its authors'
-    program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AVP-OGS, as in its program.
 
     >>> breast_cancer(AVPOGS(alpha=0.2), gamma=0.03).mistakes
     31
@@ -76,8 +74,7 @@ class MAVPOGS(AVPOGS):
 
     Parameters:
     alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        500 / T, for T rounds.
+        The largest squared distance from the span of an example that is projected (authors: 500 / T, for T rounds).
     epsilon : float in (0, 1)
         Examples whose class leads its rival by less than 1 - epsilon are used.
     U : float, > 0
@@ -91,8 +88,7 @@ class MAVPOGS(AVPOGS):
     examples that lie within 1e-3 ||k(x, .)|| of the span are always projected if there are more than two classes; and a
     tie of the true class with another one is a mistake.
 
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: MAVP-OGS, as in its authors'
-    program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: MAVP-OGS, as in its program.
 
     >>> digits(MulticlassMAVPOGS(alpha=0.3), gamma=0.05).mistakes
     45
@@ -155,8 +151,7 @@ class GradientSteps(Learner):
 
     Parameters:
     alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        25 / T, for T rounds.
+        The largest squared distance from the span of an example that is projected (authors: 25 / T, for T rounds).
     U : float, > 0
         The bound on ||f||.
     c : float, > 0
@@ -279,8 +274,7 @@ class AOMDOGSHinge(BinaryLearner):
 
     Parameters:
     alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected; others are added. The authors used
-        100 / T, for T rounds.
+        The largest squared distance from the span of an example that is projected (authors: 100 / T, for T rounds).
     U : float, > 0
         The bound on ||f||.
     c : float, > 0
@@ -359,8 +353,7 @@ class NewtonSteps(Learner):
     any orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span
     are never added. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
 
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its authors'
-    program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its program.
     """
 
     name = "aons_ogs"

@@ -26,10 +26,7 @@ def is_one_vs_rest(variant: str | None) -> bool:
 class OneVsRest(Learner):
     """One copy of a binary learner per class; the class with the largest score is predicted, the lowest if several tie.
 
-    Parameters
-    ----------
-    binary : BinaryLearner
-        Copies of it learn; their generators begin with the same seed.
+    The generators of the copies begin with the same seed.
     """
 
     task = "multiclass"
@@ -49,11 +46,9 @@ class OneVsRest(Learner):
         return getattr(self.binary, name)
 
     def averages(self) -> bool:  # type: ignore[override]  # it depends on the binary learner
-        """Return whether the mean of all hypotheses is available at the end of a stream."""
         return bool(self.binary.averages())
 
     def start(self, pool: Pool, n_classes: int) -> OneVsRestHypothesis:
-        """Return f_1 = 0 for every class."""
         return OneVsRestHypothesis(pool, [copy.deepcopy(self.binary) for _ in range(n_classes)])
 
 

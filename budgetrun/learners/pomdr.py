@@ -10,8 +10,8 @@ import numpy as np
 from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.ball import into_ball, with_norm
 from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.steps import into_ball, with_norm
 
 # The number of rounds that the hint averages.
 _WINDOW = 15
@@ -44,8 +44,7 @@ class POMDR(Budgeted, BinaryLearner):
     Notes: O(B d) per round, O(B_0^2) with a projection, and O(B^2 d) per halving. The hint h is the mean of y_j k(x_j,
     .) over the last 15 rounds, whose examples are stored in addition to the budget. The prediction is that of f + s h,
     with the step s = U / sqrt(3 + A), and a tenth of that after the first halving. This is the rule behind the tables
-    of 2024, which both orders of halving fit equally well. An example that is added after a halving has the first step
-    of the new A.
+    of 2024, which both orders of halving fit equally well. After a halving, the first step is that of the new A.
 
     References: Li & Liao (2023), "Improved kernel alignment regret bound for online kernel learning", AAAI.
 

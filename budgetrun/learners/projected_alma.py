@@ -8,8 +8,8 @@ from typing import Literal
 from budgetrun.base.params import NotNegative, Positive, Share
 from budgetrun.engine.hypotheses import Projected
 from budgetrun.learners.alma import ALMA, length
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.projectron import Threshold
+from budgetrun.learners.steps import into_ball
 
 
 class ProjectedALMA(ALMA):
@@ -23,8 +23,7 @@ class ProjectedALMA(ALMA):
     B : float, > 0
         The k-th update happens at a margin of at most (1 - alpha) B / sqrt(k).
     C : float, > 0, or None
-        The step of the k-th update is C / sqrt(k). C^2 + 2 (1 - alpha) B C must be 1, as in the mistake bound; None
-        solves for C.
+        The step of the k-th update is C / sqrt(k). C^2 + 2 (1 - alpha) B C must be 1, as in the bound; None solves it.
     threshold : {"distance", "squared_distance"}
         What eta is compared with: ||delta||, as in the text (default), or ||delta||^2.
     delta : {"hypothesis", "example"}

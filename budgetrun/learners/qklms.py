@@ -17,16 +17,14 @@ class QKLMS(RegressionLearner):
 
     Parameters:
     budget : int, >= 1, or None
-        B, the most support examples. With so many, an example that is not near any of them changes nothing. None means
-        no limit.
+        B, the most support examples. With so many, an example near none of them changes nothing. None: no limit.
     step : float, > 0
         eta. A step adds eta (y - f(x)) to the weight of the nearest support example, or adds the example with it.
     epsilon : float, >= 0
         An example is near if its distance from the nearest support example is at most this.
 
     Notes: O(B d) per round. Only for the Gaussian kernel, whose values tell distances. Support examples at the same
-    distance, up to rounding, are a tie; the oldest is taken. Departures from the source: none without a budget; the
-    source has none.
+    distance, up to rounding, are a tie; the oldest is taken. Departures from the source: the budget.
 
     References: Chen, Zhao, Zhu & Principe (2012), "Quantized kernel least mean square algorithm", IEEE Trans. Neural
     Networks and Learning Systems 23(1).

@@ -158,8 +158,7 @@ class RakerRegressor(_Raker, RegressionLearner):
 
     Notes: O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at
     most 2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the
-    step, are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares depend on losses
-    otherwise.
+    step, are not certain. In the authors' program, which `AdaRakerRegressor` follows, shares differ.
 
     >>> diabetes(RakerRegressor(step=0.1), gamma=10).updates
     442

@@ -6,8 +6,8 @@ import math
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.ball import into_ball
 from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.steps import into_ball
 
 
 class SimplifiedForgetron(Budgeted, BinaryLearner):

@@ -3,7 +3,8 @@
 Short sweeps on generated data share one results folder. Each attack starts the command, sends signals to one of its
 processes or to all of them, waits for the end, and compares the folder with what was visible in it before, and with
 an undisturbed sweep. The next attack resumes the folder. The exit code is 1 if anything was lost, doubled, changed or
-left behind, if a command did not end, or if it said more than a sentence. With --record, the counts of all kinds of
+left behind, if a command did not end, or if it said more than a sentence. With --backend dask, the attacked workers are
+those of a cluster with two of them, whose scheduler is attacked as well. With --record, the counts of all kinds of
 attacks together become a row of results/torture.csv, from which CONTRIBUTING.md takes them.
 
 Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--record]
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -35,7 +37,7 @@ from budgetrun.results.store.write import Row, Store
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "torture.csv"
 # What the commands of workers have in them, by backend.
-WORKERS = {"local": "budgetrun.runner.job", "loky": "popen_loky_posix"}
+WORKERS = {"local": "budgetrun.runner.job", "loky": "popen_loky_posix", "dask": ""}
 CONFIG = {
     "name": "torture",
     "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 400}}],
@@ -64,7 +66,7 @@ class Kind:
     """A kind of attack: whom, with which signals, and the exit codes that may follow if the sweep had not ended."""
 
     name: str
-    target: str  # parent, worker, group, or the one and then the other
+    target: str  # parent, worker, scheduler, group, or the one and then the other
     signals: tuple[signal.Signals, ...]
     codes: tuple[int, ...]
 
@@ -84,6 +86,54 @@ KINDS = (
     Kind("worker SIGSTOP, parent SIGINT", "worker and parent", (STOP, INT), INTERRUPTED),
 )  # fmt: skip
 
+OF_DASK = (
+    *(kind for kind in KINDS if kind.target in ("parent", "group") or kind.signals == (KILL,)),
+    *(kind for kind in KINDS if kind.name in ("worker SIGTERM", "worker SIGSTOP, SIGCONT")),
+    Kind("scheduler SIGKILL", "scheduler", (KILL,), (2,)),
+    Kind("scheduler SIGTERM", "scheduler", (TERM,), (2,)),
+)
+
+
+class Cluster:
+    """A dask scheduler and two workers, each a process."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.scheduler: subprocess.Popen[str] | None = None
+        self.workers: list[subprocess.Popen[str]] = []
+        self.address = ""
+
+    def _start(self, part: str, *options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
+        error = subprocess.PIPE if part == "scheduler" else subprocess.DEVNULL
+        given = {
+            "cwd": self.top,
+            "stdout": subprocess.DEVNULL,
+            "stderr": error,
+            "text": True,
+            "start_new_session": True,
+        }
+        return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TOP)}, **given)
+
+    def complete(self) -> None:
+        """Start what does not run."""
+        if self.scheduler is None or self.scheduler.poll() is not None:
+            self.stop()
+            self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
+            assert self.scheduler.stderr is not None
+            self.address = next(line.split()[-1] for line in self.scheduler.stderr if "Scheduler at:" in line)
+            threading.Thread(target=self.scheduler.stderr.read, daemon=True).start()
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < 2:
+            self.workers.append(self._start("worker", self.address, "--nthreads", "1", "--no-nanny"))
+
+    def stop(self) -> None:
+        """Kill all processes."""
+        for process in (*self.workers, *filter(None, [self.scheduler])):
+            process.kill()
+            process.wait()
+        self.workers, self.scheduler = [], None
+
 
 @dataclass
 class Sandbox:
@@ -91,6 +141,7 @@ class Sandbox:
 
     top: Path
     backend: str = "local"
+    cluster: Cluster | None = None
     environment: dict[str, str] = field(default_factory=dict)
     reference: dict[str, Row] = field(default_factory=dict)
     seen: dict[str, Row] = field(default_factory=dict)
@@ -102,6 +153,9 @@ class Sandbox:
         covered = "COVERAGE_PROCESS"
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(covered)}
         self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(self.top / "tmp")}
+        if self.backend == "dask":
+            self.cluster = Cluster(self.top)
+            self.cluster.complete()
         began = time.monotonic()
         process = self.start("sweep", "--jobs", "2")
         _, err = process.communicate(timeout=10 * END_SECONDS)
@@ -118,6 +172,8 @@ class Sandbox:
         """Start a command in a session of its own; ``sweep`` alone makes no report."""
         undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
         words = {"sweep": ["sweep", "torture.yaml", "--backend", self.backend], "report": ["report", "results/torture"]}
+        if self.cluster is not None:
+            words["sweep"] += ["--scheduler", self.cluster.address]
         words["all"] = words["sweep"]
         code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
         return subprocess.Popen(
@@ -168,14 +224,18 @@ def heeds_signals(process: subprocess.Popen[str]) -> bool:
     return True
 
 
-def targets(process: subprocess.Popen[str], whom: str, backend: str) -> list[int]:
+def targets(process: subprocess.Popen[str], whom: str, sandbox: Sandbox) -> list[int]:
     """Return the ids of the processes to attack, those of a group as a negative number; none if it is too late."""
     if whom in ("parent", "group"):
         return [process.pid if whom == "parent" else -process.pid]
+    if sandbox.cluster is not None:
+        return [
+            one.pid for one in ([sandbox.cluster.scheduler] if whom == "scheduler" else sandbox.cluster.workers) if one
+        ]
     found = []
     for other in session(process):
         with suppress(psutil.Error):
-            if any(WORKERS[backend] in word for word in other.cmdline()):
+            if any(WORKERS[sandbox.backend] in word for word in other.cmdline()):
                 found.append(other.pid)
     return found
 
@@ -215,9 +275,7 @@ def attack(sandbox: Sandbox, kind: Kind, rng: random.Random) -> tuple[str, dict[
         time.sleep(0.001)
     whom = kind.target.split()[0]
     while (
-        not (victims := targets(process, whom, sandbox.backend))
-        and process.poll() is None
-        and time.monotonic() < began + most
+        not (victims := targets(process, whom, sandbox)) and process.poll() is None and time.monotonic() < began + most
     ):
         time.sleep(0.02)
     visible = sandbox.stored()
@@ -311,6 +369,8 @@ def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: b
     for folder in old:
         shutil.rmtree(folder)
     sandbox.seen = found
+    if sandbox.cluster is not None:
+        sandbox.cluster.complete()
     return problems
 
 
@@ -323,7 +383,7 @@ def torture(
     record: Callable[[Counter[str]], None] = lambda counts: None,
 ) -> Counter[str]:
     """Attack ``n`` times, and return how often each problem was found; ``record`` gets the counts now and then."""
-    kinds = [one for one in KINDS if kind in one.name]
+    kinds = [one for one in (OF_DASK if backend == "dask" else KINDS) if kind in one.name]
     for number in (INT, HUP):
         # A shell without job control, or nohup, starts processes that ignore them, and so does all that they start.
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -348,6 +408,8 @@ def torture(
                 say(f"{i + 1} of {n} attacks, {sum(counts[problem] for problem in PROBLEMS)} problems")
                 record(counts)
         per_attack = (time.monotonic() - began) / max(1, n)
+        if sandbox.cluster is not None:
+            sandbox.cluster.stop()
     say("".join(f"{count:6d} {name}\n" for name, count in sorted(attacks.items())))
     say(f"{n} attacks with seed {seed}, {per_attack:.1f} s each: " + ", ".join(f"{counts[p]} {p}" for p in PROBLEMS))
     return counts

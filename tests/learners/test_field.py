@@ -1,6 +1,5 @@
 """Properties of the learners of the field beside the five papers that their references do not cover."""
 
-import math
 import re
 
 import numpy as np
@@ -55,24 +54,6 @@ def test_keeping_f_depends_on_the_objective():
         keeps, replaces = (find("bpa", variant)(budget=3, keep=keep) for keep in (True, False))
         assert watched(keeps, X, y)[0].members[0].hypothesis.rounds.tolist() == [0, 1, 2]
         assert watched(replaces, X, y)[0].members[0].hypothesis.rounds.tolist() == [3, 4, 5]
-
-
-@pytest.mark.parametrize("stream", STREAMS)
-def test_bpa_nn_knows_the_nearest_examples(stream):
-    X, y = STREAMS[stream]()
-    learner = find("bpa", "nearest")(budget=9)
-
-    def look(f, t):
-        K, n, pairs = KERNEL.between(X[f.rounds], X[f.rounds]), f.size, learner._pairs
-        places = pairs.places[:n]
-        np.testing.assert_allclose(pairs.values[np.ix_(places, places)], K, atol=1e-12)
-        np.fill_diagonal(K, -1)
-        for i in range(n if n > 1 else 0):
-            nearest = places.tolist().index(learner._nearest[places[i]])
-            assert K[i, nearest] >= K[i].max() - 1e-9
-            assert not (K[i, :nearest] > K[i].max() + 1e-9).any()
-
-    watched(learner, X, y, look)
 
 
 def test_projections_on_two_examples():
@@ -203,38 +184,6 @@ def test_the_tighter_perceptron_removes_what_it_can_spare():
     assert group.members[0].hypothesis.rounds.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize(
-    ("name", "variant"),
-    [("avp_ogs", None), ("aogd_ald", None), ("aomd_ogs", "hinge"), ("aomd_ogs", "square"), ("mavp_ogs", None)],
-)
-def test_projecting_gradient_learners_stay_in_their_ball(stream, name, variant):
-    X, y = STREAMS[stream]()
-
-    def look(f, t):
-        K = KERNEL.between(X[f.rounds], X[f.rounds])
-        assert math.sqrt(max(0.0, f.coef @ K @ f.coef)) <= 1.5 * (1 + 1e-7)
-
-    watched(find(name, variant)(alpha=0.2, U=1.5), X, y, look)
-
-
-@pytest.mark.parametrize("stream", STREAMS)
-def test_every_class_of_mavp_ogs_stays_in_its_ball(stream):
-    X, _ = STREAMS[stream]()
-    codes = np.random.default_rng(4).integers(4, size=len(X))
-    learner = find("mavp_ogs", None, "multiclass")(alpha=0.2, U=0.5, c=0.5)
-
-    def look(i, t):
-        f = group.members[0].hypothesis
-        K = KERNEL.between(X[f.rounds], X[f.rounds])
-        norms = np.sqrt(np.einsum("ci,ij,cj->c", f.coef, K, f.coef))
-        np.testing.assert_allclose(norms, np.sqrt(f.norm_sq), atol=1e-7)
-        assert (norms <= 0.5 * (1 + 1e-7)).all()
-
-    group = Group(KERNEL, [learner], n_classes=4, watch=look)
-    group.feed(X, codes[None])
-
-
 def test_mavp_ogs_with_two_classes_is_the_same_as_a_binary_learner():
     X, y = random_stream()
     given = {"alpha": 0.2, "epsilon": 0.5, "U": 1.5, "c": 0.3}
@@ -263,24 +212,3 @@ def test_predictions_of_aons_ogs_are_cut(order):
     group, scores = watched(find("aons_ogs")(alpha=0.1, C=0.3, order=order), X, y)
     assert np.abs(scores).max() == 0.3
     assert np.abs(group.members[0].hypothesis.score(X)).max() == 0.3
-
-
-def test_the_inverse_of_aons_ogs_stays_an_inverse():
-    """Of mu I plus the squares of the gradients, each in the frame of its round."""
-    X, y = random_stream()
-    learner = find("aons_ogs")(alpha=0.1, C=2.0, mu=0.7)
-    matrices = []
-
-    def look(f, t):
-        if t:
-            z, n = f.z, f.size
-            A = np.eye(n) * 0.7
-            before = matrices[-1][0] if matrices else np.zeros((0, 0))
-            A[: len(before), : len(before)] += before - 0.7 * np.eye(len(before))
-            g = 2 * (matrices_scores[t] - y[t]) * z
-            matrices.append((A + np.outer(g, g) / 20,))
-            np.testing.assert_allclose(f.inverse @ matrices[-1][0], np.eye(n), atol=1e-8)
-
-    matrices_scores = watched(find("aons_ogs")(alpha=0.1, C=2.0, mu=0.7), X, y)[1]
-    watched(learner, X, y, look)
-    assert len(matrices) == len(y) - 1

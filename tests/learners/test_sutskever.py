@@ -76,32 +76,6 @@ def test_modified_rbp_is_drawn_to_half_its_radius(budget):
     assert squares.max() < 4 * limit
 
 
-def largest_norm(budget):
-    """The norm that a mistake of the simplified Forgetron with its defaults cannot exceed, if k(x, x) <= 1.
-
-    With q = 1 - eta lambda, and c = eta q^(B-1) the most that a removed example weighs, ||w|| = r becomes at most
-    sqrt(q^2 (r + c)^2 + 2 eta q c + eta^2), as y f(x) <= 0 on a mistake. This is the root r of that map, which is
-    increasing: below r it stays.
-    """
-    learner = SimplifiedForgetron(budget=budget)
-    eta, q = learner.step, learner.factor
-    c = eta * q ** (budget - 1)
-    return np.roots([1 - q * q, -2 * q * q * c, -(q * q * c * c + 2 * eta * q * c + eta * eta)]).max(), learner.radius
-
-
-def test_the_default_projection_of_the_simplified_forgetron_never_acts():
-    for budget in [*range(6, 600), 1000, 4000, 10**5, 10**6]:
-        norm, radius = largest_norm(budget)
-        assert norm**2 < radius**2 / 6
-
-
-@pytest.mark.parametrize("budget", [6, 60, 500])
-def test_simplified_forgetron_stays_below_that_norm(budget):
-    X, y = random_stream(T=800, seed=8)
-    norms = [norm for _, norm, _ in looked_at(SimplifiedForgetron(budget=budget), X, y)]
-    assert max(norms) <= largest_norm(budget)[0]
-
-
 # -- removals --------------------------------------------------------------------------------------------------------
 
 

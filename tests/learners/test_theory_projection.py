@@ -173,44 +173,6 @@ def test_support_set_is_no_larger_than_a_packing(name):
     assert member.count.mistakes > 1000
 
 
-def lost_by_definition(kernel, X, rounds):
-    """||delta||^2 of each support example with respect to those before it: the squared pivots of the Gram matrix."""
-    K = kernel.between(X[rounds], X[rounds])
-    return np.linalg.cholesky(K).diagonal() ** 2
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize(
-    ("name", "given", "least"),
-    [
-        ("projectron", {"eta": 0.1}, 0.01),
-        ("projectron", {"eta": 0.1, "threshold": "squared_distance"}, 0.1),
-        ("projectron++", {"eta": 0.3}, 0.09),
-        ("projectron++", {"eta": 0.3, "threshold": "squared_distance"}, 0.3),
-    ],
-)
-def test_every_support_example_was_far_enough_from_the_others(name, given, least, stream, dtype):
-    X, y = STREAMS[stream]()
-    member, updates = record(find(name)(**given), GAUSSIAN, X, y, dtype=dtype)
-    rounding = 1e-9 if dtype == "float64" else 2e-4
-    assert min(lost_by_definition(GAUSSIAN, X, member.hypothesis.rounds)) > least - rounding
-    assert all(u.residual > least for u in updates if u.added)
-    assert all(u.residual <= least + rounding for u in updates if u.mistaken and not u.added)
-
-
-@pytest.mark.parametrize("name", ["projectron", "projectron++"])
-def test_every_pair_of_several_classes_was_far_enough(name):
-    X, codes = coded()
-    member, updates = record(find(name, task="multiclass")(eta=0.3), GAUSSIAN, X, codes, N_CLASSES)
-    assert all(u.residual > 0.09 for u in updates if u.added)
-    assert all(u.residual <= 0.09 + 1e-9 for u in updates if u.mistaken and not u.added)
-    f = member.hypothesis
-    for weights in f.coef:
-        # No example of a class lies in the span of the earlier ones.
-        assert min(lost_by_definition(GAUSSIAN, X, f.rounds[weights != 0])) > 1e-9
-
-
 @pytest.fixture(scope="module")
 def near_duplicates():
     """A long stream that repeats few points, exactly or with jitter of every difficult size."""

@@ -2,6 +2,7 @@
 
 from reference.kernel_expansion import cases, is_mistake, record, stream
 from reference.projection import TOLERANCE, Basis, ProjectionTrace, allowed, projected_value
+from reference.structured_projectron_pp import structured_projectron_pp
 
 
 def step_on_mistake(alpha, S, X, t, x_t, y_t, k, most):
@@ -44,3 +45,14 @@ CASES = cases(
 # With eta = 0 the Gram matrix may be singular to working precision: only where examples are exactly dependent, or
 # clearly not, can two programs agree.
 EXACT_CASES = cases(projectron, {"eta": 0.0}, {"eta": 0.0, "threshold": "squared_distance"})
+# Section 5, several classes.
+MULTICLASS_CASES = cases(
+    structured_projectron_pp,
+    {"eta": 0.05},
+    {"eta": 0.1},
+    {"eta": 0.6},
+    {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"},
+    {"eta": 0.5, "threshold": "squared_distance"},
+    on_margins=False,
+)

@@ -13,8 +13,13 @@ from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allow
 NAME = "projectron++"
 
 
-def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", label_kernel=None, cost=None):
-    """Without a label kernel the classes are orthogonal; without a cost every confusion costs 1."""
+def structured_projectron_pp(
+    X, codes, k, n_classes, eta, threshold="distance", label_kernel=None, cost=None, on_margins=True
+):
+    """Without a label kernel the classes are orthogonal; without a cost every confusion costs 1.
+
+    Without ``on_margins``, this is the Projectron, which learns from mistakes only.
+    """
     L = np.eye(n_classes) if label_kernel is None else np.asarray(label_kernel, dtype=float)
     cost = 1 - np.eye(n_classes) if cost is None else np.asarray(cost, dtype=float)
     trace = ProjectionTrace()
@@ -42,7 +47,7 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
             rival, short = best_rival(scores, y_t, handicap=list(cost[y_t]), tolerance=least)
             loss = -short
         residual, changed = None, mistake
-        if mistake or loss > 0:
+        if mistake or (on_margins and loss > 0):
             k_tt = k(x_t, x_t)
             # the difference k((x, y), .) - k((x, r), .)
             k_d = products(x_t, y_t) - products(x_t, rival)
@@ -68,11 +73,7 @@ def structured_projectron_pp(X, codes, k, n_classes, eta, threshold="distance", 
     return trace
 
 
-MULTICLASS_CASES = cases(
-    structured_projectron_pp,
-    {"eta": 0.1},
-    {"eta": 0.6},
-    {"eta": 1.5},
-    {"eta": 0.1, "threshold": "squared_distance"},
-    {"eta": 0.5, "threshold": "squared_distance"},
+MULTICLASS_CASES = cases(structured_projectron_pp, *({"eta": eta} for eta in (0.1, 0.3, 0.6, 0.9, 1.5)))
+MULTICLASS_CASES += cases(
+    structured_projectron_pp, *({"eta": eta, "threshold": "squared_distance"} for eta in (0.1, 0.2, 0.5))
 )

@@ -91,21 +91,7 @@ class Checked:
 
 
 def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
-    """Evaluate the bounds on the runs of a results folder.
-
-    Parameters
-    ----------
-    results : Results
-    data_dir : Path or None
-        The folder to look for data in first.
-    streams : int, >= 1, or None
-        The most streams of each dataset; None for all.
-
-    Raises
-    ------
-    InputError
-        Data differ from those of the runs.
-    """
+    """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.write_bounds`."""
     config = results.config
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}

@@ -34,10 +34,9 @@ class Drawn(NamedTuple):
 def draw(results: Results, checked: Checked) -> list[Drawn]:
     """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies.
 
-    Mistakes are a solid line with filled markers, bounds a dashed line with hollow markers. A bound that depends on
-    the whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one
-    with the tightest bound is shown. Without ``curves/`` an existing figure is kept, and a new one shows the last round
-    only.
+    Mistakes are a solid line with filled markers, bounds a dashed line with hollow markers. A bound that depends on the
+    whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one with
+    the tightest bound is shown. Without ``curves/`` an existing figure is kept; a new one shows the last round.
     """
     import matplotlib
 

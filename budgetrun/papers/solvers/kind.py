@@ -30,7 +30,6 @@ class Solvers(RunKind):
     quantities = ("objective", "gap", "seconds_ratio", "seconds", "support_size", "last_test_error")
 
     def algorithms(self) -> Mapping[str, type[Solver]]:
-        """Return all solvers."""
         return registry()
 
     def cost(self, algorithm: type[Solver]) -> str:
@@ -58,7 +57,6 @@ class Solvers(RunKind):
         return f"{algorithm.name} solves with the kernel {known} only, and {of}"
 
     def measure(self, job: Job, settings: Settings) -> Measured:
-        """Run a job's solvers; return their rows, and their traces as arrays."""
         from budgetrun.papers.solvers.measure import measure
 
         return measure(job, settings)

@@ -126,11 +126,7 @@ class _Planes:
 def _simplex_maximum(H: base.Floats, b: base.Floats, total: float, start: base.Floats) -> base.Floats:
     """Return the x >= 0 with sum(x) = total that maximizes <b, x> - <x, H x> / 2, by the active-set method.
 
-    Parameters
-    ----------
-    H : ndarray, shape (n, n), positive semidefinite
-    b, start : ndarray, shape (n,)
-        ``start`` is feasible: the solution before the last plane was added.
+    H is positive semidefinite, and ``start`` is feasible: the solution before the last plane was added.
     """
     # Scale the problem, so that the linear systems are well conditioned.
     size = total * H.diagonal().max()

@@ -128,7 +128,9 @@ def find(
     lengths = np.sqrt(np.where(norms > 0, norms, 1.0))
     trained: dict[str, list[_Trained]] = {}
     for task, labels in tasks.items():
-        signs = _signs(labels[rows], n_classes)
+        # A row of signs for each machine: the labels, or each class against the others.
+        of_classes = None if n_classes is None else np.arange(n_classes)[:, None] == labels[rows]
+        signs = labels[rows][None].astype(np.float64) if of_classes is None else np.where(of_classes, 1.0, -1.0)
         duals = machines(K, signs, PENALTIES)
         pairs = zip(PENALTIES, duals, strict=True)
         trained[task] = [_Trained(f"C = {C:g}", dual[None] * signs, T) for C, dual in pairs]
@@ -228,13 +230,6 @@ def descend(K: Floats, signs: Floats, C: float, order: NDArray[np.int64], alpha:
                 values[j] += step * K[i, j]
             largest = max(largest, abs(change))
     return largest
-
-
-def _signs(labels: NDArray[Any], n_classes: int | None) -> Floats:
-    """Return a row of signs for each machine: the labels, or each class against the others."""
-    if n_classes is None:
-        return labels[None].astype(np.float64)
-    return np.where(np.arange(n_classes)[:, None] == labels, 1.0, -1.0)
 
 
 def _on_segments(K: Floats, signs: Floats, segment_of: NDArray[np.int64], n: int, n_rounds: int) -> list[_Trained]:

@@ -35,8 +35,7 @@ class RemoveOldestCorollary1(Bound):
 class ShrinkingPerceptronSection4(Bound):
     """M <= ||g||^2 (1 + sum of log(1 / phi_t)) + 2 D, for k(x, x) <= 1.
 
-    The bound that follows from Corollary 2 for U = infinity, where Phi_t is phi_t: so it holds for any g. The sum is
-    the run's own.
+    The bound that follows from Corollary 2 for U = infinity, where Phi_t is phi_t: so it holds for any g.
     """
 
     name = "Dekel et al. (2008), section 4"

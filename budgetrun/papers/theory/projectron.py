@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,30 +11,18 @@ from budgetrun.papers.theory.base import Bound, Condition, Floats, Run, at_most,
 
 
 def projectron_bound(norm: Floats, loss: Floats, reach: float, gain: float = 0.0, square: float = 1.0) -> Floats:
-    """Return the right-hand side of Theorems 3, 4 and 6.
+    """Return the right-hand side of Theorems 3, 4 and 6, for ||g|| below 1 / ``reach``, and D.
 
-    Parameters
-    ----------
-    norm, loss : ndarray
-        ||g||, below 1 / ``reach``, and D.
-    reach : float, >= 0
-        eta: how far a projection on a mistake may move the example.
-    gain : float
-        The theorems' B, by which margin updates lower the bound; 0 without any, which gives Theorem 3.
-    square : float, >= 1
-        The largest squared norm of what a mistake adds. With R^2 in place of the theorems' 1 the proof gives
-        lambda^2 ||g||^2 + 2 lambda D >= M (2 lambda (1 - eta ||g||) - R^2) + B.
+    ``reach`` is eta: how far a projection on a mistake may move the example. ``gain`` is the theorems' B, by which
+    margin updates lower the bound; 0 without any, which gives Theorem 3. ``square``, at least 1, is the largest squared
+    norm of what a mistake adds: with R^2 in place of the theorems' 1 the proof gives lambda^2 ||g||^2 + 2 lambda D >= M
+    (2 lambda (1 - eta ||g||) - R^2) + B.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         a = 1 - reach * norm
         root = np.sqrt(np.maximum(0.0, square * loss / a - gain))
         value = square * norm**2 / a**2 + loss / a + norm / a * root
     return np.where(a > 0, value, np.inf)
-
-
-def reach_of(learner: Any) -> float:
-    """Return how far a projection on a mistake may move the example: eta, or its root if eta bounds the square."""
-    return math.sqrt(learner.most_lost)
 
 
 class ProjectronTheorem3(Bound):
@@ -51,8 +39,8 @@ class ProjectronTheorem3(Bound):
         return 1 / reach if reach else math.inf
 
     def reach(self, run: Run) -> float:
-        """Return eta as the proof needs it."""
-        return reach_of(run.learner)
+        """Return how far a projection on a mistake may move the example: eta, or its root if eta bounds the square."""
+        return math.sqrt(run.learner.most_lost)
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         return projectron_bound(norm, loss, self.reach(run))
@@ -143,19 +131,13 @@ class SeveralClassesMistakesOnlyAnyLength(SeveralClassesTheorem6AnyLength):
 
 
 def alma_bound(norm: Floats, loss: Floats, lost: float, C: float, *, published: bool) -> Floats:
-    """Return the right-hand side of Theorem 7.
+    """Return the right-hand side of Theorem 7, for the norm and the loss of a competitor g.
 
-    Parameters
-    ----------
-    norm, loss : ndarray
-        Of a competitor g. The theorem has g / ||g|| at the margin gamma = 1 / ||g||, whose loss is D gamma.
-    lost : float, >= 0, below gamma
-        eta: the most that a projection loses of a normalised example.
-    C : float
-    published : bool
-        rho as published, 1 / (C^2 (gamma - eta)^2). In Gentile's proof it is the root of that: m updates imply
-        sqrt(m + 1) >= C ((gamma - eta) m - D_gamma), that is, m - D_gamma / (gamma - eta) <= rho sqrt(m + 1), which the
-        right-hand side solves for m. The extra square only makes the bound larger, because C (gamma - eta) <= 1.
+    The theorem has g / ||g|| at the margin gamma = 1 / ||g||, whose loss is D gamma. ``lost``, below gamma, is eta: the
+    most that a projection loses of a normalised example. rho as ``published`` is 1 / (C^2 (gamma - eta)^2); in
+    Gentile's proof it is the root of that: m updates imply sqrt(m + 1) >= C ((gamma - eta) m - D_gamma), that is, m -
+    D_gamma / (gamma - eta) <= rho sqrt(m + 1), which the right-hand side solves for m. The extra square only makes the
+    bound larger, because C (gamma - eta) <= 1.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         gamma = 1 / norm
@@ -171,8 +153,7 @@ class ProjectedAlmaTheorem7(Bound):
 
     As published. gamma > eta is the margin at which g, ||g|| <= 1, has the loss D_gamma; rho = 1 / (C^2 (gamma -
     eta)^2). The test in the paper's text compares eta with what a projection loses of the hypothesis, which includes
-    the step. The proof needs what it loses of the example; for the text's test the theorem is wrong (a test has a
-    counterexample).
+    the step. The proof needs what it loses of the example; for the text's test the theorem is wrong.
     """
 
     name = "Orabona et al. (2009), Theorem 7"
@@ -187,8 +168,8 @@ class ProjectedAlmaTheorem7(Bound):
         return 1 / lost if lost else math.inf
 
     def lost(self, run: Run) -> float:
-        """Return eta."""
-        return reach_of(run.learner)
+        """Return eta as the proof needs it."""
+        return math.sqrt(run.learner.most_lost)
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         return alma_bound(norm, loss, self.lost(run), run.learner.C, published=True)

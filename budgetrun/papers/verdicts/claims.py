@@ -73,17 +73,9 @@ _SELECTORS = {"dataset", "label", "budget", "budget_fraction", "setting", "chose
 
 
 def load_claims(folder: Path | None = None) -> list[Paper]:
-    """Read and check the claims of all papers, the oldest first.
+    """Read and check the claims of all papers, the oldest first, from a folder with one YAML file per paper.
 
-    Parameters
-    ----------
-    folder : Path or None
-        Holds one YAML file per paper; by default ``configs/claims``.
-
-    Raises
-    ------
-    InputError
-        A file is wrong: one line per problem.
+    The default folder is ``configs/claims``. An InputError has one line per problem.
     """
     folder = folder or own_folder("configs") / "claims"
     return sorted(map(_read, folder.glob("*.yaml")), key=lambda paper: (paper.year, paper.name))

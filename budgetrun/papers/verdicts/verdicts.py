@@ -104,13 +104,7 @@ class Judged:
 
 
 def judge(paper: Paper, claim: Claim, evidence: Evidence) -> Judged:
-    """Compute the numbers of a claim and the verdict that they give.
-
-    Raises
-    ------
-    InputError
-        A results folder is missing or damaged, or a number selects no runs.
-    """
+    """Compute the numbers of a claim and the verdict that they give; an InputError if runs for them are missing."""
     cases = [] if claim.holds is None else [_case(paper, claim, one, evidence) for one in claim.all_cases]
     return Judged(paper, claim, cases, _verdict(claim, cases))
 
@@ -229,19 +223,9 @@ def _folders(judged: Judged) -> set[str]:
 
 
 def judge_all(folder: Path, claims: Path | None = None) -> Verdicts:
-    """Judge all claims by the results folders in a folder.
+    """Judge all claims, of the folder ``claims``, by the results folders in ``folder``, one for each config.
 
-    Parameters
-    ----------
-    folder : Path
-        Holds a results folder for each config.
-    claims : Path or None
-        The folder with the claims; by default ``configs/claims``.
-
-    Raises
-    ------
-    InputError
-        There are no results, a results folder is missing or damaged, or claims are wrong.
+    An InputError says that there are no results, that they are missing or damaged, or that claims are wrong.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one with results folders: budgetrun verdicts --results DIR")

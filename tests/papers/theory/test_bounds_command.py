@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 import shutil
 
 import numpy as np
@@ -12,8 +11,6 @@ from sweeping import config, rows, run, written
 
 from budgetrun.config import load
 from budgetrun.data import files
-from budgetrun.kernels import Linear
-from budgetrun.papers import solvers
 from budgetrun.papers.bounds import check, figure
 from budgetrun.papers.theory.base import NO_STEPS
 from budgetrun.runner.sweep import Options, sweep
@@ -287,34 +284,3 @@ def test_bounds_on_the_updates_of_mpu(tmp_path, capsys, monkeypatch):
     shutil.rmtree(folder / "parts")
     run(capsys, "bounds", folder)
     assert {row["condition"] for row in table(folder)} == {NO_STEPS}
-
-
-def test_hard_margin(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
-    rng = np.random.default_rng(0)
-    y = rng.choice([-1, 1], 60)
-    X = np.stack([y + 0.1 * rng.normal(size=60), rng.normal(size=60)], axis=1)
-    np.savetxt("own.csv", np.column_stack([y, X]), delimiter=",")
-    given = {
-        "name": "hard",
-        "datasets": [{"name": "own", "path": "own.csv"}],
-        "kernel": {"name": "linear"},
-        "algorithms": [{"name": "mpu", "accuracy": 0.001}],
-    }
-    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
-    folder = tmp_path / "results" / "hard"
-    shutil.rmtree(folder / "parts")
-    solution = solvers.find("mpu")(accuracy=0.001, hard_margin=True).solve(X, y, Linear())
-    found = {"objective": str(float(solution.objective)), "steps": str(solution.steps)}
-    rewrite(folder, lambda row: row | found | {"parameters": '{"accuracy": 0.001, "hard_margin": true}'})
-    assert run(capsys, "bounds", folder)[0] == 0
-    (row,) = table(folder)
-    assert row["theorem"] == "Panagiotakopoulos & Tsampouka (2010), Theorem 1"
-    assert (row["applies"], row["counts"], row["mistakes"]) == ("yes", "updates", str(solution.steps))
-    assert row["condition"] == f"the largest margin is >= {solution.margin:.4g}, the one found"
-    square = np.square(X).sum(axis=1).max()
-    b = 3 * square / (math.sqrt(1 + 1e-5) - 1)
-    expected = (square + 2 * b) / solution.margin**2 * (1 + (square + 2 * b) / (8 * square))
-    assert float(row["bound"]) == pytest.approx(expected)
-    assert float(row["bound"]) > solution.steps

@@ -6,24 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.kernels.compiling.plain import compiled, types
-from budgetrun.papers.solvers.loops.rows import (
-    INDICES,
-    INTEGERS,
-    KINDS,
-    VECTOR,
-    Floats,
-    Indices,
-    SignedRows,
-    Tuple,
-    add,
-    dot,
-)
+from budgetrun.papers.solvers.loops import rows as kinds
+from budgetrun.papers.solvers.loops.rows import Floats, Indices, SignedRows, add, dot
 
+_LIST, _VECTOR = kinds.INDICES, kinds.VECTOR
 _SIGNATURES = [
-    Tuple((types.int64, types.int64, types.int64, types.int64))(
-        rows, VECTOR, INDICES, VECTOR, INTEGERS, types.int64, *[types.float64] * 3, INDICES, INDICES
+    kinds.Tuple((types.int64,) * 4)(
+        rows, _VECTOR, _LIST, _VECTOR, kinds.INTEGERS, types.int64, *[types.float64] * 3, _LIST, _LIST
     )
-    for rows in KINDS
+    for rows in kinds.KINDS
 ]
 
 

@@ -33,10 +33,8 @@ KINDS = (DENSE, SPARSE, BINARY, GRAM)
 
 
 def signed_rows(X: Matrix, y: NDArray[Any]) -> SignedRows:
-    """Return y_k x_k for all k, in new arrays.
-
-    A matrix that is mostly zeros becomes sparse, because in a loop a zero costs as much as any other value.
-    """
+    """Return y_k x_k for all k, in new arrays."""
+    # A matrix that is mostly zeros becomes sparse, because in a loop a zero costs as much as any other value.
     if isinstance(X, np.ndarray) and np.count_nonzero(X) >= _DENSE_SHARE * X.size:
         return X * y.astype(np.float64)[:, None]
     X = csr_array(X)

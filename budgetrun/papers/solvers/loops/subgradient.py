@@ -5,24 +5,15 @@ from __future__ import annotations
 import math
 
 from budgetrun.kernels.compiling.plain import compiled, types
-from budgetrun.papers.solvers.loops.rows import (
-    BINARY,
-    DENSE,
-    INDICES,
-    SPARSE,
-    VECTOR,
-    Floats,
-    Indices,
-    SignedRows,
-    Tuple,
-    add,
-    dot,
-)
+from budgetrun.papers.solvers.loops import rows as kinds
+from budgetrun.papers.solvers.loops.rows import Floats, Indices, SignedRows, add, dot
 
 _DRAWS = types.uint32[:, ::1]
 _SIGNATURES = [
-    Tuple((types.float64, types.float64))(rows, VECTOR, _DRAWS, INDICES, VECTOR, types.int64, *[types.float64] * 3)
-    for rows in (DENSE, SPARSE, BINARY)
+    kinds.Tuple((types.float64, types.float64))(
+        rows, kinds.VECTOR, _DRAWS, kinds.INDICES, kinds.VECTOR, types.int64, *[types.float64] * 3
+    )
+    for rows in (kinds.DENSE, kinds.SPARSE, kinds.BINARY)
 ]
 _LEAST_SHRUNK = 1e-50
 
