@@ -25,7 +25,7 @@ from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
 from budgetrun.data.text import listed
-from budgetrun.kernels.rows import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
+from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

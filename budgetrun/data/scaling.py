@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.kernels import compiling
-from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, floats, whole_squares
+from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -21,7 +21,7 @@ from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted,
 from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped, listed
-from budgetrun.kernels.rows import DENSE_FEATURES, IntegerRows, Rows, stored
+from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec

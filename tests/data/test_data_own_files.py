@@ -10,7 +10,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.content import Stamp, hashed
 from budgetrun.data.dataset import Own, load_own
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 OWN = {
     "s.csv": b"1,2\n-1,3\n",

@@ -23,7 +23,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
 from budgetrun.data import dataset, limits, open_stream, stream_info
 from budgetrun.data.content import Stamp, pieces, read_content
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

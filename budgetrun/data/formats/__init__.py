@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import modules
 from budgetrun.data import limits
-from budgetrun.kernels.rows import Matrix, Rows, stored
+from budgetrun.kernels.kinds import Matrix, Rows, stored
 
 LabelColumn = Literal["first", "last"]
 

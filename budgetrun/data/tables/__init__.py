@@ -22,7 +22,7 @@ from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
 from budgetrun.data.tables.reader import Reader, Vectors, labels_of
 from budgetrun.data.tables.table import Chunk, Scan, Table
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 __all__ = ["Chunk", "Scan", "Table", "open_table"]
 SUFFIXES = {

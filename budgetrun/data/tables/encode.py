@@ -14,7 +14,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
 from budgetrun.data.tables.reader import Batch, Fault
 from budgetrun.data.text import clipped, is_text, listed, number_fault, shown
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,7 +30,7 @@ def is_sparse(n_features: int, n_values: int, n_rows: int = 1) -> bool:
     """Decide whether examples of LIBSVM text, and those with categories, are sparse.
 
     The zeros of a sparse matrix stay zeros when it is scaled, so this decision is part of the data. It changes no
-    kernel value: kernels store rows of up to `budgetrun.kernels.rows.DENSE_FEATURES` features the same way.
+    kernel value: kernels store rows of up to `budgetrun.kernels.kinds.DENSE_FEATURES` features the same way.
     """
     return n_features > DENSE_FEATURES and n_values < DENSE_SHARE * n_rows * n_features
 

@@ -13,7 +13,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data.content import Held, Origin
 from budgetrun.data.tables.columns import Column, Sample, check_distinct
 from budgetrun.data.text import count_lines
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 
 class Fault(NamedTuple):

@@ -33,7 +33,7 @@ from budgetrun.data.tables.columns import (
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.reader import Fault, Reader, Vectors
 from budgetrun.data.text import is_text
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
 from budgetrun.results.report.figures.curves import RoundsPanel
-from budgetrun.runner.options import Options
+from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
 FIGURE = {"dataset": "own", "lines": ["perceptron", "rbp"], "x": "rounds", "budget": 8}
