@@ -20,7 +20,7 @@ from budgetrun.play.metrics import Errors, Tallies, Tally
 
 if TYPE_CHECKING:
     from budgetrun.engine.group import Member
-    from budgetrun.kernels.rows import Matrix
+    from budgetrun.kernels.kinds import Matrix
     from budgetrun.play.selection import Selection
 
 # Rounds per block of a stream whose length is known, and at most in one piece of another.

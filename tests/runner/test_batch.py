@@ -12,8 +12,7 @@ from sweeping import config, outcomes, parts, rows, run, start, wait_for, writte
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import checkout
-from budgetrun.base.sources import source_digest
+from budgetrun.base.files import checkout, source_digest
 from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress

@@ -20,11 +20,6 @@ __all__ = ["Report", "write_index"]
 class Report:
     """The report of a results folder, which is read once.
 
-    Parameters
-    ----------
-    folder : Path
-        A results folder: ``manifest.json`` and ``runs.csv`` (or ``runs.csv.gz``).
-
     Raises
     ------
     InputError
@@ -42,10 +37,8 @@ class Report:
     @property
     def incomplete(self) -> str:
         """A sentence on the runs that differ from those that were planned; empty if none do."""
-        results = self.results
-        if not results.incomplete:
-            return ""
-        return f"{results.runs_path}: {results.incomplete}; to complete them, see: budgetrun status {results.folder}"
+        path, how = self.results.runs_path, self.results.incomplete
+        return f"{path}: {how}; to complete them, see: budgetrun status {self.results.folder}" if how else ""
 
     def write(self) -> list[Path]:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""

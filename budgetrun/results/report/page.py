@@ -29,14 +29,15 @@ _CELLS = {
     "open": "open",
     "missing": "not measured",
 }
+_OF_DATASETS = ["dataset", "examples", "features", "tasks", "repetitions", "finished runs", "kernel"]
+_OF_DATASETS += ["examples held as"]
 
 
 def write(
     results: Results, tables: list[Table], selections: list[Listing], costs: list[Listing], figures: list[Drawn]
 ) -> Path:
     """Write the page and return its path."""
-    datasets = _datasets(results)
-    findings, choices = other_findings(results, tables), results.report.choices
+    datasets, findings = _datasets(results), other_findings(results, tables)
     # A paper's table leads its page; otherwise figures do.
     figures_first = not tables[0].title.startswith("Table")
     contents = [(f"table-{table.name}", table.title) for table in tables]
@@ -44,11 +45,11 @@ def write(
     if figures:
         contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
     contents += [(listing.name, listing.title) for listing in selections]
-    contents += [("choices", "Choices")] if choices else []
+    contents += [("choices", "Choices")] if results.report.choices else []
     contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
     text = template("page.html.jinja").render(
         title=title_of(results),
-        manifest=results.manifest,
+        results=results,
         contents=contents,
         figures_first=figures_first,
         finding=finding(results, tables),
@@ -57,13 +58,10 @@ def write(
         costs=costs,
         figures=figures,
         datasets=datasets,
-        dataset_grid=_dataset_grid(datasets),
+        dataset_grid=Grid(_OF_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
         facts=_facts(results),
         provenance=_provenance(results),
-        choices=choices,
         findings=findings,
-        failures=results.failures,
-        n_runs=len(results.runs),
         warnings=warnings(results),
     )
     path = results.folder / "report.html"
@@ -91,7 +89,8 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
                 "warnings": warnings(results),
             }
         )
-    groups = {name: groups[name] for name in sorted(groups, key=_order_of_group)}
+    years = {name: re.search(r"\((\d{4})\)", name) for name in groups}
+    groups = dict(sorted(groups.items(), key=lambda one: (int((years[one[0]] or [0, 9999])[1]), one[0])))
     # Folders of other commands have no manifest.
     others = (path for suffix in ("html", "md") for path in folder.glob(f"*/*.{suffix}"))
     found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / MANIFEST).exists())
@@ -101,23 +100,19 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
     return path
 
 
-def _order_of_group(name: str) -> tuple[int, str]:
-    """Return what sorts groups: papers by year, then the others."""
-    year = re.search(r"\((\d{4})\)", name)
-    return int(year[1]) if year else 9999, name
-
-
 def _totals(groups: dict[str, list[dict[str, Any]]]) -> Grid:
     """Return how many pages and runs each group has, and how many published cells it reaches."""
-    counted = {}
-    for name, pages in groups.items():
+    heads: list[str | Cell] = []
+    counts: list[list[int]] = []
+    for i, (name, pages) in enumerate(groups.items()):
         verdicts = [verdict for page in pages for verdict in page["verdicts"]]
         cells = (sum(getattr(verdict, key) for verdict in verdicts) for key in _CELLS)
-        counted[name] = [len(pages), sum(page["n_runs"] for page in pages), *cells]
-    rows: list[list[str | Cell]] = []
-    for i, (name, numbers) in enumerate(counted.items()):
-        rows.append([Cell(Raw(f'<a href="#group-{i}">{escape(name)}</a>')), *(f"{n:,}" for n in numbers)])
-    rows.append(["all", *(f"{sum(column):,}" for column in zip(*counted.values(), strict=True))])
+        heads.append(Cell(Raw(f'<a href="#group-{i}">{escape(name)}</a>')))
+        counts.append([len(pages), sum(page["n_runs"] for page in pages), *cells])
+    counts.append([sum(column) for column in zip(*counts, strict=True)])
+    rows: list[list[str | Cell]] = [
+        [head, *map("{:,}".format, own)] for head, own in zip([*heads, "all"], counts, strict=True)
+    ]
     return Grid(["", "pages", "runs", *_CELLS.values()], rows)
 
 
@@ -148,35 +143,19 @@ def finding(results: Results, tables: list[Table]) -> str:
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
-    """Return what the page says of each dataset that was read or run."""
+    """Return what the page says of each dataset that was read or run: what the manifest has, and a row of a table."""
     known = results.manifest.get("datasets") or {}
     found = []
     for label in dict.fromkeys([*results.datasets, *known]):
         about = known.get(label) or {}
         runs = results.runs[results.runs["dataset"] == label]
         learned = runs[~runs["label"].isin([spec.label for spec in results.config.select])]
-        sizes = about.get("n_examples"), about.get("n_features")
-        found.append(
-            {
-                "label": results.title(label),
-                "counts": [*sizes, runs["task"].nunique(), runs["repetition"].nunique(), len(runs)],
-                "kernels": list(learned["kernel"].unique()),
-                "kind": about.get("kind") or None,
-                "sha256": about.get("sha256"),
-                "files": about.get("files") or {},
-                "notes": about.get("notes") or [],
-            }
-        )
+        kernels = ", ".join(learned["kernel"].unique()) or None
+        counts = runs["task"].nunique(), runs["repetition"].nunique(), len(runs)
+        cells = [about.get("n_examples"), about.get("n_features"), *counts, kernels]
+        row = [results.title(label), *map(_words, [*cells, about.get("kind") or None])]
+        found.append({"files": {}, "notes": [], "sha256": None} | about | {"label": row[0], "row": row})
     return found
-
-
-def _dataset_grid(datasets: list[dict[str, Any]]) -> Grid:
-    header = ["dataset", "examples", "features", "tasks", "repetitions", "finished runs", "kernel", "examples held as"]
-    rows = [
-        [one["label"], *map(_words, one["counts"]), _words(one["kernels"]) or NONE, _words(one["kind"])]
-        for one in datasets
-    ]
-    return Grid(header, rows, words=(0, 6, 7))
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from budgetrun.engine import score
 from budgetrun.play.session import Counts, Session
 
 if TYPE_CHECKING:
-    from budgetrun.kernels.rows import Matrix
+    from budgetrun.kernels.kinds import Matrix
 
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 # The bytes of one temporary file.
 _BUCKET = 32e6

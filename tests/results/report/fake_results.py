@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 
-from budgetrun.results.report import Report
+from budgetrun.results.report import Report, tables
 from budgetrun.results.store import files
+from budgetrun.results.store.read import load
 
 COLUMNS = [column.name for column in files.COLUMNS]
 
@@ -202,24 +203,19 @@ def swept_rows(dataset="one", repetitions=3):
         rows.append(run(dataset, "perceptron", 10 + r, repetition=r, support_size=1000 + 100 * r, last_test_error=0.1))
         for i, eta in enumerate(ETAS):
             size = 800 - 200 * i + 10 * r
-            parameters = {"eta": eta, "threshold": "distance"}
-            setting = {"setting": {"eta": eta}}
+            both = {"repetition": r, "setting": {"eta": eta}, "support_size": size}
+            own = {"parameters": {"eta": eta, "threshold": "distance"}, "seconds": 0.123 * (r + 1)}
             tested = {"test_error": 0.08 + i / 100, "last_test_error": 0.09 + i / 100}
-            own = {
-                "repetition": r,
-                "parameters": parameters,
-                "support_size": size,
-                "seconds": 0.123 * (r + 1),
-            } | setting
-            rows.append(run(dataset, "projectron++", 8 + i + r, **own, **tested))
+            rows.append(run(dataset, "projectron++", 8 + i + r, **both, **own, **tested))
             budget = {"of": "projectron++", "fraction": 1.0, "setting": {"eta": eta}}
-            asked = {"budget": size, "budget_fraction": 1.0, "support_size": size, "parameters": {"budget": budget}}
-            asked |= setting
-            rows += [
-                run(dataset, "rbp", 12 + i + r + seed, repetition=r, seed=seed, last_test_error=0.2, **asked)
-                for seed in range(2)
-            ]
+            asked = {"budget": size, "budget_fraction": 1.0, "parameters": {"budget": budget}, "last_test_error": 0.2}
+            rows += [run(dataset, "rbp", 12 + i + r + seed, seed=seed, **both, **asked) for seed in range(2)]
     return rows
+
+
+def table_of(folder):
+    """Return the first table of a folder."""
+    return tables.build(load(folder))[0]
 
 
 def write_report(folder):

@@ -94,81 +94,30 @@ def claim_of(paper: str, name: str) -> tuple[Paper, Claim]:
     return found, next(claim for claim in found.claims if claim.name == name)
 
 
+# A claim, and the results folder, a run of it, and its new value that turn the verdict.
+TURNED = """
+forgetron adult_order forgetron_fig5 label=rbp budget_fraction=0.25 online_error=50
+forgetron noise_needs_support forgetron_fig6 label=perceptron dataset=synthetic_5 support_size=1000000
+forgetron remove_oldest_better forgetron_table81 label=remove_oldest dataset=usps budget_fraction=0.5 online_error=90
+sutskever trims_early sutskever_bounds label=modified_rbp dataset=usps budget=4000 support_size=400000
+projectron tracks_the_perceptron projectron_fig6 label=projectron dataset=a9a online_error=0.9
+projectron greater_gain projectron_fig7 label=projectron++ dataset=synthetic online_error=0.9
+projectron beats_rbp_and_forgetron projectron_fig8 label=projectron++ dataset=ijcnn1 online_error=0.9
+mpu accuracy mpu_table1 label=mpu dataset=a9a objective=12000
+mpu svm_perf_and_pegasos mpu_table1 label=svm_perf dataset=web seconds=0.001
+mpu low_accuracy mpu_table2 label=dcd dataset=a9a objective=12000
+ahpatron their_projectron_pp ahpatron_table2 label=projectron++(2024) dataset=a9a online_error=0.9
+ahpatron projectron_pp_slow ahpatron_seconds label=projectron++(2024) dataset=ijcnn1 seconds=0.001
+"""
+
+
 @pytest.mark.committed
-@pytest.mark.parametrize(
-    ("paper", "name", "folder", "changed", "row"),
-    [
-        (
-            "forgetron",
-            "adult_order",
-            "forgetron_fig5",
-            {"online_error": "50"},
-            {"label": "rbp", "budget_fraction": "0.25"},
-        ),
-        (
-            "forgetron",
-            "noise_needs_support",
-            "forgetron_fig6",
-            {"support_size": "1000000"},
-            {"label": "perceptron", "dataset": "synthetic_5"},
-        ),
-        (
-            "forgetron",
-            "remove_oldest_better",
-            "forgetron_table81",
-            {"online_error": "90"},
-            {"label": "remove_oldest", "dataset": "usps", "budget_fraction": "0.5"},
-        ),
-        (
-            "sutskever",
-            "trims_early",
-            "sutskever_bounds",
-            {"support_size": "400000"},
-            {"label": "modified_rbp", "dataset": "usps", "budget": "4000"},
-        ),
-        (
-            "projectron",
-            "tracks_the_perceptron",
-            "projectron_fig6",
-            {"online_error": "0.9"},
-            {"label": "projectron", "dataset": "a9a"},
-        ),
-        (
-            "projectron",
-            "greater_gain",
-            "projectron_fig7",
-            {"online_error": "0.9"},
-            {"label": "projectron++", "dataset": "synthetic"},
-        ),
-        (
-            "projectron",
-            "beats_rbp_and_forgetron",
-            "projectron_fig8",
-            {"online_error": "0.9"},
-            {"label": "projectron++", "dataset": "ijcnn1"},
-        ),
-        ("mpu", "accuracy", "mpu_table1", {"objective": "12000"}, {"label": "mpu", "dataset": "a9a"}),
-        ("mpu", "svm_perf_and_pegasos", "mpu_table1", {"seconds": "0.001"}, {"label": "svm_perf", "dataset": "web"}),
-        ("mpu", "low_accuracy", "mpu_table2", {"objective": "12000"}, {"label": "dcd", "dataset": "a9a"}),
-        (
-            "ahpatron",
-            "their_projectron_pp",
-            "ahpatron_table2",
-            {"online_error": "0.9"},
-            {"label": "projectron++(2024)", "dataset": "a9a"},
-        ),
-        (
-            "ahpatron",
-            "projectron_pp_slow",
-            "ahpatron_seconds",
-            {"seconds": "0.001"},
-            {"label": "projectron++(2024)", "dataset": "ijcnn1"},
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_one_changed_cell_turns_the_verdict(paper, name, folder, changed, row, tmp_path):
-    judged = judge(*claim_of(paper, name), Evidence(copy_of(folder, tmp_path, changed, **row)))
+@pytest.mark.parametrize("line", TURNED.strip().splitlines(), ids=lambda line: " ".join(line.split()[:3]))
+def test_one_changed_cell_turns_the_verdict(line, tmp_path):
+    paper, name, folder, *row, changed = line.split()
+    key, value = changed.split("=")
+    copied = copy_of(folder, tmp_path, {key: value}, **dict(one.split("=") for one in row))
+    judged = judge(*claim_of(paper, name), Evidence(copied))
     assert judged.verdict != judged.claim.verdict
     assert f"{paper}, {name}: the results say {judged.verdict}, but the claim states" in judged.contradiction
 
