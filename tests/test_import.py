@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import budgetrun
+from budgetrun.base.files import source_digest
 from budgetrun.base.moved import MOVED, module_now
-from budgetrun.base.sources import source_digest
 from budgetrun.estimators import MADE, OLD_NAMES
 from budgetrun.state import load_state, save_state
 
@@ -75,7 +75,7 @@ def test_names_of_0_2_0_are_aliases_that_warn():
 
 
 def test_the_digest_of_sources_is_that_of_every_process():
-    program = "from budgetrun.base.sources import source_digest; print(source_digest())"
+    program = "from budgetrun.base.files import source_digest; print(source_digest())"
     assert python(program).strip() == source_digest()
 
 

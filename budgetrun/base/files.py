@@ -6,11 +6,13 @@ Every file that is written appears whole or not at all, a failure is one sentenc
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -145,3 +147,17 @@ def _sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+@cache
+def source_digest(*rooms: str) -> str:
+    """Return a hash of the source files of some subpackages, or of all; this process reads them once.
+
+    A sweep and its workers compare the hashes of all files: a worker that starts after one was edited may run different
+    code. Editing any module stops the sweep, even one that its runs do not execute.
+    """
+    found = hashlib.sha256()
+    for room in rooms or ("",):
+        for path in sorted(PACKAGE.joinpath(room).rglob("*.py")):
+            found.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:16]

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base.files import source_digest
 from budgetrun.base.problem import problem_of
-from budgetrun.base.sources import source_digest
 from budgetrun.config import kinds
 from budgetrun.data import Stream, limits, open_stream
 from budgetrun.engine import score

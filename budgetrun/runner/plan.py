@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.errors import DataMissingError, InputError
-from budgetrun.base.files import is_file
-from budgetrun.base.sources import source_digest
+from budgetrun.base.files import is_file, source_digest
 from budgetrun.config.formulas import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text

@@ -26,8 +26,7 @@ def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     (tmp_path / "configs" / "torn.yaml").write_text("name: [")
     monkeypatch.chdir(work)
-    for module in ("reader", "datasets"):
-        monkeypatch.setattr(f"budgetrun.config.{module}.own_folder", tmp_path.joinpath)
+    monkeypatch.setattr("budgetrun.config.reader.own_folder", tmp_path.joinpath)
     known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
     several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
     monkeypatch.setattr(

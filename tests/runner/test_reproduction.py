@@ -10,12 +10,11 @@ from cases import EXHAUSTIVE, all_cases, firsts, paired
 from reference import kernel_expansion
 
 from budgetrun import config as config_module
-from budgetrun.base.files import checkout
-from budgetrun.base.sources import source_digest
+from budgetrun.base.files import checkout, source_digest
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
 from budgetrun.runner.job import Settings, row_of, run_job

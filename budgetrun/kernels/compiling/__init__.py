@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from budgetrun.base.sources import source_digest
+from budgetrun.base.files import source_digest
 from budgetrun.kernels.compiling.objects import TYPE, Compilable, compiled_as, interpreted
 
 __all__ = ["COMPILER", "ENVIRONMENT", "TYPE", "Compilable", "begins", "compiled_as", "folder", "function"]
