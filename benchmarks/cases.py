@@ -18,7 +18,7 @@ from benchmarks.sides import BLOCK_SIZE, Engine, Plain, Side, Sizes, alternate, 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.learners import BinaryLearner
 from budgetrun.learners.avm import SphereAVM
 from budgetrun.learners.bogd import BOGD

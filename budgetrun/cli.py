@@ -355,7 +355,7 @@ def _parts(text: str | None) -> tuple[str, ...]:
 
 def _inspect(config: Config) -> list[str]:
     """Show the data of a config; return what is wrong with them."""
-    from budgetrun.data.inspection import inspect
+    from budgetrun.data.streams import inspect
 
     problems = []
     for dataset in config.datasets:

@@ -440,7 +440,7 @@ class Scanned:
 def test_check_reads_the_users_own_files(command, monkeypatch, problems):
     asked = []
     monkeypatch.setattr(
-        "budgetrun.data.inspection.open_table",
+        "budgetrun.data.streams.open_table",
         lambda path, **given: asked.append((path.name, given)) or Scanned(problems),
     )
     code, out, err = command("check", own(GOOD))
@@ -454,7 +454,7 @@ def test_check_reads_the_users_own_files(command, monkeypatch, problems):
 
 
 def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
-    monkeypatch.setattr("budgetrun.data.inspection.open_table", lambda *_, **__: Scanned([]))
+    monkeypatch.setattr("budgetrun.data.streams.open_table", lambda *_, **__: Scanned([]))
     code, _, err = command("check", own("".join(f"{i % 3},{i % 7}\n" for i in range(40))))
     assert (code, err[:14]) == (2, "dataset 'own':")
 

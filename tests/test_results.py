@@ -36,6 +36,13 @@ def sweep(config=CONFIG, **given):
     return budgetrun.sweep(config, jobs=1, **given)
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("BUDGETRUN_COMPILED", "0")
+        return sweep(data={"points": FRAME}, results=tmp_path_factory.mktemp("found"))
+
+
 def test_a_data_frame_is_swept_without_a_file(capfd, tmp_path):
     found = sweep(data={"points": FRAME})
     assert "points: the label is column 4 (target)" in capfd.readouterr().err
@@ -70,10 +77,8 @@ def test_a_data_frame_is_swept_without_a_file(capfd, tmp_path):
 def test_pairs_and_files_and_configs_in_files(tmp_path):
     without = {key: value for key, value in CONFIG.items() if key != "datasets"} | {"repetitions": 1}
     pairs = {"dense": (X, WORDS), "sparse": (sp.csr_matrix(X), WORDS == "yes"), "list": (X.tolist(), WORDS)}
-    kinds = [
-        sweep(without | {"name": kind}, data={"points": pair}).runs["mistakes"].tolist() for kind, pair in pairs.items()
-    ]
-    assert kinds[0] == kinds[1] == kinds[2]
+    found = [sweep(without | {"name": kind}, data={"points": pair}).runs for kind, pair in pairs.items()]
+    assert found[0]["mistakes"].tolist() == found[1]["mistakes"].tolist() == found[2]["mistakes"].tolist()
     FRAME[["target", "a", "b", "c"]].to_csv("points.csv", index=False)
     (tmp_path / "folder").mkdir()
     text = yaml.safe_dump(CONFIG | {"datasets": [{"name": "points", "path": "../points.csv", "order": "permuted"}]})
@@ -82,15 +87,12 @@ def test_pairs_and_files_and_configs_in_files(tmp_path):
     by_path = sweep("folder/mine.yaml", data={"points": "points.csv"}, results="two")
     by_frame = sweep("folder/mine.yaml", data={"points": FRAME}, results="three")
     assert by_config.runs["run_id"].tolist() == by_path.runs["run_id"].tolist()
-    mistakes = [
-        found.runs.sort_values(["label", "budget", "repetition"])["mistakes"].tolist()
-        for found in (by_config, by_path, by_frame)
-    ]
+    order = ["label", "budget", "repetition"]
+    mistakes = [one.runs.sort_values(order)["mistakes"].tolist() for one in (by_config, by_path, by_frame)]
     assert mistakes[0] == mistakes[1] == mistakes[2]
 
 
-def test_tables_and_curves_are_data_frames():
-    found = sweep(data={"points": FRAME})
+def test_tables_and_curves_are_data_frames(found):
     table = found.table()
     assert found.tables == ["online_error"]
     assert list(table["label"].unique()) == ["remove_oldest", "perceptron"]
@@ -144,9 +146,9 @@ def test_what_cannot_be_swept_is_a_sentence(config, data, sentence):
         sweep(config, data=data)
 
 
-def test_jobs_and_folders():
+def test_jobs_and_folders(found):
     with pytest.raises(InputError, match="jobs: must be an integer >= 1 or None, got 0"):
         budgetrun.sweep(CONFIG, jobs=0)
     with pytest.raises(InputError, match="no such results folder"):
         budgetrun.load_results("nothing")
-    assert json.dumps(sweep(data={"points": FRAME}).manifest["config"])
+    assert json.dumps(found.manifest["config"])

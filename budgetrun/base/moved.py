@@ -12,6 +12,7 @@ from typing import Any
 # Old names without the package's own, in the order in which they are tried.
 MOVED = {
     "kernels.loops": "kernels.compiling.loops",
+    "kernels.rows": "kernels.kinds",
     **{f"learners.{name}": f"engine.hypotheses.{name}" for name in ("frames", "points", "inverse", "merging")},
     "learners.absorbing": "engine.hypotheses.absorbing",
     "learners.pairs": "engine.hypotheses.pairs",

@@ -21,96 +21,48 @@ Label = int | float | str
 FilePath = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)
 ]
+# A constant times 0 and 1, or times small whole numbers, or any others.
 Values = Literal["bits", "integers", "floats"]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class CardFile(BaseModel):
-    """One file of a dataset.
-
-    Attributes
-    ----------
-    file : str
-        Its name under a data folder, e.g. ``libsvm/a9a.xz``. The same file may also be there uncompressed, or
-        compressed with another of .gz, .bz2 and .xz.
-    urls : list of str
-        Public addresses of the file, in the order in which they are tried.
-    sha256 : str or None
-        Checksum of the decompressed content, which every file must have. If it is None, not known, a file found on
-        this machine is used unverified, and none is ever downloaded.
-    sha256_stored : str or None
-        Checksum of the compressed file from which the card was written; for information, not checked.
-    """
+    """One file of a dataset; in a data folder it may be uncompressed, or compressed with any of .gz, .bz2 and .xz."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: FilePath
-    urls: list[str] = []
-    sha256: Sha256 | None
-    sha256_stored: Sha256 | None = None
+    urls: list[str] = []  # public addresses, in the order in which they are tried
+    sha256: Sha256 | None  # of the decompressed content; if None, a file found is used unverified, and none downloaded
+    sha256_stored: Sha256 | None = None  # of the compressed file from which the card was written; not checked
 
 
 class Card(BaseModel):
-    """Properties of a dataset that are known before it is read.
-
-    Attributes
-    ----------
-    name, title, description, source, licence, homepage : str
-        ``source`` is the citation.
-    format : str
-        The name of a module of `budgetrun.data.formats`, or ``generated``.
-    n_features : int
-        d.
-    files : dict of part to list of CardFile
-        Empty for a generated dataset.
-    n_examples : dict of part to int
-    labels : dict of part to (dict of label to count)
-        May lack parts whose files have no known checksum.
-    nnz : dict of part to int
-        Non-zero values, for datasets that are read as sparse matrices.
-    values : 'bits', 'integers' or 'floats'
-        The values: a constant times 0 and 1, or times small whole numbers, or any others.
-    default_parts : list of str
-        The parts of a stream if the config names none.
-    positive : list of labels or None
-        The labels that become +1 in a binary task if the config names none; None for the larger of two labels.
-    label_column : 'first' or 'last'
-        The column of the labels, for tables.
-    numbers : bool
-        The labels are measured numbers, for regression.
-    options : dict
-        The options of a generated dataset, with their defaults.
-    version : int or None
-        Version of a generated dataset; changes whenever its points do.
-    obtain : str
-        Instructions for getting files that are never downloaded, as a clause for messages.
-    notes : list of str
-        Facts about the data for readers of results.
-    """
+    """Properties of a dataset that are known before it is read; most fields of data are by part."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
     description: str
-    source: str
+    source: str  # the citation
     licence: str
     homepage: str
-    format: str
+    format: str  # a module of `budgetrun.data.formats`, or ``generated``
     n_features: Annotated[int, Field(ge=1)]
-    files: dict[str, list[CardFile]] = {}
+    files: dict[str, list[CardFile]] = {}  # empty for a generated dataset
     n_examples: dict[str, int] = {}
-    labels: dict[str, dict[int | str, int]] = {}
-    nnz: dict[str, int] = {}
+    labels: dict[str, dict[int | str, int]] = {}  # counts; may lack parts whose files have no known checksum
+    nnz: dict[str, int] = {}  # non-zero values, for datasets that are read as sparse matrices
     values: Values = "floats"
-    default_parts: list[str] = []
-    positive: list[int | str] | None = None
-    label_column: LabelColumn = "first"
-    numbers: bool = False
-    options: dict[str, Any] = {}
-    version: int | None = None
-    obtain: str = ""
-    notes: list[str] = []
+    default_parts: list[str] = []  # of a stream whose config names none
+    positive: list[int | str] | None = None  # the labels that become +1 by default; None for the larger of two
+    label_column: LabelColumn = "first"  # of a table
+    numbers: bool = False  # the labels are measured numbers, for regression
+    options: dict[str, Any] = {}  # of a generated dataset, with their defaults
+    version: int | None = None  # of a generated dataset; changes whenever its points do
+    obtain: str = ""  # how to get files that are never downloaded, as a clause for messages
+    notes: list[str] = []  # facts about the data for readers of results
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Card:
@@ -139,7 +91,7 @@ class Card(BaseModel):
         return f"{self.name} {self.version}" if self.format == "generated" else revision(self.format)
 
     def has_checksums(self, parts: tuple[str, ...]) -> bool:
-        """Return True if the checksums of all files of some parts are known."""
+        """Tell whether the checksums of all files of some parts are known."""
         return all(file.sha256 for file in self.files_of(parts))
 
     def chosen_parts(self, parts: Sequence[str] | None, key: str = "parts") -> tuple[str, ...]:

@@ -59,23 +59,16 @@ class Stamp:
 
     path: Path = field(compare=False)
     name: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    device: int
-    inode: int
+    state: tuple[int, ...]
 
     @classmethod
-    def of(cls, path: Path) -> Stamp:
-        """Return the stamp of an existing file."""
+    def of(cls, path: Path, opened: int | None = None) -> Stamp:
+        """Return the stamp of an existing file, which may be open with a descriptor."""
         try:
-            return cls._of(path, path.stat())
+            found = os.stat(path if opened is None else opened)
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from error
-
-    @classmethod
-    def _of(cls, path: Path, state: os.stat_result) -> Stamp:
-        return cls(path, path.name, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino)
+        return cls(path, path.name, (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino))
 
 
 def bare_name(name: str) -> str:
@@ -92,11 +85,8 @@ def compression(name: str) -> str:
 def read_content(path: Path) -> bytes:
     """Return a whole file, decompressed if its name ends in .gz, .bz2 or .xz.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is not a regular file, is truncated or corrupt, is empty, is larger than the limit of
-        `budgetrun.data.limits`, or changes meanwhile.
+    An InputError says that it cannot be read, is not a regular file, is truncated or corrupt, is empty, is larger than
+    the limit of `budgetrun.data.limits`, or changes meanwhile.
     """
     content = io.BytesIO()
     for piece in pieces(path):
@@ -111,24 +101,21 @@ def pieces(path: Path) -> Iterator[bytes]:
     """Yield the content of a file, decompressed as by `read_content`, about a megabyte at a time."""
     suffix = compression(path.name)
     with _opened(path) as file:
-        before = Stamp._of(path, os.fstat(file.fileno()))
-        yield from _decompressed(file, path, suffix) if suffix else _stored(file, path)
-        if Stamp._of(path, os.fstat(file.fileno())) != before:
+        before = Stamp.of(path, file.fileno())
+        try:
+            yield from _decompressed(file, path, suffix) if suffix else iter(lambda: file.read(PIECE_BYTES), b"")
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        if Stamp.of(path, file.fileno()) != before:
             raise InputError(f"{shown(path)}: the file changed while it was read; wait until it is complete")
 
 
-def content_sha256(stamp: Stamp) -> str:
-    """Return the sha256 of a file's decompressed content, in hexadecimal; remembered while the file is unchanged."""
-    return _hashed(stamp)[0]
-
-
-def content_size(stamp: Stamp) -> int:
-    """Return the size of a file's decompressed content, in bytes; remembered as its sha256 is."""
-    return _hashed(stamp)[1]
-
-
 @lru_cache(maxsize=256)
-def _hashed(stamp: Stamp) -> tuple[str, int]:
+def hashed(stamp: Stamp) -> tuple[str, int]:
+    """Return the sha256, in hexadecimal, and the size in bytes of a file's decompressed content.
+
+    They are remembered while the file is unchanged.
+    """
     content = read_content(stamp.path)
     return hashlib.sha256(content).hexdigest(), len(content)
 
@@ -153,14 +140,6 @@ def _opened(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise InputError(f"{shown(path)}: not a regular file; copy the data into a file first")
     return open(descriptor, "rb")
-
-
-def _stored(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    try:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
-    except OSError as error:
-        raise _unreadable(path, error) from error
 
 
 def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
@@ -235,10 +214,6 @@ class Held(Origin):
 
     def __init__(self, content: bytes, name: str) -> None:
         self.content, self.name = content, name
-
-    def pieces(self) -> Iterator[bytes]:
-        self.sha256 = self.sha256 or hashlib.sha256(self.content).hexdigest()
-        return self._read()
 
     def head(self, n_bytes: int) -> bytes:
         return self.content[:n_bytes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,17 +14,18 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import is_file
 from budgetrun.base.problem import problem_of
-from budgetrun.data import files, formats, generators
+from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, content_size, read_content, shown
+from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
-from budgetrun.data.tables import READERS, format_of, reader_of
+from budgetrun.data.generators import GENERATORS, completed
+from budgetrun.data.tables import format_of, reader_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
 from budgetrun.data.text import listed
-from budgetrun.kernels.rows import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
+from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,59 +33,76 @@ if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Examples and labels in file order.
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Properties of a source, known without its examples."""
 
-    Attributes
-    ----------
-    X : IntegerRows, if all values are one constant times small whole numbers; otherwise ndarray or csr_array, float64
-        Shape (n, d). Shared between callers: never change it.
-    codes : ndarray, shape (n,), int32
-        Each example's position in ``classes``.
-    classes : tuple of labels, ascending
-        The labels found; whole numbers as int.
-    sha256s : dict of file name to str
-        The sha256 of each file's decompressed content.
-    reader : str
-        The format with its revision, such as ``libsvm 1``, or a generator with its version.
-    open_ended, first_index
-        As in `Examples`.
-    content_bytes : int
-        The size of all files, decompressed, and of what else the reader had in memory at its peak except X.
-    notes : tuple of str
-        Notes on how the columns of a user's own file were read.
-    encoding : dict or None
-        `Table.encoding` of a table of columns, for reading a test file into the same features.
+    counts: dict[Label, int]  # examples with each label, labels ascending; whole numbers as int
+    n_features: int
+    nnz: int | None  # non-zero values; None if the data are dense
+    files: dict[str, str]  # the sha256 of each file's decompressed content, by its name
+    sha256: str  # of all files together, or of a generator's name, version and options
+    reader: str  # the format with its revision, such as ``libsvm 1``, or a generator with its version
+    notes: list[str] = field(default_factory=list)  # of the card, or on how columns were read
+    open_ended: bool = False  # as in `Examples`
+    content_bytes: int = 0  # of files looked for, decompressed, and what else reading takes except the examples
+    values: Values = "floats"
+
+    @property
+    def n_examples(self) -> int:
+        """The number of examples."""
+        return sum(self.counts.values())
+
+    @property
+    def data_bytes(self) -> int:
+        """The memory of the examples in file order, with their labels and order."""
+        values, size = (self.n_examples * self.n_features, 0) if self.nnz is None else (self.nnz, 4)
+        return self.n_examples * 72 + values * (size + BYTES[self.values])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Facts):
+    """Examples and labels in file order, with the facts about them.
+
+    X, shape (n, d), is shared between callers: never change it. It is `IntegerRows`, if all values are one constant
+    times small whole numbers; otherwise an ndarray or csr_array, float64.
     """
 
     X: Rows
-    codes: NDArray[np.int32]
-    classes: tuple[Label, ...]
-    sha256s: dict[str, str]
-    reader: str
-    open_ended: bool = False
-    content_bytes: int = 0
-    notes: tuple[str, ...] = ()
-    encoding: dict[str, Any] | None = None
-    first_index: int = 1
+    codes: NDArray[np.int32]  # each example's position in ``classes``, shape (n,)
+    encoding: dict[str, Any] | None = None  # `Table.encoding`, for reading a test file into the same features
+    first_index: int = 1  # as in `Examples`
 
     @classmethod
-    def of(cls, examples: Examples, sha256s: dict[str, str], reader: str, content_bytes: int = 0) -> Dataset:
-        """Return a dataset from examples and labels as read from files with ``content_bytes`` of content."""
-        found, codes = np.unique(examples.y, return_inverse=True)
-        classes = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist())
-        reading = content_bytes + examples.reading_bytes
-        X = examples.X if isinstance(examples.X, IntegerRows) else as_whole(examples.X)
-        if X is not examples.X:
-            reading += matrix_bytes(examples.X)
-        first = examples.first_index
-        return cls(X, codes.astype(np.int32), classes, sha256s, reader, examples.open_ended, reading, first_index=first)
+    def of(cls, examples: Examples, files: dict[str, str], reader: str, n_bytes: int = 0, **known: Any) -> Dataset:
+        """Return a dataset from examples and labels as read from files with ``n_bytes`` of content."""
+        found, codes, sizes = np.unique(examples.y, return_inverse=True, return_counts=True)
+        classes = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist()]
+        X = examples.X
+        values: Values = "floats"
+        reading = n_bytes + examples.reading_bytes
+        if not isinstance(X, IntegerRows):
+            X = as_whole(X)
+            reading += 0 if X is examples.X else matrix_bytes(examples.X)
+        of_X = stored(X)
+        if isinstance(X, IntegerRows):
+            whole = of_X if isinstance(of_X, np.ndarray) else of_X.data
+            values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
+        facts: dict[str, Any] = {
+            "counts": dict(zip(classes, sizes.tolist(), strict=True)),
+            "n_features": int(X.shape[1]),
+            "nnz": None if isinstance(of_X, np.ndarray) else int(of_X.nnz),
+            "sha256": combined_sha256(files.values()) if files else "",
+            "content_bytes": reading,
+            "open_ended": examples.open_ended,
+            "first_index": examples.first_index,
+        }
+        return cls(X=X, codes=codes.astype(np.int32), files=files, reader=reader, values=values, **facts | known)
 
     @property
-    def counts(self) -> dict[Label, int]:
-        """The number of examples with each label, labels ascending."""
-        return dict(zip(self.classes, np.bincount(self.codes).tolist(), strict=True))
+    def classes(self) -> tuple[Label, ...]:
+        """The labels found, ascending."""
+        return tuple(self.counts)
 
 
 def canonical(X: csr_array) -> csr_array:
@@ -129,6 +146,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
 @lru_cache(maxsize=2)
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
+    where = " and ".join(shown(stamp.path) for stamp in stamps)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
     for file, stamp in zip(card.files_of(parts), stamps, strict=True):
@@ -139,13 +157,23 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
         contents.append(Content(content, file.file))
     examples = formats.all_formats()[card.format].read(contents, Layout(card.n_features, card.label_column, 1))
     dataset = Dataset.of(examples, sha256s, card.reader, sum(len(file.content) for file in contents))
-    if dataset.X.shape[1] != card.n_features:
+    if dataset.n_features != card.n_features:
         raise InputError(
-            f"{' and '.join(shown(stamp.path) for stamp in stamps)}: {dataset.X.shape[1]:,} features where the card of "
-            f"dataset '{card.name}' says {card.n_features:,}; this is another file: replace it with the original"
+            f"{where}: {dataset.n_features:,} features where the card of dataset '{card.name}' says "
+            f"{card.n_features:,}; this is another file: replace it with the original"
         )
-    if not card.has_checksums(parts):
-        _check_counts(card, parts, dataset, " and ".join(shown(stamp.path) for stamp in stamps))
+    if card.has_checksums(parts):
+        return dataset
+    n_examples, wrong = sum(card.n_examples[part] for part in parts), None
+    if dataset.n_examples != n_examples:
+        wrong = f"{dataset.n_examples:,} examples", f"{n_examples:,}"
+    elif set(parts) <= set(card.labels) and dataset.counts != card.label_counts(parts):
+        wrong = f"labels {_shown(dataset.counts)}", _shown(card.label_counts(parts))
+    if wrong:
+        raise InputError(
+            f"{where}: {wrong[0]} where the card of dataset '{card.name}' says {wrong[1]}; this is another file, or an "
+            "incomplete one: replace it with the original"
+        )
     return dataset
 
 
@@ -155,19 +183,16 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     other = None if like is None else _load_own(like, own, None)
     origin: Origin = File(path)
     name = format_of(origin)
-    as_table = name == "csv" or name in READERS
-    if not as_table or name in ("csv", "jsonl"):
+    reader = None if name == "libsvm" else reader_of(name)
+    n_bytes = 0
+    if reader is None or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
-        origin = Held(read_content(path), shown(path))
-    n_bytes = len(origin.content) if isinstance(origin, Held) else 0
-    if not as_table:
-        assert isinstance(origin, Held)
+        content = read_content(path)
+        origin, n_bytes = Held(content, shown(path)), len(content)
+    if reader is None:
         layout = Layout(first_index=None if other is None else other.first_index)
-        examples = formats.all_formats()[name].read([Content(origin.content, origin.name)], layout)
-        sha256 = hashlib.sha256(origin.content).hexdigest()
-        return Dataset.of(examples, {path.name: sha256}, formats.revision(name), n_bytes)
-    reader = reader_of(name)
-    assert reader
+        examples = formats.all_formats()[name].read([Content(content, origin.name)], layout)
+        return Dataset.of(examples, {path.name: hashlib.sha256(content).hexdigest()}, formats.revision(name), n_bytes)
     source, encoding = reader(origin), None if other is None else other.encoding
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
@@ -176,24 +201,8 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    dataset = Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes)
-    encoding = {"columns": to_json(table.columns), "classes": None}
-    return replace(dataset, notes=tuple(table.notes()), encoding=encoding)
-
-
-def _check_counts(card: Card, parts: tuple[str, ...], dataset: Dataset, where: str) -> None:
-    """Refuse unverified files whose content differs from what their card says."""
-    n_examples = sum(card.n_examples[part] for part in parts)
-    if len(dataset.codes) != n_examples:
-        found, expected = f"{len(dataset.codes):,} examples", f"{n_examples:,}"
-    elif set(parts) <= set(card.labels) and dataset.counts != card.label_counts(parts):
-        found, expected = f"labels {_shown(dataset.counts)}", _shown(card.label_counts(parts))
-    else:
-        return
-    raise InputError(
-        f"{where}: {found} where the card of dataset '{card.name}' says {expected}; this is another file, or an "
-        "incomplete one: replace it with the original"
-    )
+    known = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
+    return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
 def _shown(counts: dict[Label, int]) -> str:
@@ -201,85 +210,17 @@ def _shown(counts: dict[Label, int]) -> str:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Properties of a source, known without its examples.
-
-    Attributes
-    ----------
-    counts : dict of label to int
-        The number of examples with each label, labels ascending.
-    n_features : int
-    nnz : int or None
-        Non-zero values; None if the data are dense.
-    files : dict of file name to str
-        The sha256 of each file's decompressed content.
-    sha256 : str
-        The checksum of all files together, or of a generator's name, version and options.
-    reader, notes, open_ended, content_bytes
-        As in `Dataset`; ``content_bytes`` is 0 if the files were not looked for.
-    values : 'bits', 'integers' or 'floats'
-        A constant times 0 and 1, or times small whole numbers, or any others.
-    """
-
-    counts: dict[Label, int]
-    n_features: int
-    nnz: int | None
-    files: dict[str, str]
-    sha256: str
-    reader: str
-    notes: list[str] = field(default_factory=list)
-    open_ended: bool = False
-    content_bytes: int = 0
-    values: Values = "floats"
-
-    @property
-    def n_examples(self) -> int:
-        """The number of examples."""
-        return sum(self.counts.values())
-
-    @property
-    def data_bytes(self) -> int:
-        """The memory of the examples in file order, with their labels and order."""
-        values, size = (self.n_examples * self.n_features, 0) if self.nnz is None else (self.nnz, 4)
-        return self.n_examples * 72 + values * (size + BYTES[self.values])
-
-    @classmethod
-    def of(cls, dataset: Dataset, notes: Sequence[str] = ()) -> Facts:
-        """Return the facts about data in memory."""
-        X, hashes = stored(dataset.X), dataset.sha256s
-        values: Values = "floats"
-        if isinstance(dataset.X, IntegerRows):
-            whole = X if isinstance(X, np.ndarray) else X.data
-            values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
-        nnz, sha256 = None if isinstance(X, np.ndarray) else int(X.nnz), combined_sha256(hashes.values())
-        known = (dataset.counts, int(X.shape[1]), nnz, hashes, sha256, dataset.reader)
-        return cls(*known, list(notes), dataset.open_ended, dataset.content_bytes, values)
-
-
-@dataclass(frozen=True)
 class Source:
-    """Some parts of a card, a generator with its options, or a user's own file.
+    """Some parts of a card, a generator with its options, or a user's own file."""
 
-    Attributes
-    ----------
-    where : str
-        The dataset's name in messages.
-    card : Card or None
-        None for a user's own file.
-    key : 'path' or 'test_path'
-        The config's key for that file.
-    like : Path or None
-        For a test file, the file of its stream.
-    """
-
-    where: str
-    card: Card | None = None
+    where: str  # the dataset's name in messages
+    card: Card | None = None  # None for a user's own file
     parts: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     path: Path = Path()
-    key: str = "path"
+    key: str = "path"  # the config's key for that file, or 'test_path'
     own: Own = field(default_factory=Own)
-    like: Path | None = None
+    like: Path | None = None  # for a test file, the file of its stream
 
     def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
@@ -287,13 +228,9 @@ class Source:
             return load_own(self.path, self.where, self.key, self.own, self.like)
         if self.card.format == "generated":
             assert rng is not None
-            examples = Examples(*generators.GENERATORS[self.card.name].draw(rng, **self.options))
-            return Dataset.of(examples, {}, self.card.reader)
+            examples = Examples(*GENERATORS[self.card.name].draw(rng, **self.options))
+            return Dataset.of(examples, {}, self.card.reader, sha256=self._sha256_of_generated())
         return load_card(self.card, self.parts, data_dir, download)
-
-    def sha256(self, dataset: Dataset) -> str:
-        """Return the checksum of examples that were loaded from here, as in `facts`."""
-        return combined_sha256(dataset.sha256s.values()) if dataset.sha256s else self._sha256_of_generated()
 
     def _sha256_of_generated(self) -> str:
         assert self.card is not None
@@ -308,16 +245,22 @@ class Source:
         """
         known, parts = self.card, self.parts
         if known is None:
-            dataset = self.load(data_dir)
-            return Facts.of(dataset, dataset.notes)
+            return self.load(data_dir)
         if known.format == "generated":
-            drawn = generators.counts(known.name, self.options)
-            return Facts(drawn, known.n_features, None, {}, self._sha256_of_generated(), known.reader, known.notes)
+            return Facts(
+                counts=GENERATORS[known.name].counts(**self.options),
+                n_features=known.n_features,
+                nnz=None,
+                files={},
+                sha256=self._sha256_of_generated(),
+                reader=known.reader,
+                notes=known.notes,
+            )
         if not known.has_checksums(parts):
             dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
             told = "Unverified: the checksum of {} is not known; that of the one used is {}."
-            return Facts.of(dataset, known.notes + [told.format(name, dataset.sha256s[name]) for name in names])
+            return replace(dataset, notes=known.notes + [told.format(name, dataset.files[name]) for name in names])
         paths = files.fetch(known, data_dir, parts, download) if verify else []
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
         return Facts(
@@ -328,7 +271,7 @@ class Source:
             sha256=combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
-            content_bytes=sum(content_size(Stamp.of(path)) for path in paths),
+            content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),
             values=known.values,
         )
 
@@ -338,18 +281,21 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     known = card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
+
+    def refuse(key: str, instead: str) -> None:
+        belongs, has = ("a card", "'path'") if known is None else ("'path'", "a card")
+        raise InputError(f"{where}: '{key}' belongs to a dataset with {belongs}, not to one with {has}; {instead}")
+
     for key, parts in (("parts", spec.parts), ("test", spec.test)):
         if parts is not None and known is None:
-            instead = "remove it" if key == "parts" else "name the file of the test set with 'test_path'"
-            raise InputError(f"{where}: '{key}' belongs to a dataset with a card, not to one with 'path'; {instead}")
+            refuse(key, "remove it" if key == "parts" else "name the file of the test set with 'test_path'")
         if parts is not None and is_generated:
             raise InputError(f"{where}: a generated dataset has no parts; remove '{key}'")
     if spec.test_path is not None and known is not None:
-        instead = "remove it" if is_generated else "name the card's parts to test on with 'test'"
-        raise InputError(f"{where}: 'test_path' belongs to a dataset with 'path', not to one with a card; {instead}")
+        refuse("test_path", "remove it" if is_generated else "name the card's parts to test on with 'test'")
     for key in ("label_column", "missing"):
         if known is not None and key in spec.model_fields_set:
-            raise InputError(f"{where}: '{key}' belongs to a dataset with 'path', not to one with a card; remove it")
+            refuse(key, "remove it")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
     if not (problem := problem_of(spec.task)).of_signs:
@@ -367,7 +313,7 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
             test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
         return Source(where, path=spec.path, own=own), test
     if is_generated:
-        return Source(where, known, options=generators.completed(known, spec.options, where)), None
+        return Source(where, known, options=completed(known, spec.options, where)), None
     stream = Source(where, known, known.chosen_parts(spec.parts))
     if spec.test is None:
         return stream, None
@@ -407,7 +353,7 @@ def fitted(where: str, test: Dataset, stream: Dataset) -> tuple[Rows, NDArray[np
     The examples are not yet scaled; dense or sparse like the stream's, with zeros for last features that the test set
     lacks; the caller's own copy.
     """
-    check_test(where, Facts.of(stream), Facts.of(test))
+    check_test(where, stream, test)
     positions = np.array([stream.classes.index(label) for label in test.classes])
     return _like(test.X, stream.X), positions[test.codes]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.files import checkout, is_file
 from budgetrun.data.cards import Card, CardFile
-from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, content_sha256, read_content
+from budgetrun.data.content import DECOMPRESS, Stamp, bare_name, compression, hashed, read_content
 
 ENVIRONMENT = "BUDGETRUN_DATA"
 RETRIES = 2
@@ -94,7 +94,7 @@ def fetch(
     paths = locate(card, chosen, data_dir, download)
     for file, path in zip(card.files_of(chosen), paths, strict=True):
         if file.sha256 is not None:
-            check_sha256(card, file, path, content_sha256(Stamp.of(path)))
+            check_sha256(card, file, path, hashed(Stamp.of(path))[0])
     return paths
 
 
@@ -116,7 +116,10 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
     if absent:
         are = "is" if len(absent) == 1 else "are"
         reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
-        places = "".join(f"\n  put {_description(file)} at {cache_folder() / file.file}" for file in absent)
+        places = ""
+        for file in absent:
+            by_hand = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
+            places += f"\n  put {file.file}{by_hand} at {cache_folder() / file.file}"
         count = f"{len(absent)} of {counted(len(files), 'file')}"
         raise DataMissingError(
             f"dataset '{card.name}': {count} {are} missing, and {reasons}{places}\n"
@@ -131,20 +134,17 @@ def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Pat
     The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or, for a file whose checksum the card does
     not know, ``unverified``.
     """
-    found = [(file, find(file, data_dir)) for file in card.files_of(tuple(card.files))]
-    return [(file, path, _state(file, path)) for file, path in found]
-
-
-def _state(file: CardFile, path: Path | None) -> str:
-    if path is None:
-        return "missing"
-    try:
-        found = content_sha256(Stamp.of(path))
-    except InputError:
-        return "unreadable"
-    if file.sha256 is None:
-        return "unverified"
-    return "ok" if found == file.sha256 else "wrong checksum"
+    found: list[tuple[CardFile, Path | None, str]] = []
+    for file in card.files_of(tuple(card.files)):
+        path, state = find(file, data_dir), "missing"
+        if path is not None:
+            try:
+                matches = hashed(Stamp.of(path))[0] == file.sha256
+                state = "unverified" if file.sha256 is None else "ok" if matches else "wrong checksum"
+            except InputError:
+                state = "unreadable"
+        found.append((file, path, state))
+    return found
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,6 @@ class _Failure:
 
     text: str
     offline: bool = False
-
-
-def _description(file: CardFile) -> str:
-    """Return the name in messages of a file that users must get themselves."""
-    return file.file + (f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else "")
 
 
 def _download(card: Card, file: CardFile) -> Path | _Failure:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.cards import Card, Label, card
+from budgetrun.data.cards import Card, card
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
@@ -52,18 +52,8 @@ def _mackey_glass(
     dx/dt = 0.2 x(t - tau) / (1 + x(t - tau)^10) - 0.1 x(t)
 
     It is solved by the classical Runge-Kutta method with steps of 0.1; a delayed value between two steps is the mean of
-    theirs. It begins with a constant, drawn uniformly from 0.5 to 1.5, and its first 500 units of time are left out.
-
-    Parameters
-    ----------
-    tau : int, >= 1
-        The delay.
-    embedding : int, >= 1
-        The number of values in a window; the latest comes last.
-    period : int, >= 1
-        The time between two values.
-    noise : float, >= 0
-        The standard deviation of the Gaussian noise added to all values.
+    theirs. It begins with a constant, drawn uniformly from 0.5 to 1.5, and its first 500 units of time are left out. A
+    window has ``embedding`` values, ``period`` units of time apart, the latest last; all values have Gaussian noise.
     """
     delay, every = tau * _STEPS, period * _STEPS
     n_values = n_examples + embedding
@@ -98,16 +88,10 @@ def _noisy_gaussians(rng: np.random.Generator, n_per_class: int, spread: str) ->
 
 
 def _rotating_gaussians(rng: np.random.Generator, n_examples: int, turns: float, deviation: float) -> Drawn:
-    """Draw points around m_t, labelled +1, and around -m_t, labelled -1, where m_t rotates at constant speed.
+    """Draw points around m_t, labelled +1, and around -m_t, labelled -1, where m_t, |m_t| = sqrt(2), rotates steadily.
 
-    Parameters
-    ----------
-    n_examples : int, even
-        T; half of them have each label, in random order.
-    turns : float
-        The number of turns of the clouds; after half a turn they have changed places.
-    deviation : float
-        The standard deviation of a point about its centre, in each direction; |m_t| = sqrt(2).
+    Half of the points have each label, in random order; ``deviation`` is theirs about the centre, in each direction.
+    After half a turn the clouds have changed places.
     """
     y = rng.permutation(np.repeat([1, -1], n_examples // 2))
     angle = np.pi / 4 + 2 * np.pi * turns * np.arange(n_examples) / n_examples
@@ -135,24 +119,13 @@ def _signs_of_unit_vectors(n_examples: int) -> dict[int, int]:
 
 
 class Generator(NamedTuple):
-    """A generated dataset.
+    """A generated dataset."""
 
-    Attributes
-    ----------
-    draw : function
-        Returns the examples, shape (n, d), float64, and labels in file order, from a random generator and the options.
-    options : dict
-        For each option its type and least value, or the allowed words.
-    counts : function of the options
-        Returns the number of examples with each label; for regression, under one label that stands for all of them.
-    changes : function of the options
-        Returns what has changed after how many rounds.
-    """
-
-    draw: Callable[..., Drawn]
-    options: dict[str, tuple[Any, ...]]
+    draw: Callable[..., Drawn]  # of a random generator and the options: examples, shape (n, d), float64, and labels
+    options: dict[str, tuple[Any, ...]]  # for each its type and least value, or the allowed words
+    # Of the options: examples with each label; for regression, under one label that stands for all of them.
     counts: Callable[..., dict[Any, int]] = lambda n_examples, **_: {0.0: n_examples}
-    changes: Callable[..., dict[int, str]] = lambda **_: {}
+    changes: Callable[..., dict[int, str]] = lambda **_: {}  # of the options: what has changed after how many rounds
 
 
 GENERATORS = {
@@ -178,13 +151,7 @@ GENERATORS = {
 
 
 def completed(known: Card, options: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return options completed by the defaults of their card.
-
-    Raises
-    ------
-    InputError
-        An option is unknown, or its value is wrong.
-    """
+    """Return options completed by the defaults of their card; an InputError names an unknown one or a wrong value."""
     for name in options:
         if name not in known.options:
             raise InputError(f"{where}: options: unknown '{name}'; allowed: {' '.join(known.options)}")
@@ -206,11 +173,6 @@ def _fault(value: Any, allowed: tuple[Any, ...]) -> str | None:
     if isinstance(value, bool) or not isinstance(value, types) or not least <= value < float("inf"):
         return f"{'an integer' if kind is int else 'a number'} >= {least:g}"
     return None
-
-
-def counts(name: str, options: dict[str, Any]) -> dict[Label, int]:
-    """Return the number of examples with each label; for regression, under one label that stands for all of them."""
-    return GENERATORS[name].counts(**options)
 
 
 def changes_of(spec: DatasetSpec) -> dict[int, str]:

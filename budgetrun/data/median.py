@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.kernels.rows import Rows, floats
+from budgetrun.kernels.kinds import Rows, floats
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.kernels import compiling
-from budgetrun.kernels.rows import IntegerRows, Matrix, Rows, floats, whole_squares
+from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Dense = NDArray[np.float64]
+M = TypeVar("M", "Dense", "csr_array")
 
 
 def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
@@ -64,19 +65,11 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
     """
     if scale == "none":
         return
-    sparse = not isinstance(X, np.ndarray)
+    scalings = {"unit_norm": _unit_norm, "minmax": _minmax, "standard": _standard, "running": _running}
+    if scale not in scalings:
+        raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none {' '.join(scalings)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        if scale == "unit_norm":
-            for matrix in (X,) if test is None else (X, test):
-                _unit_norm_sparse(matrix, where) if sparse else _unit_norm_dense(matrix, where)
-        elif scale == "minmax":
-            _minmax_sparse(X, test, where) if sparse else _minmax_dense(X, test, where)
-        elif scale == "standard":
-            _standard_sparse(X, test, where) if sparse else _standard_dense(X, test, where)
-        elif scale == "running":
-            _running(X, test, where)
-        else:
-            raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none unit_norm minmax standard running")
+        scalings[scale](X, test, where)
         if test is not None:
             _finite(test if isinstance(test, np.ndarray) else test.data, scale, f"{where}: test set")
 
@@ -102,57 +95,45 @@ def _running(X: Matrix, test: Matrix | None, where: str) -> None:
         raise InputError(f"{where}: {error}") from None
 
 
-def _unit_norm_dense(X: Dense, where: str) -> None:
-    norms = np.sqrt(np.einsum("ij,ij->i", X, X))
-    X /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
-
-
-def _unit_norm_sparse(X: csr_array, where: str) -> None:
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    norms = np.sqrt(np.bincount(rows, weights=X.data**2, minlength=X.shape[0]))
-    X.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
-
-
-def _minmax_dense(X: Dense, test: Dense | None, where: str) -> None:
-    least = X.min(axis=0)
-    span = _finite(X.max(axis=0) - least, "minmax", where)
-    _move_and_divide(X, least, span)
-    if test is not None:
-        _move_and_divide(test, least, span)
-        test[:, span == 0] = 0.0
-
-
-def _move_and_divide(X: Dense, origin: Dense, divisor: Dense) -> None:
-    X -= origin
-    X /= _nonzero(divisor)
-
-
-def _minmax_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
-    d = X.shape[1]
-    least, most = np.zeros(d), np.zeros(d)
-    full = _without_zeros(X)
-    least[full], most[full] = np.inf, -np.inf
-    np.minimum.at(least, X.indices, X.data)
-    np.maximum.at(most, X.indices, X.data)
-    _refuse_moved_zeros((least < 0) & ~full, "it has negative values", where)
-    span = _finite(most - least, "minmax", where)
-    if test is not None:
-        _refuse_moved_zeros((least != 0) & ~_without_zeros(test), "it has none in the stream", f"{where}: test set")
+def _unit_norm(X: Matrix, test: Matrix | None, where: str) -> None:
     for matrix in (X,) if test is None else (X, test):
-        matrix.data -= least[matrix.indices]
-        matrix.data /= _nonzero(span)[matrix.indices]
-        matrix.data[(span == 0)[matrix.indices]] = 0.0
-        matrix.eliminate_zeros()
+        if isinstance(matrix, np.ndarray):
+            norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+            matrix /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
+        else:
+            rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+            norms = np.sqrt(np.bincount(rows, weights=matrix.data**2, minlength=matrix.shape[0]))
+            matrix.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
 
 
-def _without_zeros(X: csr_array) -> NDArray[np.bool_]:
-    """Tell which features have no zeros; shape (d,)."""
-    full: NDArray[np.bool_] = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    return full
+def _minmax(X: Matrix, test: Matrix | None, where: str) -> None:
+    sparse = not isinstance(X, np.ndarray)
+    least, most = (found.toarray().ravel() if sparse else found for found in (X.min(axis=0), X.max(axis=0)))
+    if sparse:
+        _refuse_moved_zeros(X, least < 0, "it has negative values", where)
+    span = _finite(most - least, "minmax", where)
+    if sparse and test is not None:
+        _refuse_moved_zeros(test, least != 0, "it has none in the stream", f"{where}: test set")
+    for matrix in (X,) if test is None else (X, test):
+        _move_and_divide(matrix, least, span, span == 0)
 
 
-def _refuse_moved_zeros(moved: NDArray[np.bool_], reason: str, where: str) -> None:
-    faults = np.flatnonzero(moved)
+def _move_and_divide(X: Matrix, origin: Dense, divisor: Dense, constant: NDArray[np.bool_]) -> None:
+    """Move and divide features in place; those that are constant become 0."""
+    if isinstance(X, np.ndarray):
+        X -= origin
+        X /= _nonzero(divisor)
+        X[:, constant] = 0.0
+    else:
+        X.data -= origin[X.indices]
+        X.data /= _nonzero(divisor)[X.indices]
+        X.data[constant[X.indices]] = 0.0
+        X.eliminate_zeros()
+
+
+def _refuse_moved_zeros(X: csr_array, moves: NDArray[np.bool_], reason: str, where: str) -> None:
+    """Raise an InputError if a feature that moves has zeros."""
+    faults = np.flatnonzero(moves & (np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]))
     if len(faults):
         raise InputError(
             f"{where}: scale: 'minmax' would make zeros of feature {faults[0] + 1} non-zero, because {reason}; "
@@ -160,31 +141,25 @@ def _refuse_moved_zeros(moved: NDArray[np.bool_], reason: str, where: str) -> No
         )
 
 
-def _standard_dense(X: Dense, test: Dense | None, where: str) -> None:
-    constant = X.max(axis=0) == X.min(axis=0)
-    # The mean of a constant column may differ from its value by rounding; subtracting the value gives exactly 0.
-    center = np.where(constant, X[0], X.mean(axis=0))
-    X -= center
-    deviation = _finite(np.sqrt(np.einsum("ij,ij->j", X, X) / len(X)), "standard", where)
-    X /= _nonzero(deviation)
-    if test is not None:
-        _move_and_divide(test, center, deviation)
-        test[:, constant] = 0.0
-
-
-def _standard_sparse(X: csr_array, test: csr_array | None, where: str) -> None:
+def _standard(X: Matrix, test: Matrix | None, where: str) -> None:
+    if isinstance(X, np.ndarray):
+        constant = X.max(axis=0) == X.min(axis=0)
+        # The mean of a constant column may differ from its value by rounding; subtracting the value gives exactly 0.
+        center = np.where(constant, X[0], X.mean(axis=0))
+        X -= center
+        deviation = _finite(np.sqrt(np.einsum("ij,ij->j", X, X) / len(X)), "standard", where)
+        X /= _nonzero(deviation)
+        if test is not None:
+            _move_and_divide(test, center, deviation, constant)
+        return
     n, d = X.shape
     stored = np.bincount(X.indices, minlength=d)
     mean = np.bincount(X.indices, weights=X.data, minlength=d) / n
     squares = np.bincount(X.indices, weights=(X.data - mean[X.indices]) ** 2, minlength=d)
     deviation = _finite(np.sqrt((squares + (n - stored) * mean**2) / n), "standard", where)
-    for matrix in (X,) if test is None else (X, test):
+    sparse: list[csr_array] = [X] if test is None else [X, test]
+    for matrix in sparse:
         matrix.data /= _nonzero(deviation)[matrix.indices]
-
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-M = TypeVar("M", "Floats", "csr_array")
 
 
 class Running:
@@ -235,7 +210,7 @@ class Running:
         self.scale(X)
         return X
 
-    def scale(self, X: Floats | csr_array, learn: bool = True) -> None:
+    def scale(self, X: Dense | csr_array, learn: bool = True) -> None:
         """Scale rows in place, as `scaled`; without ``learn``, all of them by the rows so far alone."""
         values = X if isinstance(X, np.ndarray) else X.data
         with np.errstate(over="ignore", invalid="ignore"):
@@ -250,7 +225,7 @@ class Running:
             raise OutOfRangeError("scale: the values are too large for 'running' in float64; use 'scale: none'")
 
 
-def _scale_dense(X: Floats, n_rows: int, mean: Floats, squares: Floats, learn: bool) -> None:
+def _scale_dense(X: Dense, n_rows: int, mean: Dense, squares: Dense, learn: bool) -> None:
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             x = X[i, j]
@@ -265,13 +240,13 @@ def _scale_dense(X: Floats, n_rows: int, mean: Floats, squares: Floats, learn: b
 
 
 def _scale_sparse(
-    data: Floats,
+    data: Dense,
     indices: NDArray[np.int32],
     starts: NDArray[np.int32],
     n_rows: int,
-    stored: Counts,
-    mean: Floats,
-    squares: Floats,
+    stored: NDArray[np.int64],
+    mean: Dense,
+    squares: Dense,
     learn: bool,
 ) -> None:
     for i in range(len(starts) - 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.problem import problem_of
+from budgetrun.data import files
 from budgetrun.data.cards import Label
 from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted, sources_of
 from budgetrun.data.scaling import scaled
+from budgetrun.data.tables import open_table
 from budgetrun.data.text import clipped, listed
-from budgetrun.kernels.rows import DENSE_FEATURES, IntegerRows, Rows, stored
+from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, stored
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
+# The most classes that are named.
+_MOST_LISTED = 20
 # The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
@@ -44,16 +48,12 @@ class Stream:
         IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
     tasks : dict of task name to ndarray, shape (T,)
         int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
-    classes : list of labels, ascending
-        All labels of the data, the same for every task; empty for regression.
-    test : Stream or None
-        The examples on which hypotheses are tested after the last round.
     """
 
     X: Rows
     tasks: dict[str, NDArray[Any]]
-    classes: list[Label] = field(default_factory=list)
-    test: Stream | None = None
+    classes: list[Label] = field(default_factory=list)  # all labels of the data, ascending; empty for regression
+    test: Stream | None = None  # the examples on which hypotheses are tested after the last round
 
     @property
     def n_examples(self) -> int:
@@ -68,57 +68,23 @@ class Stream:
 
 @dataclass(frozen=True)
 class StreamInfo:
-    """Properties of a stream that are known before it is opened.
+    """Properties of a stream that are known before it is opened."""
 
-    Attributes
-    ----------
-    n_examples : int
-        T, after balancing and the cap.
-    n_features : int
-        d.
-    nnz_per_row : float or None
-        Mean number of non-zero values per example, over all the data read; None if the stream is dense.
-    task_names : list of str
-    sha256 : str
-        The checksum of the file's content, of several files' hashes, or of a generator's name, version and options;
-        with a test set, of both together.
-    files : dict of file name to str
-        The sha256 of each file's decompressed content; empty for generated data.
-    notes : list of str
-        The card's notes, and one for each unverified file.
-    classes : list of labels, ascending
-        All labels of the data, the same for every task.
-    n_classes : int
-        The number of values that a task's labels take; 2 for signs, and for regression.
-    n_test : int
-        The number of examples in the test set; 0 without one.
-    readers : list of str
-        The formats of the data, each with its revision, such as ``libsvm 1``.
-    data_bytes : int
-        The memory of all the data in file order; 0 if unknown, in manifests of earlier versions.
-    content_bytes : int
-        The memory that reading them takes in addition; 0 if the files were not looked for.
-    kind : str
-        Storage of the examples in kernels (`budgetrun.kernels.kinds.KINDS`); empty in manifests of earlier versions.
-    median_gamma : float or None
-        The value of ``gamma: auto`` (`budgetrun.data.median`); None if no kernel asks for it.
-    """
-
-    n_examples: int
-    n_features: int
-    nnz_per_row: float | None
+    n_examples: int  # T, after balancing and the cap
+    n_features: int  # d
+    nnz_per_row: float | None  # mean over all the data read; None if the stream is dense
     task_names: list[str]
-    sha256: str
-    files: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    classes: list[Label] = field(default_factory=list)
-    n_classes: int = 2
-    n_test: int = 0
-    readers: list[str] = field(default_factory=list)
-    data_bytes: int = 0
-    content_bytes: int = field(default=0, compare=False)
-    kind: str = field(default="", compare=False)
-    median_gamma: float | None = field(default=None, compare=False)
+    sha256: str  # as in `Facts`; with a test set, of both together
+    files: dict[str, str] = field(default_factory=dict)  # the sha256 of each file's decompressed content
+    notes: list[str] = field(default_factory=list)  # of the card, and one for each unverified file
+    classes: list[Label] = field(default_factory=list)  # all labels of the data, ascending
+    n_classes: int = 2  # of a task; 2 for signs, and for regression
+    n_test: int = 0  # examples in the test set
+    readers: list[str] = field(default_factory=list)  # formats, each with its revision, such as ``libsvm 1``
+    data_bytes: int = 0  # memory of all the data in file order; 0 if unknown, in manifests of earlier versions
+    content_bytes: int = field(default=0, compare=False)  # memory of reading them in addition, as in `Facts`
+    kind: str = field(default="", compare=False)  # a key of `budgetrun.kernels.kinds.KINDS`; empty in old manifests
+    median_gamma: float | None = field(default=None, compare=False)  # the value of ``gamma: auto``, if a kernel asks
 
     @property
     def values_per_example(self) -> float:
@@ -167,11 +133,9 @@ def open_stream(
     rng = _generators(spec.name, seed, repetition)
     dataset = source.load(data_dir, rng(POINTS))
     tested = None if test_source is None else test_source.load(data_dir, rng(POINTS))
-    found = source.sha256(dataset)
-    if test_source is not None and tested is not None:
-        found = _with_test(found, test_source.sha256(tested))
+    found = dataset.sha256 if tested is None else _with_test(dataset.sha256, tested.sha256)
     if sha256 not in (None, found):
-        names = " or ".join(dataset.sha256s | (tested.sha256s if tested else {}))
+        names = " or ".join(dataset.files | (tested.files if tested else {}))
         raise InputError(
             f"{where}: {names} changed after the runs were planned: sha256 {found[:12]}, planned {str(sha256)[:12]}; "
             "put the planned data back, or start again with these"
@@ -207,27 +171,11 @@ def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArra
 def stream_info(
     spec: DatasetSpec, data_dir: Path | None = None, download: bool = True, *, verify: bool = True
 ) -> StreamInfo:
-    """Return a stream's size, tasks and checksums.
+    """Return a stream's size, tasks and checksums; the arguments and errors are those of `open_stream`.
 
-    Files whose checksums a card knows are found or fetched and verified, but not parsed. A user's own files, and files
-    of a card without known checksums, are read.
-
-    Parameters
-    ----------
-    spec : DatasetSpec
-    data_dir : Path or None
-        The folder in which files are looked for first.
-    download : bool
-        Download files that are not on this machine.
-    verify : bool
-        False takes the card's word for files whose checksums it knows: they are neither looked for nor hashed.
-
-    Raises
-    ------
-    InputError
-        The spec does not fit the data, or a file has a fault.
-    DataMissingError
-        A file is neither on this machine nor can it be downloaded.
+    Files whose checksums a card knows are found or fetched (with ``download``) and verified, but not parsed; without
+    ``verify`` the card's word is taken: they are neither looked for nor hashed. A user's own files, and files of a card
+    without known checksums, are read.
     """
     source, test_source = sources_of(spec)
     where = source.where
@@ -332,20 +280,7 @@ def task_signs(
     ``multiclass``: one task, ``-``, in which each of 2 to `MAX_CLASSES` labels is its own class, 0 to k - 1 (int16).
     ``regression``: one task, ``-``, in which labels are numbers (float64).
 
-    Parameters
-    ----------
-    classes : sequence of labels, shape (k,)
-        The labels found in the data, ascending.
-    task : 'binary', 'equal_splits', 'multiclass' or 'regression'
-    positive : label, list of labels or None
-    default_positive : sequence of labels or None
-    where : str
-        The dataset, for messages.
-
-    Raises
-    ------
-    InputError
-        The labels or ``positive`` do not fit the task.
+    ``classes`` are the labels found in the data, ascending. An InputError says why they, or ``positive``, do not fit.
     """
     if task != "binary":
         if positive is not None:
@@ -424,3 +359,53 @@ def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any
         halves = (joint.join(names[i] for i in range(k) if signs[i] == side) for side in (1, -1))
         tasks["|".join(halves)] = signs
     return tasks
+
+
+@dataclass
+class Inspection:
+    """Sentences about a dataset, and sentences about its faults."""
+
+    told: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def inspect(dataset: DatasetSpec) -> Inspection:
+    """Return the size and the classes of a dataset. Nothing is downloaded.
+
+    A user's own files are read. A card's files are only looked for; a missing one is a note, not a problem.
+    """
+    found, numbers = Inspection(), not problem_of(dataset.task).of_classes
+    try:
+        for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
+            if source is None:
+                continue
+            if source.card is None:
+                table = open_table(source.path, label=dataset.label_column, missing=dataset.missing)
+                scan = table.scan()
+                told = _size(scan.n_rows, len(table.features), None if numbers else scan.counts)
+                found.told += [f"{name}: {one}" for one in (told, table.label_found) if one] + scan.notes
+                found.problems += scan.problems
+            else:
+                facts = source.facts(None, download=False, verify=False)
+                told = _size(facts.n_examples, facts.n_features, None if numbers else facts.counts)
+                found.told.append(f"{name}: {told}")
+                if source.card.format != "generated":
+                    files.locate(source.card, source.parts, download=False)
+        if not found.problems:
+            # Settings that do not go together, such as three classes and a task of two.
+            stream_info(dataset, download=False, verify=False)
+    except DataMissingError as error:
+        found.told.append(f"note: {error}")
+    except InputError as error:
+        found.problems.append(str(error))
+    return found
+
+
+def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str:
+    size = f"{counted(n_rows, 'row')} x {counted(n_features, 'feature')}"
+    if counts is None:
+        return f"{size}; the labels are numbers"
+    shown = [f"{clipped(str(label), 20)} ({count:,})" for label, count in list(counts.items())[:_MOST_LISTED]]
+    more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
+    n_classes = "1 class" if len(counts) == 1 else f"{len(counts):,} classes"
+    return f"{size}; {n_classes}: {', '.join([*shown, *more])}"

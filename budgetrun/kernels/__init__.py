@@ -8,8 +8,7 @@ from typing import Any
 from budgetrun.base.registry import defined_in
 from budgetrun.kernels import kernel, multitask
 from budgetrun.kernels.kernel import Gaussian, Kernel, Linear, Polynomial
-from budgetrun.kernels.kinds import squares
-from budgetrun.kernels.rows import Rows
+from budgetrun.kernels.kinds import Rows, squares
 
 __all__ = ["Gaussian", "Kernel", "Linear", "Polynomial", "Rows", "make", "registry", "squares"]
 

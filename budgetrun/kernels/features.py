@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.kernels.rows import Rows, floats
+from budgetrun.kernels.kinds import Rows, floats
 
 
 class BlockFeatures:

@@ -14,8 +14,7 @@ from budgetrun.base.params import InRange, Positive
 from budgetrun.base.registry import parameters
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.kinds import Encoded, Kind, held, kind_of
-from budgetrun.kernels.rows import Rows
+from budgetrun.kernels.kinds import Encoded, Kind, Rows, held, kind_of
 
 Degree = Annotated[int, Field(ge=1, le=1000, strict=True)]
 Offset = Annotated[

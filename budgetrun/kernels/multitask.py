@@ -15,8 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Countable, NotNegative, Positive
 from budgetrun.base.registry import parameters
 from budgetrun.kernels.kernel import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
-from budgetrun.kernels.kinds import Encoded, Formula, Kind, kind_of
-from budgetrun.kernels.rows import IntegerRows, Rows, floats
+from budgetrun.kernels.kinds import Encoded, Formula, IntegerRows, Kind, Rows, floats, kind_of
 
 _LEAST_TASKS = 2
 _BASES: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Gaussian, Polynomial, Linear)}

@@ -6,6 +6,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,10 +71,8 @@ CIRCLE = Look("black", "o", "-")
 
 def hand_out(names: Iterable[str]) -> dict[str, Look]:
     """Return a look for each name, in this order."""
-    return {
-        name: Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], DASHES[i % len(DASHES)])
-        for i, name in enumerate(dict.fromkeys(names))
-    }
+    looks = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=True)
+    return {name: Look(*look) for name, look in zip(dict.fromkeys(names), looks, strict=False)}
 
 
 def slug(name: str) -> str:
@@ -87,24 +86,19 @@ def slug(name: str) -> str:
 
 def save(figure: Figure, *paths: Path) -> None:
     """Write a figure as PNG or SVG, by suffix, without anything that differs from run to run."""
-    for path in paths:
-        drawn = io.BytesIO()
-        if path.suffix == ".png":
-            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-            drawn = shrunk(drawn)
-        else:
-            figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-        write(path, drawn.getvalue())
-
-
-def shrunk(drawn: io.BytesIO) -> io.BytesIO:
-    """Return a PNG with a palette, which takes a third of the room."""
     from PIL import Image
 
-    found = io.BytesIO()
-    with Image.open(drawn) as image:
-        image.convert("RGB").quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE).save(found, "png", optimize=True)
-    return found
+    for path in paths:
+        drawn, found = io.BytesIO(), io.BytesIO()
+        if path.suffix == ".png":
+            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+            # A palette takes a third of the room.
+            with Image.open(drawn) as image:
+                small = image.convert("RGB").quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
+            small.save(found, "png", optimize=True)
+        else:
+            figure.savefig(found, format="svg", metadata={"Date": None, "Creator": None})
+        write(path, found.getvalue())
 
 
 def mark_changes(axes: Axes, changes: dict[int, str]) -> None:

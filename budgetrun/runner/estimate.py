@@ -18,7 +18,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling
-from budgetrun.kernels.rows import BYTES, DENSE_FEATURES
+from budgetrun.kernels.kinds import BYTES, DENSE_FEATURES
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.play.session import BLOCK_SIZE

@@ -93,7 +93,7 @@ def real(name: str, gamma: float, factor: float = 1.0, **spec: Any) -> Made:
     """Return the first task of a dataset, not scaled, in the order of seed 0; ``factor`` makes the values whole."""
     from budgetrun.config.schema import DatasetSpec
     from budgetrun.data import open_stream
-    from budgetrun.kernels.rows import floats as as_floats
+    from budgetrun.kernels.kinds import floats as as_floats
 
     stream = open_stream(DatasetSpec(name=name, **spec), 0, 0)
     X = stream.X if factor == 1 else np.rint(factor * np.asarray(as_floats(stream.X)))

@@ -8,9 +8,9 @@ from made_files import COMPRESS, npz
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
-from budgetrun.data.content import Stamp, content_sha256
+from budgetrun.data.content import Stamp, hashed
 from budgetrun.data.dataset import Own, load_own
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 OWN = {
     "s.csv": b"1,2\n-1,3\n",
@@ -33,7 +33,7 @@ def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
     assert floats(dataset.X).tolist() == [[2], [3]]
     assert dataset.classes == (-1, 1)
     assert dataset.codes.tolist() == [1, 0]
-    assert dataset.sha256s == {path.name: content_sha256(Stamp.of(path))}
+    assert dataset.files == {path.name: hashed(Stamp.of(path))[0]}
 
 
 def test_own_file_stays_sparse_where_that_is_cheaper(tmp_path):

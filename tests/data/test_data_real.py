@@ -12,7 +12,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, dataset, list_cards, open_stream, stream_info, verify
 from budgetrun.data.dataset import load_card
 from budgetrun.kernels import Polynomial
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 pytestmark = [
     pytest.mark.realdata,

@@ -12,7 +12,7 @@ from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
-from budgetrun.kernels.rows import floats, stored
+from budgetrun.kernels.kinds import floats, stored
 
 
 def spec(name, **fields):

@@ -9,7 +9,7 @@ from faults import message
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
-from budgetrun.kernels.rows import floats, stored
+from budgetrun.kernels.kinds import floats, stored
 
 
 def spec(name, **fields):

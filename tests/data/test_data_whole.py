@@ -13,8 +13,7 @@ from budgetrun.data.formats import Content, Layout, zip_digits
 from budgetrun.data.scaling import scale_in_place, scaled
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Polynomial
-from budgetrun.kernels.kinds import DENSE_FEATURES, held, squares
-from budgetrun.kernels.rows import IntegerRows, as_whole, floats, stored
+from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, as_whole, floats, held, squares, stored
 from budgetrun.learners.perceptron import Perceptron
 
 DRAWN = np.random.default_rng(0).integers(-300, 300, (40, 70))

@@ -20,7 +20,7 @@ from budgetrun.data import open_stream
 from budgetrun.engine import Group, run, score
 from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Gaussian
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.state import load_state, save_state
 

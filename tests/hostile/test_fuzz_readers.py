@@ -18,7 +18,7 @@ from sentences import one_sentence
 from budgetrun.base.errors import InputError
 from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 FORMATS = sorted(formats.all_formats())
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

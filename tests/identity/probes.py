@@ -14,7 +14,7 @@ from cases import STREAMS, TASKS, WHOLE, all_cases
 from budgetrun import config, engine, kernels
 from budgetrun.data import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group, score
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.learners import find, registry
 from budgetrun.learners import parameters as parameters_of
 from budgetrun.papers import solvers

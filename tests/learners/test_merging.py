@@ -9,7 +9,7 @@ from budgetrun import kernels
 from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import merging
-from budgetrun.kernels.rows import IntegerRows
+from budgetrun.kernels.kinds import IntegerRows
 from budgetrun.learners import find
 from budgetrun.state import load_state, save_state
 

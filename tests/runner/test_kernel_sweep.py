@@ -17,7 +17,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.data import open_stream
 from budgetrun.data.median import ROUNDS, median_gamma
 from budgetrun.kernels import Gaussian, registry
-from budgetrun.kernels.rows import as_whole
+from budgetrun.kernels.kinds import as_whole
 from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
 from budgetrun.papers import solvers

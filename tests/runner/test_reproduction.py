@@ -14,7 +14,7 @@ from budgetrun.base.files import checkout, source_digest
 from budgetrun.config.schema import DatasetSpec, KernelSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
 from budgetrun.runner.job import Settings, row_of, run_job

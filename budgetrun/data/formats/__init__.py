@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import modules
 from budgetrun.data import limits
-from budgetrun.kernels.rows import Matrix, Rows, stored
+from budgetrun.kernels.kinds import Matrix, Rows, stored
 
 LabelColumn = Literal["first", "last"]
 
@@ -35,42 +35,21 @@ class Content(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Properties of files' content that a card gives; the defaults are those of a user's own file.
+    """Properties of files' content that a card gives; the defaults are those of a user's own file."""
 
-    Attributes
-    ----------
-    n_features : int or None
-        d; None if the file decides.
-    label_column : 'first' or 'last'
-    first_index : 0, 1 or None
-        The index of the first feature in LIBSVM text; None if the file decides: 0 if that index occurs in it.
-    """
-
-    n_features: int | None = None
+    n_features: int | None = None  # None if the file decides
     label_column: LabelColumn = "first"
-    first_index: int | None = None
+    first_index: int | None = None  # of LIBSVM text; None if the file decides: 0 if that index occurs in it
 
 
 class Examples(NamedTuple):
-    """Examples and labels in file order.
+    """Examples and labels in file order."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d), float64 or uint8; csr_array, shape (n, d), float64; or IntegerRows
-    y : ndarray, shape (n,), numbers or str
-    open_ended : bool
-        Further features may exist that are zero in every example.
-    reading_bytes : int
-        The memory that reading took in addition to the content of the files and to X.
-    first_index : 0 or 1
-        The index of the first feature in LIBSVM text.
-    """
-
-    X: Rows
-    y: NDArray[Any]
-    open_ended: bool = False
-    reading_bytes: int = 0
-    first_index: int = 1
+    X: Rows  # shape (n, d): ndarray, float64 or uint8; csr_array, float64; or IntegerRows
+    y: NDArray[Any]  # numbers or str, shape (n,)
+    open_ended: bool = False  # further features may exist that are zero in every example
+    reading_bytes: int = 0  # the memory that reading took in addition to the content of the files and to X
+    first_index: int = 1  # of LIBSVM text, 0 or 1
 
 
 def all_formats() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from budgetrun.data import limits
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.reader import check_lengths
 from budgetrun.data.text import clipped
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.formats import Content, Examples, Layout, zip_digits
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 REVISION = 1
 SUFFIXES = ()

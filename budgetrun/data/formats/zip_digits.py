@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from budgetrun.data.formats import Content, Examples, Layout, csv
-from budgetrun.kernels.rows import IntegerRows, Rows, as_whole
+from budgetrun.kernels.kinds import IntegerRows, Rows, as_whole
 
 REVISION = 1
 SUFFIXES = ()

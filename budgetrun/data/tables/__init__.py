@@ -15,14 +15,14 @@ from budgetrun.base.errors import InputError, printable
 from budgetrun.base.files import is_file
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
-from budgetrun.data.content import File, Origin, Pipe, Stamp, bare_name, content_sha256, read_content
+from budgetrun.data.content import File, Origin, Pipe, Stamp, bare_name, hashed, read_content
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
 from budgetrun.data.tables.reader import Reader, Vectors, labels_of
 from budgetrun.data.tables.table import Chunk, Scan, Table
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 __all__ = ["Chunk", "Scan", "Table", "open_table"]
 SUFFIXES = {
@@ -115,7 +115,7 @@ def _file(source: Any, name: str | None) -> Reader:
         return reader(origin)
     assert isinstance(origin, File)
     examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
-    sha256 = content_sha256(Stamp.of(origin.path))
+    sha256 = hashed(Stamp.of(origin.path))[0]
     return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
 
 

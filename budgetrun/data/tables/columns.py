@@ -42,42 +42,27 @@ _DATE = re.compile(
 class Column:
     """A column of a table.
 
-    Attributes
-    ----------
-    name : str
-        The position, if the table has no names.
-    position : int, >= 1
-    kind : str
-        ``number``; ``constant``, a number with one value so far; ``boolean``, 0 or 1; ``category``, one feature for
-        each of its ``categories``; ``label``; ``index``, which is left out; or, if it cannot be learned from, ``date``,
-        ``text`` or ``nested``.
-    why : str
-        The reason for the kind.
-    categories : tuple of str
-    numeric : bool
-        For a label, True if its values are numbers.
-    named : bool
-        The table has names.
+    Kinds are ``number``; ``constant``, a number with one value so far; ``boolean``, 0 or 1; ``category``, one feature
+    for each of its ``categories``; ``label``; ``index``, which is left out; and those that cannot be learned from:
+    ``date``, ``text`` and ``nested``.
     """
 
-    name: str
-    position: int
+    name: str  # the position, if the table has no names
+    position: int  # from 1
     kind: Kind
-    why: str
+    why: str  # the reason for the kind
     categories: tuple[str, ...] = ()
-    numeric: bool = True
-    named: bool = True
+    numeric: bool = True  # for a label: its values are numbers
+    named: bool = True  # the table has names
 
     @property
     def features(self) -> list[str]:
-        """The names of its features."""
         if self.kind == "category":
             return [f"{self.name}={category}" for category in self.categories]
         return [self.name] if self.kind in ("number", "constant", "boolean") else []
 
     @property
     def as_text(self) -> bool:
-        """True if its values are read as text."""
         return self.kind in ("category", "boolean") or (self.kind == "label" and not self.numeric)
 
     def __str__(self) -> str:
@@ -93,26 +78,21 @@ class Sample:
     kind: Literal["number", "boolean", "date", "nested"] | None = None
 
 
-def columns_of(samples: Sequence[Sample], label: int | None, named: bool, index: Sequence[int]) -> list[Column]:
-    """Return the columns of a table; positions count from 1."""
-    return [
-        _column(sample, position, named, label == position, position in index)
-        for position, sample in enumerate(samples, start=1)
-    ]
+def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
+    """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
+    columns = [Column(sample.name, at, *_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
+    for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
+        if column.kind == "number" and named and column.name.lower() in INDEX_NAMES and _counts(sample.values):
+            columns[at] = replace(column, kind="index", why="left out: it counts the rows")
+    return columns
 
 
-def _column(sample: Sample, position: int, named: bool, is_label: bool, is_index: bool) -> Column:
-    kind, why, categories = _kind(sample)
-    if is_label:
-        numeric = kind in ("number", "constant") and sample.kind != "boolean"
-        if kind in ("date", "nested") and sample.kind:
-            raise InputError(f"{_called(sample, position, named)} cannot be the label: {why}")
-        return Column(sample.name, position, "label", "the label", (), numeric, named)
-    if is_index:
-        return Column(sample.name, position, "index", "left out as asked", named=named)
-    if kind == "number" and named and sample.name.lower() in INDEX_NAMES and _counts(sample.values):
-        return Column(sample.name, position, "index", "left out: it counts the rows", named=named)
-    return Column(sample.name, position, kind, why, categories, named=named)
+def as_label(column: Column, sample: Sample) -> Column:
+    """Return a column as the label."""
+    if column.kind in ("date", "nested") and sample.kind:
+        raise InputError(f"{column} cannot be the label: {column.why}")
+    numeric = column.kind in ("number", "constant", "index") and sample.kind != "boolean"
+    return replace(column, kind="label", why="the label", categories=(), numeric=numeric)
 
 
 def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
@@ -149,7 +129,7 @@ def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tupl
 
 
 def _counts(values: Sequence[Any]) -> bool:
-    """Return True if values count from 0 or 1."""
+    """Tell whether values count from 0 or 1."""
     try:
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
@@ -157,65 +137,57 @@ def _counts(values: Sequence[Any]) -> bool:
     return any(numbers == [float(start + k) for k in range(len(numbers))] for start in (0, 1))
 
 
-def _called(sample: Sample, position: int, named: bool) -> str:
-    return f"column {position} ({sample.name})" if named else f"column {position}"
-
-
-def find_column(samples: Sequence[Sample], wanted: str | int, where: str, named: bool, what: str) -> int:
-    """Return the position, from 1, of a column that a user names.
+def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: str) -> Column:
+    """Return a column that a user names.
 
     ``first`` and ``last``, a name of the header, or a number: from 1, or from -1 for the last.
     """
-    names = [sample.name for sample in samples] if named else []
-    if isinstance(wanted, str):
-        if names.count(wanted) == 1:
-            return names.index(wanted) + 1
-        if names.count(wanted) > 1:
-            positions = listed([at for at, name in enumerate(names, start=1) if name == wanted])
-            raise InputError(f"{where}: {what}: columns {positions} are all called '{wanted}'; give a number instead")
-        if wanted in ("first", "last"):
-            return 1 if wanted == "first" else len(samples)
+    named = columns[0].named
+    of_name = [column for column in columns if named and column.name == wanted]
+    if len(of_name) == 1:
+        return of_name[0]
+    if of_name:
+        positions = listed([column.position for column in of_name])
+        raise InputError(f"{where}: {what}: columns {positions} are all called '{wanted}'; give a number instead")
+    if wanted in ("first", "last"):
+        return columns[0 if wanted == "first" else -1]
     if re.fullmatch(r"-?\d{1,9}", str(wanted)):
         number = int(wanted)
-        position = number + len(samples) + 1 if number < 0 else number
-        if 1 <= position <= len(samples):
-            return position
-        raise InputError(f"{where}: {what}: no column {number}; columns count from 1 to {len(samples):,}")
-    known = f"its columns are {listed(names)}" if named else "the table has no header; give the number of the column"
+        position = number + len(columns) + 1 if number < 0 else number
+        if 1 <= position <= len(columns):
+            return columns[position - 1]
+        raise InputError(f"{where}: {what}: no column {number}; columns count from 1 to {len(columns):,}")
+    names = listed([column.name for column in columns])
+    known = f"its columns are {names}" if named else "the table has no header; give the number of the column"
     raise InputError(f"{where}: {what}: no column '{wanted}'; {known}")
 
 
-def find_label(samples: Sequence[Sample], where: str, named: bool) -> tuple[int, str]:
-    """Return the position, from 1, of the column that seems to be the label, and a sentence that says why.
+def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str) -> tuple[Column, str]:
+    """Return the column that seems to be the label, and a sentence that says why.
 
-    Raises
-    ------
-    InputError
-        No column, or more than one, seems to be the label.
+    An InputError says that no column, or more than one, seems to be it.
     """
-    names = [sample.name.lower() for sample in samples]
-    usual = [name for name in LABEL_NAMES if named and names.count(name) == 1]
+    names = [column.name.lower() for column in columns]
+    usual = [name for name in LABEL_NAMES if columns[0].named and names.count(name) == 1]
     if usual:
-        position = names.index(usual[0]) + 1
-        return position, f"the label is {_called(samples[position - 1], position, named)}, by its name"
-    kinds = [_kind(sample)[0] for sample in samples]
-    texts = [position for position, kind in enumerate(kinds, start=1) if kind == "category"]
+        column = columns[names.index(usual[0])]
+        return column, f"the label is {column}, by its name"
+    texts = [column for column in columns if column.kind == "category"]
     if len(texts) == 1:
-        return texts[0], f"the label is {_called(samples[texts[0] - 1], texts[0], named)}, the only one with text"
-    ends = [position for position in sorted({1, len(samples)}) if _like_labels(samples[position - 1])]
+        return texts[0], f"the label is {texts[0]}, the only one with text"
+    ends = [columns[at] for at in sorted({0, len(columns) - 1}) if _like_labels(columns[at], samples[at])]
     if not texts and len(ends) == 1:
-        called = _called(samples[ends[0] - 1], ends[0], named)
-        other = "last" if ends[0] == 1 else "first"
-        return ends[0], f"the label is {called}, which has few different whole numbers, and the {other} column has not"
-    found = [_called(samples[position - 1], position, named) for position in (texts or ends)]
-    told = f"{' and '.join(found[:5])} could be it" if found else "no column looks like one"
+        other = "last" if ends[0].position == 1 else "first"
+        return ends[0], f"the label is {ends[0]}, which has few different whole numbers, and the {other} column has not"
+    found = " and ".join(map(str, (texts or ends)[:5]))
+    told = f"{found} could be it" if found else "no column looks like one"
     raise InputError(f"{where}: which column is the label? {told}; name it (--label NAME or NUMBER)")
 
 
-def _like_labels(sample: Sample) -> bool:
-    distinct = {value for value in sample.values if value is not None}
-    if sample.kind == "boolean" or (sample.kind is None and _kind(sample)[0] == "boolean"):
+def _like_labels(column: Column, sample: Sample) -> bool:
+    if "boolean" in (sample.kind, column.kind):
         return True
+    distinct = {value for value in sample.values if value is not None}
     try:
         return 1 < len(distinct) <= MOST_LABELS and all(float(value).is_integer() for value in distinct)
     except (TypeError, ValueError, OverflowError):
@@ -228,18 +200,15 @@ def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 
 def fitted_columns(
-    learned: Sequence[dict[str, Any]], samples: Sequence[Sample], where: str, named: bool, label: str | int | None
+    learned: Sequence[dict[str, Any]], given: Sequence[Column], where: str, label: str | int | None
 ) -> list[Column]:
-    """Return columns as those of another table, which `to_json` gave, in its order: by name, if both have names.
+    """Return given columns as those of another table, which `to_json` gave, in its order: by name, if both have names.
 
-    Raises
-    ------
-    InputError
-        A column is missing.
+    An InputError names a column that is missing.
     """
     columns = [Column(**{**one, "categories": tuple(one["categories"])}) for one in learned]
-    n, names = len(samples), [sample.name for sample in samples]
-    by_name = named and columns[0].named
+    n, names = len(given), [column.name for column in given]
+    by_name = given[0].named and columns[0].named
     without_label = [column for column in columns if column.kind != "label"]
     if not by_name and n not in (len(columns), len(without_label)):
         raise InputError(
@@ -253,7 +222,7 @@ def fitted_columns(
             raise InputError(f"{where}: column '{column.name}' of the table that was learned is missing")
         position = names.index(column.name) + 1 if by_name else at
         if column.kind == "label" and label is not None:
-            position = find_column(samples, label, where, named, "label")
+            position = find_column(given, label, where, "label").position
         fitted.append(replace(column, position=position))
     others = set(range(1, n + 1)) - {column.position for column in fitted}
     why = "left out: not in the table that was learned"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +14,7 @@ from budgetrun.data.cards import Label
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
 from budgetrun.data.tables.reader import Batch, Fault
 from budgetrun.data.text import clipped, is_text, listed, number_fault, shown
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,7 +30,7 @@ def is_sparse(n_features: int, n_values: int, n_rows: int = 1) -> bool:
     """Decide whether examples of LIBSVM text, and those with categories, are sparse.
 
     The zeros of a sparse matrix stay zeros when it is scaled, so this decision is part of the data. It changes no
-    kernel value: kernels store rows of up to `budgetrun.kernels.rows.DENSE_FEATURES` features the same way.
+    kernel value: kernels store rows of up to `budgetrun.kernels.kinds.DENSE_FEATURES` features the same way.
     """
     return n_features > DENSE_FEATURES and n_values < DENSE_SHARE * n_rows * n_features
 
@@ -57,12 +59,7 @@ class Encoder:
     """Turns batches into examples.
 
     Rows that are vectors already have ``vectors`` features; other features follow from the columns of the table.
-
-    Attributes
-    ----------
-    features : list of str
-    unknown : dict of str to int
-        For each category column, the rows whose category was not known; they have zeros there.
+    ``unknown`` counts, for each category column, the rows whose category was not known; they have zeros there.
     """
 
     def __init__(self, columns: Sequence[Column], vectors: int | None = None, sparse: bool = False) -> None:
@@ -129,7 +126,12 @@ class Encoder:
                 continue
             codes = found.codes[rows]
             if column.kind == "boolean":
-                values[:, k] = _truth(found.values, codes, column, faults)
+                truth = np.array([*(_TRUTH.get(value.lower(), 2.0) for value in found.values), np.nan])
+                values[:, k] = truth[codes]
+                wrong = np.flatnonzero(values[:, k] == 2.0)
+                if len(wrong):
+                    told = f"{shown(found.values[codes[wrong[0]]])} is neither true nor false"
+                    faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
                 continue
             order = {category: code for code, category in enumerate(column.categories)}
             code_of = np.array([*(order.get(value, -1) for value in found.values), -2], dtype=np.int32)[codes]
@@ -151,15 +153,6 @@ class Encoder:
         return sparse
 
 
-def _truth(values: Sequence[str], codes: NDArray[np.int32], column: Column, faults: list[Fault]) -> NDArray[np.float64]:
-    truth = np.array([*(_TRUTH.get(value.lower(), 2.0) for value in values), np.nan])[codes]
-    wrong = np.flatnonzero(truth == 2.0)
-    if len(wrong):
-        told = f"{shown(values[codes[wrong[0]]])} is neither true nor false"
-        faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
-    return truth
-
-
 def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which labels are missing."""
     missing: NDArray[np.bool_] = np.isnan(y) if y.dtype.kind == "f" else y == ""
@@ -168,25 +161,20 @@ def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 def label_faults(y: NDArray[Any], position: int, classes: Sequence[Label] | None) -> list[Fault]:
     """Return the faults of some labels: missing, infinite, or not one of the classes."""
-    faults = []
-
-    def add(kind: str, wrong: NDArray[np.bool_], told: Callable[[Any], str]) -> None:
-        if wrong.any():
-            first = int(wrong.argmax())
-            faults.append(Fault(kind, first, position, int(wrong.sum()), told(y[first].item())))
-
-    missing = no_labels(y)
-    add("no label", missing, lambda _: "the label is missing")
-    if y.dtype.kind == "f" and np.isinf(y).any():
-        add("infinite", np.isinf(y), lambda label: f"{label} is not a finite number")
-    elif classes is not None:
+    missing, infinite = no_labels(y), np.isinf(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+    unknown = np.zeros(len(y), dtype=bool)
+    if classes is not None and not infinite.any():
         unknown = ~np.isin(y, np.array(list(classes), dtype=y.dtype if y.dtype.kind == "f" else None)) & ~missing
-        known = listed(list(classes))
-        add(
-            "label",
-            unknown,
-            lambda label: f"label {shown(str(as_classes([label])[0]))} is not one of the known labels {known}",
-        )
+    faults = []
+    for kind, wrong in (("no label", missing), ("infinite", infinite), ("label", unknown)):
+        rows = np.flatnonzero(wrong).tolist()
+        if rows:
+            label = y[rows[0]].item()
+            told = "the label is missing" if kind == "no label" else f"{label} is not a finite number"
+            if kind == "label":
+                known = listed(list(classes or ()))
+                told = f"label {shown(str(as_classes([label])[0]))} is not one of the known labels {known}"
+            faults.append(Fault(kind, rows[0], position, len(rows), told))
     return faults
 
 
@@ -255,23 +243,17 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
             return np.full(len(array), np.nan), []
         numbers = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers.astype(np.float64, copy=False), []
-    found, faults = np.full(len(array), np.nan), []
-    known: dict[str, float] = {}
-    for row, text in enumerate(array.to_pylist()):
-        text = "" if text is None else text.strip(" \t")
-        if text in MISSING:
-            continue
-        value = known.get(text)
-        if value is None:
-            if is_text(text):
-                faults.append(row)
-                value = 0.0
-            else:
-                value = known[text] = float(text)
-        found[row] = value
-        if len(known) > 1000:
-            known.clear()
-    return found, faults
+    values = [_number("" if text is None else text.strip(" \t")) for text in array.to_pylist()]
+    faults = [row for row, value in enumerate(values) if value is None]
+    return np.array([0.0 if value is None else value for value in values], dtype=np.float64), faults
+
+
+@lru_cache(maxsize=1000)
+def _number(text: str) -> float | None:
+    """Return a number, NaN if it is missing; None for other text."""
+    if text in MISSING:
+        return math.nan
+    return None if is_text(text) else float(text)
 
 
 def texts_of(array: Any) -> Texts:

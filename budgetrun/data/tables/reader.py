@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data.content import Held, Origin
 from budgetrun.data.tables.columns import Column, Sample, check_distinct
 from budgetrun.data.text import count_lines
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 
 class Fault(NamedTuple):
@@ -57,30 +57,16 @@ def check_lengths(n_rows: int, y: Any, where: str) -> None:
 
 
 class Reader:
-    """Rows in batches; subclasses read one format each.
+    """Rows in batches; subclasses read one format each."""
 
-    Attributes
-    ----------
-    where : str
-        The name in messages.
-    samples : list of Sample
-        The first values of all columns; empty if rows are vectors.
-    named, again, hashed : bool
-        The columns have names; the rows can be read more than once; the content has a checksum of its own.
-    n_rows : int or None
-        None if it is not known before the end.
-    format : str
-        The format with its revision, such as ``libsvm 1``.
-    """
-
-    named = again = hashed = True
-    n_rows: int | None = None
-    # The revision is raised whenever the same file gives other examples or labels; part of the run ids of users' files.
+    named = again = hashed = True  # columns have names; rows can be read again; the content has a checksum of its own
+    n_rows: int | None = None  # None if it is not known before the end
+    # The format with its revision, raised whenever the same file gives other examples or labels; part of the run ids.
     format = "table 1"
+    samples: Sequence[Sample] = ()  # the first values of all columns; none if rows are vectors
 
     def __init__(self, origin: Origin | None, where: str = "", sha256: str | None = None) -> None:
         self.origin: Any = origin
-        self.samples: list[Sample] = []
         self.where, self.again = (where, True) if origin is None else (origin.name, origin.again)
         self._sha256 = sha256
 
@@ -110,18 +96,13 @@ LABEL = Column("label", 0, "label", "given with the examples")
 
 
 class Vectors(Reader):
-    """Examples in memory, with their labels if there are any.
+    """Examples in memory, with their labels if there are any."""
 
-    Attributes
-    ----------
-    n_features : int
-    sparse : bool
-    label : Column or None
-    label_found : str
-        A sentence on how the label was found.
-    fitting : dict
-        Settings for reading another source in the same way, in addition to the number of features.
-    """
+    n_features: int
+    sparse: bool
+    label: Column | None
+    label_found: str  # how, as a sentence
+    fitting: dict[str, Any]  # settings for reading another source in the same way, besides the number of features
 
     def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
         super().__init__(None, where, sha256)

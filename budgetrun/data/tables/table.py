@@ -22,6 +22,7 @@ from budgetrun.data.tables.columns import (
     REFUSED,
     Column,
     as_classes,
+    as_label,
     check_distinct,
     columns_of,
     find_column,
@@ -32,48 +33,28 @@ from budgetrun.data.tables.columns import (
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.reader import Fault, Reader, Vectors
 from budgetrun.data.text import is_text
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
 T = TypeVar("T")
 
 
 class Chunk(NamedTuple):
-    """Some examples.
+    """Some examples."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (n, d), float64, C-contiguous; or csr_array, shape (n, d), float64, sorted int32 indices
-    y : ndarray, shape (n,), float64 or str
-        Empty, if the source has no labels.
-    first_row : int
-        The number of rows of the source before these; rows that were left out count.
-    """
-
-    X: Matrix
-    y: NDArray[Any]
-    first_row: int
+    X: Matrix  # shape (n, d), float64: ndarray, C-contiguous, or csr_array with sorted int32 indices
+    y: NDArray[Any]  # shape (n,), float64 or str; empty, if the source has no labels
+    first_row: int  # the number of rows of the source before these; rows that were left out count
 
 
 @dataclass
 class Scan:
-    """All faults of a table.
-
-    Attributes
-    ----------
-    n_rows : int
-    counts : dict of label to int
-        The number of rows with each label.
-    problems : list of str
-        Reasons why it cannot be learned from, one sentence each, with counts.
-    notes : list of str
-        Other things worth knowing, such as constant columns.
-    """
+    """All faults of a table."""
 
     n_rows: int = 0
-    counts: dict[Label, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    counts: dict[Label, int] = field(default_factory=dict)  # the rows with each label
+    problems: list[str] = field(default_factory=list)  # why it cannot be learned from, one sentence each, with counts
+    notes: list[str] = field(default_factory=list)  # other things worth knowing, such as constant columns
 
 
 class Table:
@@ -126,23 +107,25 @@ class Table:
         elif "columns" not in encoding:
             raise InputError(f"{self.where}: a table of columns, where a matrix was learned; give the same format")
         else:
-            self.columns = fitted_columns(encoding["columns"], source.samples, self.where, source.named, label)
+            found = columns_of(source.samples, source.named)
+            self.columns = fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
         self.n_rows = source.n_rows
 
     def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
-        samples, named = self._reader.samples, self._reader.named
+        samples = self._reader.samples
+        self.columns = columns_of(samples, self._reader.named)
         if label is None:
-            position, self.label_found = find_label(samples, self.where, named)
+            found, self.label_found = find_label(self.columns, samples, self.where)
         else:
-            position = find_column(samples, label, self.where, named, "label")
-        left_out = [find_column(samples, one, self.where, named, "index") for one in index]
-        self.columns = columns_of(samples, position, named, left_out)
-        found = self.columns[position - 1]
-        if label is not None:
+            found = find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
+        for column in [find_column(self.columns, one, self.where, "index") for one in index]:
+            self.columns[column.position - 1] = replace(column, kind="index", why="left out as asked", categories=())
+        sample = samples[found.position - 1]
+        found = self.columns[found.position - 1] = as_label(found, sample)
         if not self.again and not self.numbers:
-            values = {value for value in samples[position - 1].values if value is not None}
+            values = {value for value in sample.values if value is not None}
             if found.numeric:
                 labels: set[Any] = {float(v) for v in values if not (isinstance(v, str) and is_text(v))}
             else:

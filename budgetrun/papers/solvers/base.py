@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.kernels import Kernel
-from budgetrun.kernels.rows import Matrix, Rows, floats
+from budgetrun.kernels.kinds import Matrix, Rows, floats
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

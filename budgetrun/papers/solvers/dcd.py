@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.kernels import Kernel, squares
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.papers.solvers import base
 
 

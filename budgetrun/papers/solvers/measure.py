@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 from budgetrun.papers.solvers import Progress, Solution
 from budgetrun.results.store.write import Record
 from budgetrun.runner import identity

@@ -14,7 +14,7 @@ from pydantic import Field
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import AtLeastOne, Count, Countable, InRange, Positive, Seed
 from budgetrun.kernels import Kernel, Linear, registry, squares
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.papers.solvers import base
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.kernels import Kernel, squares
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.papers.solvers import base
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetrun.base.params import Count, Positive
 from budgetrun.kernels import Kernel, squares
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.papers.solvers import base
 
 

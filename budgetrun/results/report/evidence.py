@@ -17,7 +17,7 @@ from budgetrun.base.params import Formula
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec
-from budgetrun.results.report.numbers import STREAM, Budget, Measured, Measurements, Place, measure, published_in
+from budgetrun.results.report.numbers import STREAM, Budget, Measured, Measurements, Place, Published, measure
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
@@ -35,16 +35,12 @@ class Number(NamedTuple):
     n: int = 0
 
 
-class Evidence:
-    """The results folders in a folder, each read when it is first asked for.
+class _Missing(Exception):
+    """What a number needs is not there."""
 
-    Parameters
-    ----------
-    folder : Path
-        Holds a results folder for each config.
-    own : Results or None
-        One of them, if it was read already.
-    """
+
+class Evidence:
+    """The results folders in a folder, each read when it is first asked for; ``own`` is one that was read already."""
 
     def __init__(self, folder: Path, own: Results | None = None) -> None:
         self.folder = folder
@@ -59,7 +55,6 @@ class Evidence:
 
         Parameters
         ----------
-        spec : NumberSpec
         case : dict
             Selector -> value, for those that the number does not give itself.
         known : dict
@@ -72,33 +67,39 @@ class Evidence:
         InputError
             No results folder or no run is selected, or several averages are.
         """
-        number = self._number(spec, case, known, where)
+        try:
+            number = self._number(spec, case, known)
+        except _Missing as error:
+            raise InputError(f"{where}: {error}") from None
         if spec.digits is None:
             return number
         unit = spec.unit or re.sub(r"^[-+\d.,e]*", "", number.text)
         return number._replace(text=figures(number.value, spec.digits) + unit)
 
-    def _number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
+    def _number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number]) -> Number:
+        """Return a number; a `_Missing` says what is not there."""
         if spec.formula is not None:
             values = {name: number.value for name, number in known.items()}
             try:
                 value = float(Formula(spec.formula, tuple(values))(**values))
             except (ArithmeticError, ValueError, TypeError):
-                raise InputError(f"{where}: {spec.formula!r} is not a real number for {values}") from None
+                raise _Missing(f"{spec.formula!r} is not a real number for {values}") from None
             return Number(value, figures(value, 4) + spec.unit)
         if spec.csv is not None:
-            return self._cell(spec, where)
+            return self._cell(spec)
         spec = spec.model_copy(update={key: value for key, value in case.items() if getattr(spec, key) is None})
         if spec.results is None:
-            raise InputError(f"{where}: neither the claim, nor a case, nor the number names a results folder")
+            raise _Missing("neither the claim, nor a case, nor the number names a results folder")
         if spec.theorem is not None:
-            return self._of_theorem(spec, where)
+            return self._of_theorem(spec)
         if spec.errs_less_than is not None:
-            return self._share(spec, where)
-        quantity = _quantity(spec.quantity)
-        place, measured = self._find(spec, quantity, where)
+            return self._share(spec)
+        # A quantity of tables, or a column of the runs as one.
+        column = Quantity(spec.quantity, spec.quantity, spec.quantity, "{:,.6g}".format)
+        quantity = QUANTITIES.get(spec.quantity, column)
+        place, measured = self._find(spec, quantity)
         if spec.published is not None:
-            return self._published(spec, place, where)
+            return self._published(spec, place)
         value = float(getattr(measured, spec.statistic))
         if spec.statistic == "n_streams":
             return Number(value, f"{value:,.0f}")
@@ -120,10 +121,9 @@ class Evidence:
             raise InputError(f"{results.runs_path}: no column {column!r}")
         return measure(results, quantity, relative_to)
 
-    def _find(self, spec: NumberSpec, quantity: Quantity, where: str) -> tuple[Place, Measured]:
+    def _find(self, spec: NumberSpec, quantity: Quantity) -> tuple[Place, Measured]:
         """Return the one average that a number selects; what has no budget or setting is selected by any."""
-        assert spec.results is not None
-        measured = self._measured(spec.results, quantity, spec.relative_to)
+        measured = self._measured(str(spec.results), quantity, spec.relative_to)
         found = {p: m for p, m in measured.items() if p.dataset == spec.dataset and p.label == spec.label}
         if any(place.budget.kind in ("fraction", "budget") for place in found):
             asked = Budget.asked(spec.budget_fraction, spec.budget)
@@ -137,8 +137,9 @@ class Evidence:
                 for key in ("dataset", "label", "budget", "budget_fraction", "setting", "chosen_in", "quantity")
                 if (value := getattr(spec, key)) is not None
             )
-            several = f"{len(found)} averages in {self.folder / spec.results} have"
-            raise InputError(f"{where}: {several if found else f'no run in {self.folder / spec.results} has'} {what}")
+            folder = self.folder / str(spec.results)
+            several = f"{len(found)} averages in {folder} have" if found else f"no run in {folder} has"
+            raise _Missing(f"{several} {what}")
         return next(iter(found.items()))
 
     def _setting(self, spec: NumberSpec) -> str:
@@ -158,27 +159,22 @@ class Evidence:
         texts = choose(results, spec, spec.choose, list(spec.rows or results.datasets), labels).texts
         return {(place.dataset, place.label): text for place, text in texts.items()}
 
-    def _published(self, spec: NumberSpec, place: Place, where: str) -> Number:
-        assert spec.results is not None
-        results = self.results(spec.results)
-        table = next((one for one in results.tables if one.name == spec.published), None)
-        number = None
-        if table is not None:
-            numbers = published_in(table, spec.relative_to)
-            # A number is published for the setting that was chosen, which it does not name.
-            number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
-        if table is None or number is None:
-            raise InputError(f"{where}: table {spec.published!r} of {results.folder} has no published number for it")
-        quantity = QUANTITIES[table.quantity]
-        value = number.value if spec.statistic == "mean" else number.sd
-        if value is None:
-            raise InputError(f"{where}: table {spec.published!r} of {results.folder} has no published deviation for it")
-        return Number(value, quantity.write_published(value) + quantity.unit)
+    def _published(self, spec: NumberSpec, place: Place) -> Number:
+        results, number = self.results(str(spec.results)), None
+        for table in results.tables:
+            if table.name == spec.published:
+                numbers, quantity = Published.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
+                # A number is published for the setting that was chosen, which it does not name.
+                number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
+                value = number and (number.value if spec.statistic == "mean" else number.sd)
+                if value is not None:
+                    return Number(value, quantity.write_published(value) + quantity.unit)
+        noun = "deviation" if number else "number"
+        raise _Missing(f"table {spec.published!r} of {results.folder} has no published {noun} for it")
 
-    def _share(self, spec: NumberSpec, where: str) -> Number:
+    def _share(self, spec: NumberSpec) -> Number:
         """Return how often single runs of a label err less than those of another, where both have a full budget."""
-        assert spec.results is not None
-        runs = self.results(spec.results).runs
+        runs = self.results(str(spec.results)).runs
         full = runs[(runs["dataset"] == spec.dataset) & (runs["max_support_size"] >= runs["budget"])]
         keys = ["budget", *STREAM, "kernel"]
         mine, others = (
@@ -186,11 +182,11 @@ class Evidence:
         )
         pairs = mine.merge(others, on=keys)
         if pairs.empty:
-            raise InputError(f"{where}: no two runs with a full budget to compare in {self.folder / spec.results}")
+            raise _Missing(f"no two runs with a full budget to compare in {self.folder / str(spec.results)}")
         value = 100.0 * float((pairs["online_error_x"] < pairs["online_error_y"]).mean())
         return Number(value, f"{value:.0f}% of {len(pairs):,}")
 
-    def _cell(self, spec: NumberSpec, where: str) -> Number:
+    def _cell(self, spec: NumberSpec) -> Number:
         """Return a cell of a CSV file; it must be in one row."""
         path = self.folder / str(spec.csv)
         try:
@@ -200,7 +196,7 @@ class Evidence:
             value = float(frame[spec.column].item())
         except (OSError, ValueError, KeyError) as error:
             why = " ".join(str(error).split())
-            raise InputError(f"{where}: {path} has no single number {spec.column} of {spec.where} ({why})") from None
+            raise _Missing(f"{path} has no single number {spec.column} of {spec.where} ({why})") from None
         return Number(value, figures(value, 4) + spec.unit)
 
     def _read_bounds(self, name: str) -> pd.DataFrame:
@@ -218,10 +214,9 @@ class Evidence:
             frame[column] = pd.to_numeric(frame[column], errors="coerce")
         return frame
 
-    def _of_theorem(self, spec: NumberSpec, where: str) -> Number:
+    def _of_theorem(self, spec: NumberSpec) -> Number:
         """Return what the checks of a theorem came to, over the runs that meet its conditions."""
-        assert spec.results is not None
-        frame = self._bounds(spec.results)
+        frame = self._bounds(str(spec.results))
         for key in ("theorem", "dataset", "label"):
             if (wanted := getattr(spec, key)) is not None:
                 frame = frame[frame[key] == wanted]
@@ -235,12 +230,14 @@ class Evidence:
             return Number(int((~applies).sum()), f"{(~applies).sum():,}")
         frame = frame[applies]
         if frame.empty:
-            raise InputError(f"{where}: no run in {self.folder / spec.results} meets the conditions of {spec.theorem}")
+            folder = self.folder / str(spec.results)
+            raise _Missing(f"no run in {folder} meets the conditions of {spec.theorem}")
+        ratios = {"largest_ratio": frame["ratio"].max(), "smallest_ratio": frame["ratio"].min()}
+        if spec.statistic in ratios:
+            value = float(ratios[spec.statistic])
+            return Number(value, figures(value, 2))
         least = frame["lower"].fillna(frame["mistakes"])
         broken = least > frame["bound"] + _ROUNDING * (1 + frame["bound"].abs())
-        if spec.statistic in ("largest_ratio", "smallest_ratio"):
-            value = float(frame["ratio"].max() if spec.statistic == "largest_ratio" else frame["ratio"].min())
-            return Number(value, figures(value, 2))
         below_t = frame["bound"] < frame["n_examples"]
         value = int({"violated": broken, "below_t": below_t}.get(spec.statistic, ~broken).sum())
         return Number(value, f"{value:,}")
@@ -264,8 +261,3 @@ def with_numbers(results: Results) -> Results:
         "findings": tuple(one.model_copy(update={"text": filled(one.text)}) for one in report.findings),
     }
     return replace(results, config=results.config.model_copy(update={"report": report.model_copy(update=said)}))
-
-
-def _quantity(name: str) -> Quantity:
-    """Return a quantity of tables, or a column of the runs as one."""
-    return QUANTITIES.get(name) or Quantity(name, name, name, "{:,.6g}".format)

@@ -30,7 +30,7 @@ class Tolerance(NamedTuple):
     cell without a published one is then held to `DEFAULT_TOLERANCE`.
     """
 
-    relative: float | None
+    relative: float | None = DEFAULT_TOLERANCE
     sds: float | None = None
 
     @property
@@ -191,8 +191,7 @@ class Captioned:
     name: str
     title: str
     remark: str
-    # Label -> title.
-    titles: dict[str, str]
+    titles: dict[str, str]  # label -> title
 
     def called(self, label: str) -> str:
         """Return the title of a dataset or an algorithm."""
@@ -244,8 +243,7 @@ class Table(Captioned):
     relative_to: str | None
     candidates: list[Candidate]
     outside: list[Outside] = field(default_factory=list)
-    # The columns and the datasets that fit best, of several readings.
-    best: tuple[list[str], list[str]] = ([], [])
+    best: tuple[list[str], list[str]] = ([], [])  # the columns and the datasets that fit best, of several readings
     # None without published numbers.
     verdict: Verdict | None = None
     notes: list[str] = field(default_factory=list)

@@ -36,9 +36,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
     if table.quantity is REST_ERROR and "published" in table.shows:
         notes.append("The published numbers are of all rounds.")
-    notes += _one_vs_rest(results, table)
-    notes += _by_dataset(results, table)
-    notes += _by_data(results, table)
+    notes += [*_one_vs_rest(results, table), *_by_dataset(results, table), *_by_data(results, table)]
     if table.quantity is TEST_ERROR and any(cell.measured is None for cell in table.cells):
         notes.append("Only learners that never drop an example have an averaged hypothesis of bounded size.")
     for cell in table.cells:
@@ -59,7 +57,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
 
 def warnings(results: Results) -> list[str]:
     """Return a sentence for each reason why these numbers are not the whole experiment."""
-    found = []
+    runs, found = results.runs, []
     profile = results.manifest.get("profile") or "full"
     if profile != "full":
         caps = results.config.profiles[profile].model_dump() if profile in results.config.profiles else {}
@@ -72,13 +70,7 @@ def warnings(results: Results) -> list[str]:
         found.append("The sweep is not complete: the means are over the runs that have finished so far.")
     if results.incomplete:
         found.append(f"These results are incomplete: {results.incomplete}.")
-    return found + _underflow(results)
-
-
-def _underflow(results: Results) -> list[str]:
-    """Return a sentence for each dataset on which most scores of a learner were exactly 0."""
-    runs = results.runs
-    found = []
+    # On some datasets, most scores of a learner may be exactly 0.
     for dataset, own in runs[runs["zero_scores"] > _MOST_ZEROS * runs["n_examples"]].groupby("dataset", sort=False):
         labels = results.titles(list(dict.fromkeys(own["label"])))
         share = (own["zero_scores"] / own["n_examples"]).max()
@@ -91,12 +83,11 @@ def _underflow(results: Results) -> list[str]:
 
 
 def _of_cells(table: Table) -> str:
-    cell = "measured mean ± standard deviation"
     beside = ["chosen setting"] if "chosen" in table.shows else []
     if "published" in table.shows:
         in_sds = ", in published standard deviations" if "in_sds" in table.shows else ""
         beside.append(f"published, difference relative to the published value{in_sds}")
-    cell += f" ({'; '.join(beside)})" if beside else ""
+    cell = "measured mean ± standard deviation" + (f" ({'; '.join(beside)})" if beside else "")
     unit = ", in percent" if table.quantity.is_percent else ""
     single = [one.measured for one in table.cells if one.measured and one.measured.n_streams == 1]
     seeds = any(one.n_seeds > 1 for one in single)
@@ -120,15 +111,14 @@ def _one_vs_rest(results: Results, table: Table) -> list[str]:
 def _by_dataset(results: Results, table: Table) -> list[str]:
     """Return a sentence for each parameter or budget with one value per dataset, of the labels that share them."""
     shown = {cell.place.dataset for cell in table.cells}
-    rows = [dataset for dataset in results.datasets if dataset in shown]
     alike: dict[tuple[str, str], list[str]] = {}
     for label in table.columns:
         spec = results.algorithms.get(label)
         by_dataset = spec.by_dataset if spec else {}
         for name in sorted(by_dataset, key=lambda name: name != "budget"):
-            values = {dataset: by_dataset[name].by_dataset.get(dataset, ()) for dataset in rows}
+            values = {data: by_dataset[name].by_dataset.get(data, ()) for data in results.datasets if data in shown}
             text = ", ".join(
-                f"{results.title(dataset)} {value_text(own[0])}" for dataset, own in values.items() if len(own) == 1
+                f"{results.title(data)} {value_text(own[0])}" for data, own in values.items() if len(own) == 1
             )
             alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
     return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
@@ -153,10 +143,9 @@ def _by_data(results: Results, table: Table) -> list[str]:
 
 def _unfinished(results: Results, table: Table) -> list[str]:
     """Return a sentence for each cell some of whose runs stopped before they were done."""
-    shown = {cell.place[:2] for cell in table.cells}
+    shown, title = {cell.place[:2] for cell in table.cells}, results.title
     runs = results.runs[results.runs["error"] != ""]
     found = dict.fromkeys(zip(runs["dataset"], runs["label"], runs["error"], strict=True))
-    title = results.title
     return [f"{title(dataset)}, {title(label)}: {why}." for dataset, label, why in found if (dataset, label) in shown]
 
 

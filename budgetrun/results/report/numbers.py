@@ -70,15 +70,19 @@ class Place(NamedTuple):
     budget: Budget
     setting: Setting = NO_SETTING
 
+    @classmethod
+    def of(cls, key: Any) -> Place:
+        """Return the place for the values of the columns `PLACE`; without a setting where the key has none."""
+        dataset, label, kind, value, *setting = key
+        return cls(str(dataset), str(label), Budget(str(kind), float(value)), *setting)
+
 
 @dataclass(frozen=True)
 class Measured:
     """The runs of one place, averaged; errors in percent."""
 
-    # Mean over the streams (task x repetition) of the mean over seeds.
-    mean: float
-    # Standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream.
-    sd: float
+    mean: float  # mean over the streams (task x repetition) of the mean over seeds
+    sd: float  # standard deviation over the streams after averaging over seeds, with n - 1; NaN with one stream
     # Standard deviation over the seeds within a stream, pooled over the streams; NaN where no stream has two seeds.
     sd_over_seeds: float
     # Over single runs.
@@ -150,13 +154,7 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
 
 
 def _places(runs: pd.DataFrame) -> Iterator[Place]:
-    return map(place_of, runs[PLACE].itertuples(index=False, name=None))
-
-
-def place_of(key: Any) -> Place:
-    """Return the place for the values of the columns `PLACE`; without a setting where the key has none."""
-    dataset, label, kind, value, *setting = key
-    return Place(str(dataset), str(label), Budget(str(kind), float(value)), *setting)
+    return map(Place.of, runs[PLACE].itertuples(index=False, name=None))
 
 
 def with_budgets(runs: pd.DataFrame) -> pd.DataFrame:
@@ -202,6 +200,21 @@ class Published:
             key = Budget.asked(row.budget_fraction, row.budget), items_of(row.setting or "")
             self._rows.setdefault((row.dataset, row.label), {})[key] = PublishedNumber(row.value, row.sd)
 
+    @classmethod
+    def in_table(cls, spec: TableSpec, divisor: str | None = None) -> Published:
+        """Return the published numbers that a table shows.
+
+        ``divisor`` goes with ratios of seconds: the label by whose published seconds those on the dataset are divided.
+        """
+        rows = spec.published
+        if divisor is not None:
+            label = spec.aliases.get(divisor, divisor)
+            base = {row.dataset: row.value for row in rows if row.label == label and row.value}
+            rows = tuple(
+                replace(row, value=row.value / base[row.dataset], sd=None) for row in rows if row.dataset in base
+            )
+        return cls(rows, spec.aliases)
+
     def source(self, dataset: str, label: str) -> tuple[str, str]:
         """Return the dataset and label whose published numbers belong to these."""
         return self._aliases.get(dataset, dataset), self._aliases.get(label, label)
@@ -235,16 +248,3 @@ class Published:
         """Return the published number of a place that has runs; one without a budget may be shown in any block."""
         shown = place._replace(budget=block) if place.budget == NO_BUDGET else place
         return self.find(shown, any_budget=place.budget == NO_BUDGET, any_setting=place.setting == NO_SETTING)
-
-
-def published_in(spec: TableSpec, divisor: str | None = None) -> Published:
-    """Return the published numbers that a table shows.
-
-    ``divisor`` goes with ratios of seconds: the label by whose published seconds those on the same dataset are divided.
-    """
-    rows = spec.published
-    if divisor is not None:
-        label = spec.aliases.get(divisor, divisor)
-        base = {row.dataset: row.value for row in rows if row.label == label and row.value}
-        rows = tuple(replace(row, value=row.value / base[row.dataset], sd=None) for row in rows if row.dataset in base)
-    return Published(rows, spec.aliases)

@@ -12,17 +12,7 @@ import pandas as pd
 from budgetrun.base.errors import InputError
 from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, PREFIX_RMSE, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
-from budgetrun.results.report.numbers import (
-    NO_BUDGET,
-    PLACE,
-    STREAM,
-    Measured,
-    Place,
-    Published,
-    measure,
-    place_of,
-    with_budgets,
-)
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Measured, Place, Published, measure, with_budgets
 from budgetrun.results.store.read import NO_SETTING, Results, Setting
 
 # Means of the same numbers in another order may differ by rounding.
@@ -48,14 +38,12 @@ class Candidate:
 class Choice:
     """The runs of the chosen settings."""
 
-    # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth, and
-    # ``rest_rmse`` the root mean squared error.
+    # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
     results: Results
     # The text of the chosen setting, for each place that has settings.
     texts: dict[Place, str]
     candidates: list[Candidate]
-    # Sentences on the way of choosing, and on the places where it was another.
-    notes: list[str]
+    notes: list[str]  # sentences on the way of choosing, and on the places where it was another
 
 
 def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[str], labels: list[str]) -> Choice:
@@ -77,14 +65,12 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     measured = cache(partial(measure, replace(results, runs=runs, failed=failed)))
 
     # The indices of the runs that are shown, and of the failed ones.
-    kept: list[int] = []
-    lost: list[int] = []
+    kept, lost = list[int](), list[int]()
     texts: dict[Place, str] = {}
-    candidates: list[Candidate] = []
-    without: list[Place] = []
+    candidates, without = list[Candidate](), list[Place]()
     # Copying all columns for each place is slow.
     needed = runs[[*PLACE, "stream", *([early.column] if how.by == "prefix" else [])]]
-    groups = {place_of(key): group for key, group in needed.groupby(PLACE[:-1], sort=False)}
+    groups = {Place.of(key): group for key, group in needed.groupby(PLACE[:-1], sort=False)}
     for place in sorted(groups, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget)):
         group = groups[place]
         settings = sorted(set(group["setting"]), key=lambda setting: (setting.position, setting.rank))
@@ -97,9 +83,10 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
             chosen = {settings[0]: set(group["stream"])}
         else:
             if how.by == "printed":
-                number = _published(numbers, place)
-                decided = error if number is None else quantity
-                without += [place] if number is None else []
+                found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
+                found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
+                number, decided = (None, error) if found is None else (found.value, quantity)
+                without += [place] if found is None else []
             means = {one: measured(decided)[place._replace(setting=one)].mean for one in settings}
             best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
             chosen = {best: set(group.loc[group["setting"] == best, "stream"])}
@@ -145,13 +132,6 @@ def _with_rest(results: Results, runs: pd.DataFrame, table: str, column: str) ->
 
 def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(setting=pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object))
-
-
-def _published(numbers: Published, place: Place) -> float | None:
-    """Return the published number of a place, or else the one that is published without a budget."""
-    found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
-    found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
-    return None if found is None else found.value
 
 
 def _by_prefix(runs: pd.DataFrame, settings: list[Setting], column: str) -> dict[Setting, set[int]]:

@@ -14,42 +14,12 @@ from typing import Any
 from budgetrun.base import grid
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
-from budgetrun.config.quantities import (
-    GAP,
-    OBJECTIVE,
-    ONLINE_ERROR,
-    QUANTITIES,
-    REST_ERROR,
-    REST_RMSE,
-    RMSE,
-    SECONDS,
-    SECONDS_RATIO,
-    Quantity,
-)
+from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, REST_RMSE, RMSE, SECONDS, Quantity
 from budgetrun.config.schema import FindingSpec, TableSpec
 from budgetrun.results.report import formats
-from budgetrun.results.report.layout import (
-    DEFAULT_TOLERANCE,
-    Block,
-    Cell,
-    Listing,
-    Outside,
-    Row,
-    Table,
-    Tolerance,
-    Verdict,
-)
+from budgetrun.results.report.layout import Block, Cell, Listing, Outside, Row, Table, Tolerance, Verdict
 from budgetrun.results.report.notes import notes
-from budgetrun.results.report.numbers import (
-    NO_BUDGET,
-    Budget,
-    Measurements,
-    Place,
-    Published,
-    PublishedNumber,
-    measure,
-    published_in,
-)
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Measurements, Place, Published, PublishedNumber, measure
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, in_order, items_of
 
@@ -89,7 +59,7 @@ def quantity_of(spec: TableSpec) -> Quantity:
 
 def _default_specs(results: Results) -> list[TableSpec]:
     if results.of_batch:
-        return [TableSpec(name=quantity.name, quantity=quantity.name) for quantity in (OBJECTIVE, GAP, SECONDS)]
+        return [TableSpec(name=name, quantity=name) for name in ("objective", "gap", "seconds")]
     error = QUANTITIES[results.config.problem.error]
     caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
     metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics]
@@ -98,7 +68,7 @@ def _default_specs(results: Results) -> list[TableSpec]:
 
 def _table(results: Results, spec: TableSpec) -> Table:
     quantity = quantity_of(spec)
-    divisor, reference = (spec.relative_to, None) if quantity is SECONDS_RATIO else (None, spec.relative_to)
+    divisor, reference = (spec.relative_to, None) if spec.quantity == "seconds_ratio" else (None, spec.relative_to)
     columns = list(dict.fromkeys(spec.columns or results.labels))
     datasets = list(spec.rows or results.datasets)
     choice, shown = None, results
@@ -116,7 +86,7 @@ def _table(results: Results, spec: TableSpec) -> Table:
         columns,
         measure(shown, quantity, divisor),
         measure(shown, SECONDS),
-        published_in(spec, divisor),
+        Published.in_table(spec, divisor),
         reference,
         choice.texts if choice else {},
     )
@@ -127,7 +97,7 @@ def _table(results: Results, spec: TableSpec) -> Table:
         quantity=quantity,
         columns=columns,
         blocks=rows.blocks(),
-        tolerance=Tolerance(DEFAULT_TOLERANCE) if tolerance == (None, None) else tolerance,
+        tolerance=Tolerance() if tolerance == (None, None) else tolerance,
         relative_to=reference,
         candidates=choice.candidates if choice else [],
     )
@@ -164,10 +134,8 @@ class _Rows:
     # All that ran has its seconds, which decide the layout: some of it may have no number to show.
     ran: Measurements
     published: Published
-    # The column that ratios are relative to.
-    reference: str | None
-    # The settings that were chosen.
-    chosen: dict[Place, str]
+    reference: str | None  # the column that ratios are relative to
+    chosen: dict[Place, str]  # the settings that were chosen
 
     def blocks(self) -> list[Block]:
         """Return a block for each budget, or for each dataset where that shows the effect of the budget better."""

@@ -32,11 +32,10 @@ class Curves:
         return sum(run_id not in self._places for run_id in run_ids)
 
     def read(self, run_ids: Sequence[str], name: str) -> tuple[NDArray[np.int64], Floats]:
-        """Return the curves of some runs, each of which has one.
+        """Return the curves of at least one run, each of which has one.
 
         Parameters
         ----------
-        run_ids : sequence of str, at least one
         name : {"mistakes", "support_size", "squared_error"} or one of `METRICS_IN_CURVES` that the runs have
             squared_error is the sum of squared errors, for regression only.
 

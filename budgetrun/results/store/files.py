@@ -37,14 +37,12 @@ class Column:
     """A column of runs.csv."""
 
     name: str
-    # An integer is a count, a float a number; either may be empty.
-    kind: Literal["text", "count", "number", "json"]
+    kind: Literal["text", "count", "number", "json"]  # an integer is a count, a float a number; either may be empty
     # The rows that have a value: every one; every finished run; every finished run of a learner, or of an algorithm
     # that sees all examples at once; those that record something about a bound; runs on data with a test set; or some
     # runs only (those with a budget, ...).
     filled_by: Literal["every", "finished", "learner", "batch", "bounded", "tested", "some"]
-    # The version that wrote it first; a results folder of an earlier one comes without it.
-    since: str = "0.1"
+    since: str = "0.1"  # the version that wrote it first; a results folder of an earlier one comes without it
 
     @property
     def may_be_missing(self) -> bool:
@@ -101,8 +99,7 @@ class Table:
     """``runs.csv`` or ``runs.csv.gz``, as far as it can be read."""
 
     path: Path
-    # Uncompressed; a last line without an end is torn and left out.
-    lines: bytes
+    lines: bytes  # uncompressed; a last line without an end is torn and left out
     # The sum of all of it, empty if it cannot be read to its end, and why it cannot.
     digest: str
     damage: str

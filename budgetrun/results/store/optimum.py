@@ -48,21 +48,15 @@ class Bracket(NamedTuple):
 
     def text(self, title: Callable[[str], str] = str) -> str:
         """Return in words where the optimum lies."""
-        lower_label, upper_label = title(self.lower_label), title(self.upper_label)
+        low, high = title(self.lower_label), title(self.upper_label)
+        lower, upper = f"{self.lower:.9g}", f"{self.upper:.9g}"
         if math.isnan(self.lower):
-            return (
-                f"no lower bound is known, so gaps are relative to the smallest objective, {self.upper:.9g} "
-                f"({upper_label})"
-            )
+            return f"no lower bound is known, so gaps are relative to the smallest objective, {upper} ({high})"
         if self.width < -ROUNDING:
-            return (
-                f"the largest lower bound, {self.lower:.9g} ({lower_label}), is above the smallest objective, "
-                f"{self.upper:.9g} ({upper_label}): one of the two is wrong"
-            )
-        return (
-            f"the optimum lies in [{self.lower:.9g}, {self.upper:.9g}], {max(self.width, 0.0):.1e} wide (lower bound: "
-            f"{lower_label}; objective: {upper_label})"
-        )
+            above = f"is above the smallest objective, {upper} ({high}): one of the two is wrong"
+            return f"the largest lower bound, {lower} ({low}), {above}"
+        wide = f"{max(self.width, 0.0):.1e} wide"
+        return f"the optimum lies in [{lower}, {upper}], {wide} (lower bound: {low}; objective: {high})"
 
 
 def with_gaps(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[Problem, Bracket]]:

@@ -31,12 +31,10 @@ FORCE = "repeat: budgetrun sweep CONFIG --force"
 class Setting:
     """The values of the parameters that tell a run from others of its label on the same dataset, the budget aside."""
 
-    # ``eta=0.1``, one for each parameter; empty where nothing is swept.
-    items: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()  # ``eta=0.1``, one for each parameter; empty where nothing is swept
     # Sorts settings by their numbers, or in the order of the config where it has text, such as formulas.
     rank: tuple[Any, ...] = field(default=(), compare=False)
-    # Sorts them as the config lists their values.
-    position: tuple[int, ...] = field(default=(), compare=False)
+    position: tuple[int, ...] = field(default=(), compare=False)  # sorts them as the config lists their values
 
     @property
     def text(self) -> str:

@@ -118,11 +118,8 @@ class Store:
 
     def save(self, job_id: str, rows: Iterable[Mapping[str, Value]]) -> None:
         """Store the runs of a finished job; nothing that happens afterwards loses them."""
-        lines = []
-        for row in rows:
-            text = json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False)
-            lines.append(f"{zlib.crc32(text.encode()):08x} {text}\n")
-        write(self.parts / f"{job_id}.jsonl", "".join(lines))
+        texts = (json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False) for row in rows)
+        write(self.parts / f"{job_id}.jsonl", "".join(f"{zlib.crc32(text.encode()):08x} {text}\n" for text in texts))
 
     def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
         """Store the curves of a finished job."""
@@ -215,8 +212,13 @@ class Store:
                 self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
+        from budgetrun.config.schema import Config
+
         old = self.manifest()
-        before = config if old is None else _up_to_date(old["config"])
+        before = config if old is None else old["config"]
+        # With the keys that this version adds; unchanged if this version cannot read it.
+        with suppress(ValueError):
+            before = Config.from_resolved(before).resolved()
         # These keys say how results are shown; they may change.
         shown = {"source", "description", "report"}
         differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
@@ -274,25 +276,15 @@ def _is_intact(row: Row) -> bool:
             read(row[name] or "0")
         _order(row)
         if row["status"] == "done":
-            if not 0 <= float(row["seconds"]) < math.inf or int(row["n_examples"]) < 1:
+            n = int(row["n_examples"])
+            if not 0 <= float(row["seconds"]) < math.inf or n < 1:
                 return False
             if row["objective"]:
                 return math.isfinite(float(row["objective"]))
-            right = float(row["online_error"]) == int(row["mistakes"]) / int(row["n_examples"])
-            return right and int(row["support_size"]) >= 0
+            return float(row["online_error"]) == int(row["mistakes"]) / n and int(row["support_size"]) >= 0
     except (ValueError, OverflowError, RecursionError):
         return False
     return row["status"] == "failed"
-
-
-def _up_to_date(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a resolved config with the keys that this version adds; unchanged if this version cannot read it."""
-    from budgetrun.config.schema import Config
-
-    try:
-        return Config.from_resolved(config).resolved()
-    except ValueError:
-        return config
 
 
 def _text(value: Value) -> str:

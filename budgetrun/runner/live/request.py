@@ -22,7 +22,7 @@ from budgetrun.runner.live.kept import scaler
 
 if TYPE_CHECKING:
     from budgetrun.data.tables import Table
-    from budgetrun.kernels.rows import Matrix
+    from budgetrun.kernels.kinds import Matrix
 
 # The rounds that choices are made from.
 FIRST = ROUNDS

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
-    from budgetrun.kernels.rows import Matrix
+    from budgetrun.kernels.kinds import Matrix
 
     # Examples with their classes from 0, or with numbers.
     Chunk = tuple[Matrix, np.ndarray]

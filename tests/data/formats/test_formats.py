@@ -9,7 +9,7 @@ from faults import message
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, formats, open_stream, stream_info
 from budgetrun.data.dataset import load_own
-from budgetrun.kernels.rows import floats
+from budgetrun.kernels.kinds import floats
 
 PAIRS = '''
 import numpy as np

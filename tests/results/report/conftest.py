@@ -2,27 +2,38 @@
 
 import matplotlib.axes
 import pytest
-from fake_results import EXPECTED, REPORT, build, paper_rows
+from fake_results import EXPECTED, REPORT, build, paper_rows, write_report
 
+from budgetrun.results.plotting import save
 from budgetrun.results.report import figures
 
 
-@pytest.fixture
-def drawn():
-    """A test that asks for it gets real pictures."""
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(request, monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def no_pictures():
     """Saving pictures takes most of the time of a report; most tests look at what is around them."""
-    if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(figures, "save", lambda figure, *paths: [path.touch() for path in paths])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(figures, "save", lambda figure, *paths: [path.touch() for path in paths])
+        yield
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """A test that asks for it gets real SVG files, and empty PNG files."""
+    monkeypatch.setattr(figures, "save", lambda figure, png, svg: png.touch() or save(figure, svg))
 
 
 @pytest.fixture
 def paper(tmp_path):
     """A results folder with published numbers, findings and one figure."""
     return build(tmp_path / "fake", paper_rows(), report=REPORT, expected={"table1": EXPECTED})
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """The same folder with its report, which tests do not change; without pictures."""
+    folder = tmp_path_factory.mktemp("reported") / "fake"
+    write_report(build(folder, paper_rows(), report=REPORT, expected={"table1": EXPECTED}))
+    return folder
 
 
 class Drawing:

@@ -3,17 +3,16 @@
 import math
 
 import pytest
-from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run
+from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run, table_of
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings, tables
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, measure, published_in
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
 from budgetrun.results.store.read import NO_SETTING, Setting, load
 
 
 def cells(folder):
-    (table, *_) = tables.build(load(folder))
-    return {(c.place.dataset, c.place.label, c.place.budget.value): c for c in table.cells}
+    return {(c.place.dataset, c.place.label, c.place.budget.value): c for c in table_of(folder).cells}
 
 
 def measured(folder):
@@ -31,17 +30,12 @@ def test_mean_and_spreads_respect_the_nesting(paper):
     assert (cell.n_runs, cell.n_streams, cell.n_seeds, cell.n_failed) == (6, 2, 3, 0)
     assert cell.budget == pytest.approx(550)
 
-
-def test_learner_without_a_budget_has_none(paper):
+    assert math.isnan(measured(paper)[Place("two", "rbp", Budget("fraction", 0.5))].sd)
     cell = measured(paper)[Place("one", "perceptron", NO_BUDGET)]
     assert cell.mean == pytest.approx(11)
     assert math.isnan(cell.budget)
     assert math.isnan(cell.sd_over_seeds)
     assert cell.support_size == pytest.approx(1100)
-
-
-def test_one_stream_has_no_standard_deviation(paper):
-    assert math.isnan(measured(paper)[Place("two", "rbp", Budget("fraction", 0.5))].sd)
 
 
 def test_stream_with_fewer_seeds_counts_as_much_as_the_others(tmp_path):
@@ -53,24 +47,19 @@ def test_stream_with_fewer_seeds_counts_as_much_as_the_others(tmp_path):
     assert (cell.n_runs, cell.n_failed) == (4, 2)
 
 
-def test_difference_and_ratio(paper):
-    cell = cells(paper)["one", "rbp", 0.5]
+def test_differences_ratios_and_aliases(paper):
+    found = cells(paper)
+    cell = found["one", "rbp", 0.5]
     assert cell.published.value == 16
     assert cell.difference == pytest.approx(5)
     assert cell.percent == pytest.approx(31.25)
     assert cell.relative == pytest.approx((21 / 16) / (11 / 8))
-    assert cells(paper)["one", "perceptron", 0.5].relative == pytest.approx(1)
-
-
-def test_alias_takes_the_published_number_of_another_label(paper):
-    cell = cells(paper)["one", "rbp(read otherwise)", 1.0]
-    assert cell.published.value == 9
-    assert cell.source == ("one", "rbp")
+    assert found["one", "perceptron", 0.5].relative == pytest.approx(1)
+    # An alias takes the published number of another label.
+    cell = found["one", "rbp(read otherwise)", 1.0]
+    assert (cell.published.value, cell.source) == (9, ("one", "rbp"))
     assert cell.measured.mean == pytest.approx(9.6)
-
-
-def test_nothing_published_is_never_invented(paper):
-    found = cells(paper)
+    # Nothing published is ever invented.
     assert found["two", "perceptron", 0.5].published is None
     assert found["two", "perceptron", 0.5].percent is None
     # published for rbp, but without the reference's number there is no ratio
@@ -79,7 +68,7 @@ def test_nothing_published_is_never_invented(paper):
 
 
 def test_outside_names_each_cell_once_with_its_findings(paper):
-    (table,) = tables.build(load(paper))
+    table = table_of(paper)
     assert [(item.text, item.findings) for item in table.outside] == [
         ("one, perceptron", []),
         ("one, rbp, B = p/2", ["It draws badly at p/2."]),
@@ -90,41 +79,32 @@ def test_outside_names_each_cell_once_with_its_findings(paper):
     assert tables.other_findings(load(paper), [table]) == ["Nothing is outside here."]
 
 
-@pytest.mark.parametrize(
-    ("measured_percent", "outside"), [(10.5, False), (9.5, False), (10.51, True), (9.49, True), (10, False)]
-)
-def test_tolerance_counts_from_the_published_number(tmp_path, measured_percent, outside):
-    rows = [run("one", "rbp", measured_percent, budget=5)]
+def test_tolerance_counts_from_the_published_number(tmp_path):
+    percents = {"a": 10.5, "b": 9.5, "c": 10.51, "d": 9.49, "e": 10}
+    rows = [run("one", label, percent, budget=5) for label, percent in percents.items()]
     report = {"tables": [{"name": "t", "tolerance": 0.05}]}
-    expected = {"t": [{"dataset": "one", "label": "rbp", "budget": 5, "online_error_percent": 10}]}
-    (table,) = tables.build(load(build(tmp_path / "r", rows, report=report, expected=expected)))
-    assert bool(table.outside) is outside
+    expected = [{"dataset": "one", "label": label, "budget": 5, "online_error_percent": 10} for label in percents]
+    table = table_of(build(tmp_path / "r", rows, report=report, expected={"t": expected}))
+    assert [item.cell.place.label for item in table.outside] == ["c", "d"]
 
 
-@pytest.mark.parametrize(
-    ("selectors", "chosen"),
-    [
-        ({}, True),
-        ({"dataset": "one"}, True),
-        ({"dataset": ["two", "one"], "label": "rbp", "budget_fraction": [0.25, 0.5]}, True),
-        ({"dataset": "two"}, False),
-        ({"label": "perceptron"}, False),
-        ({"budget_fraction": 1}, False),
-        ({"budget": 1}, False),
-    ],
-)
-def test_selectors_of_a_finding(tmp_path, selectors, chosen):
-    report = REPORT | {"findings": [selectors | {"text": "why"}]}
-    results = load(build(tmp_path / "r", paper_rows(), report=report, expected={"table1": EXPECTED}))
-    (table,) = tables.build(results)
-    items = {item.text: item.findings for item in table.outside}
-    assert items["one, rbp, B = p/2"] == (["why"] if chosen else [])
-
-
-def test_finding_for_a_budget_is_not_for_a_learner_without_one(tmp_path):
-    report = REPORT | {"findings": [{"dataset": "one", "budget_fraction": 0.5, "text": "why"}]}
-    (table,) = tables.build(load(build(tmp_path / "r", paper_rows(), report=report, expected={"table1": EXPECTED})))
-    assert {item.text: item.findings for item in table.outside}["one, perceptron"] == []
+def test_selectors_of_a_finding(tmp_path):
+    selectors = {
+        "all": {},
+        "dataset": {"dataset": "one"},
+        "several": {"dataset": ["two", "one"], "label": "rbp", "budget_fraction": [0.25, 0.5]},
+        "half": {"dataset": "one", "budget_fraction": 0.5},
+        "other dataset": {"dataset": "two"},
+        "other label": {"label": "perceptron"},
+        "other share": {"budget_fraction": 1},
+        "other budget": {"budget": 1},
+    }
+    report = REPORT | {"findings": [chosen | {"text": text} for text, chosen in selectors.items()]}
+    table = table_of(build(tmp_path / "r", paper_rows(), report=report, expected={"table1": EXPECTED}))
+    found = {item.text: item.findings for item in table.outside}
+    assert found["one, rbp, B = p/2"] == ["all", "dataset", "several", "half"]
+    # A budget chooses no learner without one.
+    assert found["one, perceptron"] == ["all", "dataset", "other label"]
 
 
 def test_settings_of_a_sweep_are_never_averaged_together(tmp_path):
@@ -158,26 +138,16 @@ def test_text_that_looks_like_something_else_stays_text(tmp_path):
 
 def test_one_dataset_or_many_budgets_make_a_block_a_dataset(tmp_path):
     rows = [run(name, "rbp", 10, budget=b) for name in ("one", "two") for b in range(1, 8)]
-    (table,) = tables.build(load(build(tmp_path / "r", rows)))
+    table = table_of(build(tmp_path / "r", rows))
     assert [block.title for block in table.blocks] == ["one", "two"]
     assert [row.header for row in table.blocks[0].rows] == [f"B = {b}" for b in range(1, 8)]
 
 
-@pytest.mark.parametrize(
-    ("budget", "title"),
-    [
-        (Budget("fraction", 0.25), "B = p/4"),
-        (Budget("fraction", 1.0), "B = p"),
-        (Budget("fraction", 0.75), "B = 3p/4"),
-        (Budget("fraction", 2.0), "B = 2p"),
-        (Budget("fraction", 0.123), "B = 0.123 p"),
-        (Budget("budget", 100.0), "B = 100"),
-        (Budget("budget", 1234567.0), "B = 1234567"),
-        (NO_BUDGET, ""),
-    ],
-)
-def test_titles_of_budgets(budget, title):
-    assert budget.title() == title
+def test_titles_of_budgets():
+    shares = {0.25: "B = p/4", 1.0: "B = p", 0.75: "B = 3p/4", 2.0: "B = 2p", 0.123: "B = 0.123 p"}
+    assert {value: Budget("fraction", value).title() for value in shares} == shares
+    assert [Budget("budget", value).title() for value in (100.0, 1234567.0)] == ["B = 100", "B = 1234567"]
+    assert NO_BUDGET.title() == ""
 
 
 def test_published_number_of_a_learner_without_a_budget(tmp_path):
@@ -188,7 +158,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
         ]
         report = {"tables": [{"name": "t"}]}
         (spec,) = load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})).tables
-        found = published_in(spec).find(Place("d", "p", budget), **others)
+        found = Published.in_table(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 
     other = Budget("fraction", 1.0)
@@ -199,8 +169,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
 
 
 def test_order_is_the_configs(tmp_path):
-    rows = [run(dataset, label, 10) for dataset in ("b", "a") for label in ("z", "y")]
-    results = load(build(tmp_path / "r", rows))
+    results = load(build(tmp_path / "r", [run(dataset, label, 10) for dataset in "ba" for label in "zy"]))
     assert (results.datasets, results.labels) == (["b", "a"], ["z", "y"])
 
 

@@ -36,7 +36,7 @@ def figure_of(folder):
     return alt and alt[1], re.search("<figcaption>(.*)</figcaption>", page)[1]
 
 
-def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing, drawn):
+def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     write_figures(plain(tmp_path))
     assert list(drawing.lines) == ["rbp", "projectron", "perceptron"]
     ((xs, ys),) = drawing.lines["perceptron"]
@@ -87,9 +87,8 @@ def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing)
 def test_rounds_are_logarithmic_only_where_asked(tmp_path, monkeypatch, log):
     scales = []
     set_scale = matplotlib.axes.Axes.set_xscale
-    monkeypatch.setattr(
-        matplotlib.axes.Axes, "set_xscale", lambda axes, scale: scales.append(scale) or set_scale(axes, scale)
-    )
+    patched = lambda axes, scale: scales.append(scale) or set_scale(axes, scale)  # noqa: E731
+    monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", patched)
     write_figures(plain(tmp_path, ROUNDS | {"log_x": log}))
     assert scales == (["log"] if log else [])
 
@@ -109,10 +108,8 @@ def test_without_curves_the_figure_is_left_out_and_said(tmp_path):
     assert all(path.suffix not in (".png", ".svg") for path in write_report(folder))
     alt, caption = figure_of(folder)
     assert alt is None
-    assert (
-        "Not drawn: the curves over the rounds are not in the folder curves/; to draw it again, type: budgetrun sweep "
-        "CONFIG --force" in caption
-    )
+    again = "to draw it again, type: budgetrun sweep CONFIG --force"
+    assert f"Not drawn: the curves over the rounds are not in the folder curves/; {again}" in caption
 
 
 def test_without_curves_an_earlier_figure_is_kept_and_shown(tmp_path):
@@ -127,16 +124,12 @@ def test_without_curves_an_earlier_figure_is_kept_and_shown(tmp_path):
     assert "As drawn for an earlier report: the curves over the rounds are not" in caption
 
 
-def test_one_missing_curve_is_enough_to_leave_a_figure_out(tmp_path):
-    rows = plain_rows()
+def test_one_missing_curve_is_enough_to_leave_a_figure_out_and_torn_ones_are_missing(tmp_path):
     folder = plain(tmp_path, curves=False)
-    write_curves(folder, rows[:-1])
+    write_curves(folder, plain_rows()[:-1])
     write_report(folder)
     assert "Not drawn: 1 of 12 curves over the rounds is not in the folder" in figure_of(folder)[1]
-
-
-def test_torn_curves_count_as_missing(tmp_path):
-    folder = plain(tmp_path)
+    write_curves(folder, plain_rows())
     path = sorted((folder / "curves").iterdir())[0]
     path.write_bytes(path.read_bytes()[:200])
     write_report(folder)

@@ -1,44 +1,51 @@
 """Reports on a user's own stream: the number behind a fraction, equal budgets once, and the spread over seeds."""
 
 import csv
+from contextlib import chdir
 
 import numpy as np
 import pytest
-from sweeping import config, run
+from sweeping import config
 
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
 from budgetrun.results.report.figures.curves import RoundsPanel
+from budgetrun.runner.plan import Options
+from budgetrun.runner.sweep import sweep
+
+FIGURE = {"dataset": "own", "lines": ["perceptron", "rbp"], "x": "rounds", "budget": 8}
+SWEPT = {
+    "datasets": [{"name": "own", "path": "own.csv"}],
+    "repetitions": 1,
+    "algorithms": [
+        {"name": "perceptron"},
+        {"name": "remove_oldest", "budget": {"of": "perceptron", "fractions": [0.001, 0.01, 0.5]}},
+        {"name": "rbp", "budget": [1, 8], "seeds": 4},
+    ],
+    "report": {"figures": [FIGURE | {"name": y, "y": y} for y in ("online_error", "windowed_error")]},
+}
 
 
-@pytest.fixture
-def reported(tmp_path, capsys, monkeypatch):
-    """Return a function that sweeps a config on a stream of the user's and returns its report."""
-    monkeypatch.chdir(tmp_path)
+def swept(folder, **changes):
+    """Return the report of a sweep of a stream of the user's."""
     lines = [f"{i % 2},{(i * i) % 7 + i % 2},{(i * 5) % 11}\n" for i in range(90)]
-    (tmp_path / "own.csv").write_text("".join(lines))
-
-    def sweep(**changes):
-        given = {
-            "datasets": [{"name": "own", "path": "own.csv"}],
-            "repetitions": 1,
-            "algorithms": [
-                {"name": "perceptron"},
-                {"name": "remove_oldest", "budget": {"of": "perceptron", "fractions": [0.001, 0.01, 0.5]}},
-                {"name": "rbp", "budget": [1, 8], "seeds": 4},
-            ],
-        }
-        path = config(".", **given | changes)
-        assert run(capsys, "sweep", path, "--jobs", 1)[0] == 0
-        assert load(path).datasets[0].order == "file"
-        return Report(tmp_path / "results" / "small")
-
-    return sweep
+    (folder / "own.csv").write_text("".join(lines))
+    with chdir(folder):
+        loaded = load(str(config(folder, **SWEPT | changes)))
+        assert loaded.datasets[0].order == "file"
+        assert sweep(loaded, Options(results=folder / "results", jobs=1)) == 0
+    report = Report(folder / "results" / "small")
+    report.write()
+    return report
 
 
-def test_budgets_that_come_to_the_same_number_are_one_row(reported):
-    report = reported()
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return swept(tmp_path_factory.mktemp("swept"))
+
+
+def test_budgets_that_come_to_the_same_number_are_one_row(report):
     (table,) = report.tables
     (block,) = table.blocks
     half = round(block.rows[1].cells[1].measured.budget)
@@ -50,16 +57,14 @@ def test_budgets_that_come_to_the_same_number_are_one_row(reported):
     assert {row["budget_fraction"] for row in rows if row["label"] == "remove_oldest"} == {"0.001", "0.01", "0.5"}
 
 
-def test_with_several_datasets_the_number_is_beside_the_dataset(reported):
+def test_with_several_datasets_the_number_is_beside_the_dataset(tmp_path):
     datasets = [{"name": "own", "path": "own.csv"}, {"name": "other", "path": "own.csv", "n_examples": 60}]
-    (table,) = reported(datasets=datasets).tables
+    (table,) = swept(tmp_path, datasets=datasets, report={}).tables
     assert [block.title for block in table.blocks] == ["B = 0.001 p", "B = 0.01 p", "B = p/2", "B = 1", "B = 8"]
-    labels = [row.full_label for row in table.blocks[0].rows]
-    assert labels == ["own (B 1)", "other (B 1)"]
+    assert [row.full_label for row in table.blocks[0].rows] == ["own (B 1)", "other (B 1)"]
 
 
-def test_a_single_stream_shows_the_spread_over_the_seeds(reported):
-    report = reported()
+def test_a_single_stream_shows_the_spread_over_the_seeds(report):
     (table,) = report.tables
     text = (report.results.folder / "tables" / "online_error.md").read_text()
     cell = table.blocks[0].rows[-1].cells[2]
@@ -67,15 +72,13 @@ def test_a_single_stream_shows_the_spread_over_the_seeds(reported):
     assert f"{cell.measured.mean:.2f} ± {cell.measured.sd_over_seeds:.2f}" in text
     assert "with a single stream, it is over its seeds." in table.notes[0]
     page = (report.results.folder / "report.html").read_text()
-    assert "Shaded: one standard deviation over the 4 seeds of RBP." in page
+    assert "Shaded: one standard deviation over the 4 seeds of RBP" in page
 
 
-@pytest.mark.parametrize("y", ["online_error", "windowed_error"])
-def test_curves_of_one_budget_with_the_spread_over_the_seeds(reported, y):
-    figure = {"name": "f", "dataset": "own", "lines": ["perceptron", "rbp"], "x": "rounds", "y": y, "budget": 8}
-    report = reported(report={"figures": [figure]})
-    numbers = Numbers(report.results)
-    panel = RoundsPanel(numbers, report.results.report.figures[0], [])
+@pytest.mark.parametrize("i", [0, 1])
+def test_curves_of_one_budget_with_the_spread_over_the_seeds(report, i):
+    figure = report.results.report.figures[i]
+    y, panel = figure.y, RoundsPanel(Numbers(report.results), figure, [])
     assert [one.name.partition(" ")[0] for one in panel.series] == ["Perceptron", "RBP"]
     runs = report.results.runs
     rbp = runs[(runs["label"] == "rbp") & (runs["budget"] == 8)]["online_error"]

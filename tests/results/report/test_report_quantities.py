@@ -5,11 +5,9 @@ import io
 import re
 
 import pytest
-from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, written_file
+from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, table_of, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
-from budgetrun.results.report import tables
-from budgetrun.results.store.read import load
 
 
 def folder_of(tmp_path, quantity, expected=(), rows=None, algorithms=SWEPT, **table):
@@ -19,22 +17,22 @@ def folder_of(tmp_path, quantity, expected=(), rows=None, algorithms=SWEPT, **ta
 
 
 def means(folder):
-    (table,) = tables.build(load(folder))
-    return [[c.measured and c.measured.mean for c in row.cells] for block in table.blocks for row in block.rows]
+    blocks = table_of(folder).blocks
+    return [[c.measured and c.measured.mean for c in row.cells] for block in blocks for row in block.rows]
 
 
-@pytest.mark.parametrize(
-    ("quantity", "first_row"),
-    [
-        ("support_size", [1100, 810, 810]),
-        ("test_error", [None, 8, None]),
-        ("last_test_error", [10, 9, 20]),
-        ("seconds", [0.5, 0.246, 0.5]),
-    ],
-)
-def test_means(tmp_path, quantity, first_row):
-    row = means(folder_of(tmp_path, quantity))[0]
-    assert [value if value is None else pytest.approx(value) for value in row] == first_row
+FIRST_ROWS = {
+    "support_size": [1100, 810, 810],
+    "test_error": [None, 8, None],
+    "last_test_error": [10, 9, 20],
+    "seconds": [0.5, 0.246, 0.5],
+}
+
+
+def test_means(tmp_path):
+    for quantity, first_row in FIRST_ROWS.items():
+        row = means(folder_of(tmp_path / quantity, quantity))[0]
+        assert [value if value is None else pytest.approx(value) for value in row] == first_row
 
 
 def test_results_from_before_there_were_test_sets(tmp_path):
@@ -50,15 +48,11 @@ EXPECTED = [
 ]
 
 
-def test_support_sizes_are_compared_in_examples(tmp_path):
-    (table,) = tables.build(load(folder_of(tmp_path, "support_size", [EXPECTED[0]])))
+def test_support_sizes_are_compared_in_examples_and_published_in_a_column_of_their_name(tmp_path):
+    table = table_of(folder_of(tmp_path, "support_size", EXPECTED))
     (item,) = table.outside
     assert item.cell.difference == pytest.approx(610 - 793)
     assert item.cell.percent == pytest.approx(100 * (610 / 793 - 1))
-
-
-def test_published_numbers_may_be_in_the_quantitys_column(tmp_path):
-    (table,) = tables.build(load(folder_of(tmp_path, "support_size", EXPECTED)))
     assert [cell.published.value for cell in table.cells if cell.published] == [793, 412.5]
 
 
@@ -100,27 +94,21 @@ def test_ratios_work_for_any_quantity(tmp_path):
     expected = [{"dataset": "one", "label": "perceptron", "value": 100}]
     expected.append({"dataset": "one", "label": "projectron", "value": 60})
     made = {"rows": rows, "algorithms": None, "relative_to": "perceptron"}
-    (table,) = tables.build(load(folder_of(tmp_path, "support_size", expected, **made)))
+    table = table_of(folder_of(tmp_path, "support_size", expected, **made))
     assert [cell.relative for cell in table.cells] == [1, pytest.approx(0.5)]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0123, "0.012"), (0.0996, "0.10"), (0.999, "1.0"), (9.96, "10"), (34.6, "35"), (374, "370"), (12345, "12,000")],
-)
-def test_two_figures(value, text):
-    assert figures(value, 2) == text
-    assert figures(0.0, 2) == "0"
-
-
-@pytest.mark.parametrize(
-    ("quantity", "difference", "text"),
-    [
-        (ONLINE_ERROR, 5, "+5.00 points"),
-        (ONLINE_ERROR, -0.001, "+0.00 points"),
-        (SUPPORT_SIZE, -1234.56, "-1,234.6"),
-        (SECONDS, -0.25, "-0.25 s"),
-    ],
-)
-def test_differences(quantity, difference, text):
-    assert quantity.difference(difference) == text
+def test_two_figures_and_differences():
+    texts = {
+        0.0123: "0.012",
+        0.0996: "0.10",
+        0.999: "1.0",
+        9.96: "10",
+        34.6: "35",
+        374: "370",
+        12345: "12,000",
+        0.0: "0",
+    }
+    assert {value: figures(value, 2) for value in texts} == texts
+    assert [ONLINE_ERROR.difference(value) for value in (5, -0.001)] == ["+5.00 points", "+0.00 points"]
+    assert (SUPPORT_SIZE.difference(-1234.56), SECONDS.difference(-0.25)) == ("-1,234.6", "-0.25 s")

@@ -5,11 +5,11 @@ import io
 import math
 
 import pytest
-from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, write_report, written_file
+from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, table_of, write_report, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR
-from budgetrun.results.report import listings, tables
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, measure, published_in
+from budgetrun.results.report import listings
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
@@ -21,36 +21,25 @@ def swept(tmp_path, table=None, expected=(), findings=(), rows=None, **others):
     return build(tmp_path / "r", rows or swept_rows(), **made, **others)
 
 
-def table_of(folder):
-    (table,) = tables.build(load(folder))
-    return table
-
-
 def grid(table):
     """Return the means, row by row; None where there is none."""
     rows = [(block.title, row) for block in table.blocks for row in block.rows]
     return {(title, row.label): [c.measured and round(c.measured.mean, 6) for c in row.cells] for title, row in rows}
 
 
-def test_each_setting_is_a_row_and_who_has_none_stands_in_all(tmp_path):
+def test_each_setting_is_a_row_with_its_budget_and_who_has_none_stands_in_all(tmp_path):
     table = table_of(swept(tmp_path))
+    (block,) = table.blocks
+    assert [row.mean_budget for row in block.rows] == ["mean B 810", "mean B 610", "mean B 410"]
+    assert block.rows[0].full_label == "one, eta=0.05 (mean B 810)"
+    note = "B is the budget, p the final support size of projectron++ at the same setting on the same stream."
+    assert note in table.notes
     assert table.columns == ["perceptron", "projectron++", "rbp"]
     assert grid(table) == {
         ("B = p", "one, eta=0.05"): [11, 9, 13.5],
         ("B = p", "one, eta=0.1"): [11, 10, 14.5],
         ("B = p", "one, eta=0.3"): [11, 11, 15.5],
     }
-
-
-def test_what_the_budget_came_to_stands_beside_the_setting(tmp_path):
-    (block,) = table_of(swept(tmp_path)).blocks
-    assert [row.mean_budget for row in block.rows] == ["mean B 810", "mean B 610", "mean B 410"]
-    assert block.rows[0].full_label == "one, eta=0.05 (mean B 810)"
-
-
-def test_note_says_what_the_budget_follows(tmp_path):
-    note = "B is the budget, p the final support size of projectron++ at the same setting on the same stream."
-    assert note in table_of(swept(tmp_path)).notes
 
 
 def test_budgets_that_follow_several_learners(tmp_path):
@@ -88,18 +77,11 @@ def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
         for own in (1, 2)
         for eta in (0.1, 0.2)
     ]
-    following = {"budget": {"of": "projectron"}, "parameters": {"eta": [1, 2]}}
-    algorithms = [
-        {"name": "projectron", "label": "projectron", "parameters": {"eta": [0.1, 0.2]}},
-        {"name": "bogd", "label": "bogd", **following},
-    ]
+    algorithms = [{"name": "projectron", "label": "projectron", "parameters": {"eta": [0.1, 0.2]}}]
+    algorithms += [{"name": "bogd", "label": "bogd", "budget": {"of": "projectron"}, "parameters": {"eta": [1, 2]}}]
     results = load(build(tmp_path / "r", rows, algorithms=algorithms))
-    assert [setting.text for setting in results.settings("bogd")] == [
-        "eta=1, projectron.eta=0.1",
-        "eta=1, projectron.eta=0.2",
-        "eta=2, projectron.eta=0.1",
-        "eta=2, projectron.eta=0.2",
-    ]
+    texts = [f"eta={own}, projectron.eta={eta}" for own in (1, 2) for eta in (0.1, 0.2)]
+    assert [setting.text for setting in results.settings("bogd")] == texts
     assert results.own_text("one", "bogd", results.settings("bogd")[0]) == "eta=1"
 
 
@@ -154,7 +136,7 @@ def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
     report = {"tables": [{"name": "t"}]}
     (spec,) = load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)).tables
-    published = published_in(spec)
+    published = Published.in_table(spec)
 
     def find(*items, **others):
         found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)
@@ -176,28 +158,15 @@ def test_published_settings_are_rows_where_nothing_ran(tmp_path):
     assert grid(table_of(swept(tmp_path, table, expected))) == {("", "two, eta=0.1"): [None]}
 
 
-@pytest.fixture
-def written(tmp_path):
-    folder = swept(tmp_path, {"relative_to": "perceptron"}, EXPECTED)
-    write_report(folder)
-    return folder
-
-
-def test_long_form_has_each_cell_once_with_its_setting(written):
+def test_files_and_page_and_summary_name_the_setting_of_each_cell(tmp_path):
+    written = swept(tmp_path, {"relative_to": "perceptron"}, EXPECTED)
+    write_report(written)
     rows = list(csv.DictReader(io.StringIO((written / "tables" / "t.csv").read_text(encoding="utf-8"))))
-    assert [(row["label"], row["setting"], row["budget_mean"]) for row in rows] == [
-        ("perceptron", "", ""),
-        ("projectron++", "eta=0.05", ""),
-        ("rbp", "eta=0.05", "810"),
-        ("projectron++", "eta=0.1", ""),
-        ("rbp", "eta=0.1", "610"),
-        ("projectron++", "eta=0.3", ""),
-        ("rbp", "eta=0.3", "410"),
-    ]
+    budgets = {"eta=0.05": "810", "eta=0.1": "610", "eta=0.3": "410"}
+    pairs = [[("projectron++", eta, ""), ("rbp", eta, budget)] for eta, budget in budgets.items()]
+    found = [(row["label"], row["setting"], row["budget_mean"]) for row in rows]
+    assert found == [("perceptron", "", ""), *(one for pair in pairs for one in pair)]
     assert [row["n_runs"] for row in rows] == ["3", "3", "6", "3", "6", "3", "6"]
-
-
-def test_settings_in_markdown_latex_page_and_summary(written):
     markdown = (written / "tables" / "t.md").read_text(encoding="utf-8")
     assert "| one, eta=0.1 (mean B 610)  | 11.00 ± 1.00 (10.00, +10.0%) | 10.00 ± 1.00 (9.00, +11.1%) |" in markdown
     latex = (written / "tables" / "t.tex").read_text(encoding="utf-8")

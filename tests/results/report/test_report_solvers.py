@@ -17,30 +17,19 @@ from budgetrun.results.store.read import load
 
 RESULTS = {"mpu": (100.2, 100.0, 0.3), "dcd": (100.1, "", 0.1), "svm_perf": (101.0, 99.0, 3.0)}
 EXPECTED = {
-    "t": [
-        {"dataset": "one", "label": "mpu", "budget": None, "budget_fraction": None, "setting": None, "value": 100.19},
-        {"dataset": "one", "label": "dcd", "budget": None, "budget_fraction": None, "setting": None, "value": 100.1},
-        {"dataset": "one", "label": "svm_perf", "budget": None, "budget_fraction": None, "setting": None, "value": 95},
-    ],
-    "s": [
-        {"dataset": "one", "label": "mpu", "budget": None, "budget_fraction": None, "setting": None, "value": 0.4},
-        {"dataset": "one", "label": "dcd", "budget": None, "budget_fraction": None, "setting": None, "value": 0.2},
-        {"dataset": "two", "label": "mpu", "budget": None, "budget_fraction": None, "setting": None, "value": 0.7},
-    ],
+    name: [{"dataset": dataset, "label": label, "value": value} for dataset, label, value in rows]
+    for name, rows in {
+        "t": [("one", "mpu", 100.19), ("one", "dcd", 100.1), ("one", "svm_perf", 95)],
+        "s": [("one", "mpu", 0.4), ("one", "dcd", 0.2), ("two", "mpu", 0.7)],
+    }.items()
 }
 TABLES = [
     {"name": "t", "quantity": "objective", "caption": "Objectives.", "tolerance": 1e-4},
     {"name": "g", "quantity": "gap", "caption": "Gaps."},
     {"name": "s", "quantity": "seconds_ratio", "relative_to": "dcd", "caption": "Ratios.", "tolerance": 1.0},
 ]
-FIGURE = {
-    "name": "f",
-    "title": "Towards the optimum",
-    "dataset": "one",
-    "lines": ["mpu", "dcd"],
-    "x": "seconds",
-    "y": "gap",
-}
+FIGURE = {"name": "f", "title": "Towards the optimum", "dataset": "one", "lines": ["mpu", "dcd"]}
+FIGURE |= {"x": "seconds", "y": "gap"}
 
 
 def solved(dataset, label, objective, lower_bound="", seconds=0.5, **others):
@@ -56,9 +45,21 @@ def solved_rows():
     return [solved(data, label, *found) for data in ("one", "two") for label, found in RESULTS.items()]
 
 
+def made(folder):
+    return build(folder, solved_rows(), report={"tables": TABLES, "figures": [FIGURE]}, expected=EXPECTED)
+
+
 @pytest.fixture
 def folder(tmp_path):
-    return build(tmp_path / "r", solved_rows(), report={"tables": TABLES, "figures": [FIGURE]}, expected=EXPECTED)
+    return made(tmp_path / "r")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder with its report, without traces, which tests do not change."""
+    folder = made(tmp_path_factory.mktemp("written") / "r")
+    write_report(folder)
+    return folder
 
 
 def write_traces(folder, rows):
@@ -77,37 +78,34 @@ def table(folder, name):
         return {(row["dataset"], row["label"]): row for row in csv.DictReader(file)}
 
 
-def test_gaps_are_to_the_largest_lower_bound_of_all_runs(folder):
-    write_report(folder)
-    found = {label: float(row["gap"]) for (dataset, label), row in table(folder, "g").items() if dataset == "one"}
+def test_gaps_are_to_the_largest_lower_bound_of_all_runs(written):
+    found = {label: float(row["gap"]) for (dataset, label), row in table(written, "g").items() if dataset == "one"}
     assert found == pytest.approx({"mpu": 0.002, "dcd": 0.001, "svm_perf": 0.01})
-    text = (folder / "tables" / "g.md").read_text()
+    text = (written / "tables" / "g.md").read_text()
     assert "| one     | 2.0e-03 | 1.0e-03 |   1.0e-02 |" in text
     assert r"one: the optimum lies in \[100, 100.1\], 1.0e-03 wide (lower bound: mpu; objective: dcd)." in text
     assert "A gap is objective / L - 1" in text
 
 
-def test_objectives_beside_published_ones(folder):
-    write_report(folder)
-    text = (folder / "tables" / "t.md").read_text()
+def test_objectives_beside_published_ones(written):
+    text = (written / "tables" / "t.md").read_text()
     assert r"100.2000 (100.19, +0.0100%) |" in text
     assert "Cells that differ from the published value by more than 0.01%" in text
     assert "- one, svm\\_perf: measured 101.0000, published 95, +6.000000 (+6.3158%). *no explanation recorded*" in text
     assert "one, mpu:" not in text
-    row = table(folder, "t")["one", "mpu"]
+    row = table(written, "t")["one", "mpu"]
     assert (row["objective"], row["published"], row["support_size_mean"]) == ("100.2", "100.19", "")
 
 
-def test_seconds_are_ratios_on_both_sides(folder):
-    write_report(folder)
-    found = table(folder, "s")
+def test_seconds_are_ratios_on_both_sides(written):
+    found = table(written, "s")
     assert float(found["one", "mpu"]["seconds_ratio"]) == pytest.approx(3)
     assert float(found["one", "mpu"]["published"]) == 2
     assert float(found["one", "dcd"]["seconds_ratio"]) == float(found["one", "dcd"]["published"]) == 1
     assert found["one", "svm_perf"]["published"] == ""
     # No DCD is published there to divide by.
     assert found["two", "mpu"]["published"] == ""
-    text = (folder / "tables" / "s.md").read_text()
+    text = (written / "tables" / "s.md").read_text()
     assert "Seconds are divided by those of dcd on the same data; published seconds by its published seconds." in text
     assert "Relative to" not in text
 
@@ -119,38 +117,26 @@ def ratios_to(reference, *rows_given):
 
 
 def test_ratios_are_of_the_same_stream():
-    found = ratios_to(
-        "a",
-        ("d", "0", "a", 1.0, "{}"),
-        ("d", "0", "b", 3.0, "{}"),
-        ("d", "1", "a", 2.0, "{}"),
-        ("d", "1", "b", 3.0, "{}"),
-        ("d", "1", "a", 4.0, "{}"),
-        ("e", "0", "b", 1.0, "{}"),
-    )
+    streams = [("d", "0", "a", 1.0), ("d", "0", "b", 3.0), ("d", "1", "a", 2.0), ("d", "1", "b", 3.0)]
+    streams += [("d", "1", "a", 4.0), ("e", "0", "b", 1.0)]
+    found = ratios_to("a", *((*one, "{}") for one in streams))
     np.testing.assert_allclose(found, [1, 3, 2 / 3, 1, 4 / 3, np.nan])
 
 
 def test_ratios_are_of_the_same_problem_where_there_is_one():
-    found = ratios_to(
-        "a",
-        ("d", "0", "a", 1.0, '{"C": 1.0, "accuracy": 0.1}'),
-        ("d", "0", "a", 9.0, '{"C": {"formula": "T", "value": 2.0}}'),
-        ("d", "0", "b", 3.0, '{"C": 1.0}'),
-        ("d", "0", "b", 3.0, '{"C": 2.0}'),
-        ("d", "0", "b", 3.0, '{"C": 3.0}'),
-    )
+    own = [(1.0, '{"C": 1.0, "accuracy": 0.1}'), (9.0, '{"C": {"formula": "T", "value": 2.0}}')]
+    others = [(3.0, f'{{"C": {C}}}') for C in (1.0, 2.0, 3.0)]
+    found = ratios_to("a", *(("d", "0", "a", *one) for one in own), *(("d", "0", "b", *one) for one in others))
     np.testing.assert_allclose(found, [1, 1, 3, 1 / 3, 3 / 5])
 
 
-def test_the_page_speaks_of_solvers(folder):
-    write_report(folder)
-    page = (folder / "report.html").read_text()
+def test_the_page_speaks_of_solvers(written):
+    page = (written / "report.html").read_text()
     assert "<dt>Solvers</dt><dd>mpu, dcd, svm_perf</dd>" in page
     assert "<dt>Tie</dt>" not in page
     assert "Compiling, which does not count, took 1.5 s more." in page
     assert "+0.0100%" in page
-    assert "100.2000" in summary(folder)
+    assert "100.2000" in summary(written)
 
 
 def test_without_a_report_section_all_is_shown(tmp_path):
@@ -171,10 +157,9 @@ def test_figure_over_seconds(folder, drawn):
     assert "svm_perf" not in words
 
 
-def test_figure_without_traces_says_so(folder):
-    write_report(folder)
-    assert not (folder / "figures").exists()
-    page = (folder / "report.html").read_text()
+def test_figure_without_traces_says_so(written):
+    assert not (written / "figures").exists()
+    page = (written / "report.html").read_text()
     assert "Not drawn: the traces of the solvers are not in the folder curves/" in page
 
 
@@ -254,19 +239,11 @@ def test_runs_that_stopped_early_are_noted(tmp_path):
     assert "- one, dcd: stopped at its limit of 10 passes." in text
 
 
-@pytest.mark.parametrize(
-    ("quantity", "value", "text"),
-    [
-        (OBJECTIVE, 11434.38123, "11,434.38"),
-        (OBJECTIVE, 340490.4321, "340,490.4"),
-        (OBJECTIVE, 0.5, "0.5000000"),
-        (GAP, 0.000123, "1.2e-04"),
-        (SECONDS_RATIO, 0.4321, "0.43"),
-    ],
-)
-def test_numbers(quantity, value, text):
-    assert quantity.write(value) == text
-
-
-def test_figures():
+def test_numbers():
+    assert [OBJECTIVE.write(value) for value in (11434.38123, 340490.4321, 0.5)] == [
+        "11,434.38",
+        "340,490.4",
+        "0.5000000",
+    ]
+    assert (GAP.write(0.000123), SECONDS_RATIO.write(0.4321)) == ("1.2e-04", "0.43")
     assert [figures(value, 3) for value in (1234.5, 0.12345, 0, 99.96)] == ["1,230", "0.123", "0", "100"]

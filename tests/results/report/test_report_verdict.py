@@ -7,21 +7,20 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fake_results import EXPECTED, REPORT, build, paper_rows, run, write_figures, write_report, written_file
+from fake_results import EXPECTED, REPORT, build, paper_rows, run, table_of, write_figures, write_report, written_file
 
 from budgetrun import learners
 from budgetrun.cli import main
 from budgetrun.papers import solvers
-from budgetrun.results.report import Report, tables
-from budgetrun.results.store.read import load
+from budgetrun.results.report import Report
 
 TOP = Path(__file__).resolve().parents[3]
 TITLES = {"one": "Set One", "perceptron": "Perceptron", "rbp": "RBP, random", "rbp(read otherwise)": "RBP (otherwise)"}
 
 
-def table_of(tmp_path, rows, expected, findings=(), **spec):
+def judged(tmp_path, rows, expected, findings=(), **spec):
     report = {"tables": [{"name": "t", **spec}], "findings": list(findings)}
-    return tables.build(load(build(tmp_path / "r", rows, report=report, expected={"t": expected})))[0]
+    return table_of(build(tmp_path / "r", rows, report=report, expected={"t": expected}))
 
 
 def published(label, value, dataset="one", **others):
@@ -29,7 +28,7 @@ def published(label, value, dataset="one", **others):
 
 
 def test_verdict_counts_each_published_number_once(paper):
-    (table,) = tables.build(load(paper))
+    table = table_of(paper)
     # perceptron on one, published for two budgets, is 37.5% off; rbp is 31.2% off (explained), 22.2% off and, on two,
     # within 0.5%. Read otherwise, rbp is nowhere within 5%.
     assert table.verdict.text == "1 of 5 published cells within 5%, 1 explained, 3 open"
@@ -39,16 +38,16 @@ def test_verdict_counts_each_published_number_once(paper):
 
 def test_a_number_without_a_budget_is_counted_as_often_as_it_is_published(tmp_path):
     rows = [run("one", "perceptron", 8), *(run("one", "rbp", 10, budget=b) for b in (5, 6, 7))]
-    once = table_of(tmp_path, rows, [published("perceptron", 8), published("rbp", 10, budget=5)])
+    once = judged(tmp_path, rows, [published("perceptron", 8), published("rbp", 10, budget=5)])
     assert once.verdict.text == "2 of 2 published cells within 5%"
     twice = [published("perceptron", 8, budget=b) for b in (5, 6)]
-    assert table_of(tmp_path, rows, twice).verdict.text == "2 of 2 published cells within 5%"
+    assert judged(tmp_path, rows, twice).verdict.text == "2 of 2 published cells within 5%"
 
 
 def test_a_finding_may_leave_a_difference_open(tmp_path):
     rows = [run("one", label, 12) for label in "abc"]
     findings = [{"label": "a", "text": "Why."}, {"label": ["b"], "text": "Perhaps.", "open": True}]
-    table = table_of(tmp_path, rows, [published(label, 10) for label in "abc"], findings)
+    table = judged(tmp_path, rows, [published(label, 10) for label in "abc"], findings)
     assert table.verdict.text == "0 of 3 published cells within 5%, 1 explained, 2 open"
     assert [see for _, see in table.outside_words()] == ["See 1.", "See 2; it stays open.", ""]
 
@@ -74,29 +73,19 @@ def test_findings_and_choices_say_the_numbers_of_the_results(tmp_path):
 
 
 def test_what_did_not_run_is_said(tmp_path):
-    rows = [run("one", "rbp", 10, budget=5), run("two", "rbp", 10, budget=5)]
-    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
-    path = folder / "manifest.json"
-    known = json.loads(path.read_text())
-    known["config"]["datasets"].append({"name": "absent", "label": "absent"})
-    known["expected"] = {"t": [published("rbp", 10, dataset=name, budget=5) for name in ("one", "absent", "elsewhere")]}
-    path.write_text(json.dumps(known))
-    assert tables.build(load(folder))[0].verdict.text == "1 of 1 published cell within 5%, 1 not measured"
+    def without_data(rows, *labels):
+        """Return the table of a folder whose config has a dataset without runs, with numbers for these datasets."""
+        folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
+        known = json.loads((folder / "manifest.json").read_text())
+        known["config"]["datasets"].append({"name": "absent", "label": "absent"})
+        known["expected"] = {"t": [published("rbp", 10, dataset=label) for label in labels]}
+        (folder / "manifest.json").write_text(json.dumps(known))
+        return table_of(folder)
 
-
-def test_verdict_on_nothing_but_absent_data(tmp_path):
-    rows = [run("two", "rbp", 10)]
-    assert table_of(tmp_path, rows, []).verdict is None
-    folder = tmp_path / "r"
-    known = json.loads((folder / "manifest.json").read_text())
-    known["config"]["datasets"].append({"name": "one", "label": "one"})
-    known["expected"] = {"t": [published("rbp", 10)]}
-    (folder / "manifest.json").write_text(json.dumps(known))
-    assert tables.build(load(folder))[0].verdict.text == "none of 1 published cell measured"
-
-
-def test_no_verdict_without_published_numbers(tmp_path):
-    table = table_of(tmp_path, [run("one", "rbp", 10)], [])
+    table = without_data([run("one", "rbp", 10), run("two", "rbp", 10)], "one", "absent", "elsewhere")
+    assert table.verdict.text == "1 of 1 published cell within 5%, 1 not measured"
+    assert without_data([run("two", "rbp", 10)], "absent").verdict.text == "none of 1 published cell measured"
+    table = without_data([run("one", "rbp", 10)])
     assert table.verdict is None
     assert table.main is table
 
@@ -105,7 +94,7 @@ def test_the_reading_that_fits_best_comes_first(tmp_path):
     rows = [run(data, label, n) for data in ("d", "d2") for label, n in (("a", 12), ("a'", 10.1), ("b", 11))]
     rows += [run("d'", label, 10) for label in ("a", "a'", "b")]
     expected = [published(label, 10, dataset="d") for label in "ab"]
-    table = table_of(tmp_path, rows, expected, aliases={"a'": "a", "d'": "d"})
+    table = judged(tmp_path, rows, expected, aliases={"a'": "a", "d'": "d"})
     assert table.best == (["a'", "b"], ["d2", "d'"])
     assert table.main.columns == ["a'", "b"]
     assert [row.header for block in table.main.blocks for row in block.rows] == ["d2", "d'"]
@@ -124,13 +113,13 @@ def test_the_reading_that_fits_best_comes_first(tmp_path):
 
 def test_of_readings_that_fit_equally_well_the_first_is_shown(tmp_path):
     rows = [run("one", label, n) for label, n in (("a'", 10), ("a", 10.4))]
-    table = table_of(tmp_path, rows, [published("a", 10)], aliases={"a'": "a"})
+    table = judged(tmp_path, rows, [published("a", 10)], aliases={"a'": "a"})
     assert table.best == (["a"], ["one"])
     assert table.verdict.remark == ""
 
 
 def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
-    table = table_of(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
+    table = judged(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
     (block,) = table.grids()
     assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
 
@@ -145,7 +134,7 @@ def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
 )
 def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best):
     rows = [run("one", label, n) for label, n in cells.items()]
-    table = table_of(tmp_path, rows, [], quantity=quantity)
+    table = judged(tmp_path, rows, [], quantity=quantity)
     assert table.are_best(table.blocks[0].rows[0].cells) == best
 
 
@@ -158,37 +147,30 @@ def test_every_algorithm_has_a_title_of_its_own(task):
     assert len(set(found)) == len(found)
 
 
-@pytest.fixture
-def titled(tmp_path):
-    return build(tmp_path / "fake", paper_rows(), report=REPORT | {"titles": TITLES}, expected={"table1": EXPECTED})
-
-
-def test_people_read_titles_and_machines_labels(titled, drawn):
+def test_people_read_titles_and_machines_labels_and_links_work(tmp_path, drawn):
+    made = {"report": REPORT | {"titles": TITLES}, "expected": {"table1": EXPECTED}}
+    titled = build(tmp_path / "fake", paper_rows(), **made)
     markdown = written_file(titled, "tables/table1.md")
     assert re.search(r"\| dataset +\| +Perceptron \| +RBP, random \|", markdown)
     assert "- Set One, RBP, random, B = p/2: measured" in markdown
     assert "RBP (otherwise) is compared with the published numbers of RBP, random." in markdown
-    page = html.unescape((titled / "report.html").read_text(encoding="utf-8"))
+    text = (titled / "report.html").read_text(encoding="utf-8")
+    page = html.unescape(text)
     shown = re.sub(r"<[^>]*>", " ", page[page.index("<main>") : page.index('<section id="config">')])
     assert "RBP, random" in shown
     assert not re.search(r"\brbp\b|\bperceptron\b", shown)
     for name in ("table1", "seconds", "parts"):
-        text = (titled / "tables" / f"{name}.csv").read_text(encoding="utf-8")
-        assert "rbp(read otherwise)" in text
-        assert "RBP" not in text
+        table = (titled / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+        assert "rbp(read otherwise)" in table
+        assert "RBP" not in table
     figure = (titled / "figures" / "fig1.svg").read_text(encoding="utf-8")
     assert ">RBP, random</text>" in figure
     assert "Set One, mean over the 2 splits" in figure
-
-
-def test_a_page_leads_with_its_verdict_and_every_link_in_it_works(titled):
-    page = written_file(titled, "report.html")
-    ids = re.findall(r' id="([^"]+)"', page)
-    links = re.findall(r'href="#([^"]+)"', page)
+    ids, links = re.findall(r' id="([^"]+)"', text), re.findall(r'href="#([^"]+)"', text)
     assert len(set(ids)) == len(ids)
     assert {"figures", "table-table1", "choices", "run", "time", "provenance"} <= set(links) <= set(ids)
-    assert page.index('class="verdict"') < page.index("<nav") < page.index("<main>")
-    assert 'title="n = 2 streams, 3 seeds; 6 runs from 19.00 to 23.00"' in page
+    assert text.index('class="verdict"') < text.index("<nav") < text.index("<main>")
+    assert 'title="n = 2 streams, 3 seeds; 6 runs from 19.00 to 23.00"' in text
 
 
 @pytest.mark.parametrize(("caption", "first"), [("Table 1: errors.", "table-table1"), ("Figure 1: errors.", "figures")])

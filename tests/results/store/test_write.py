@@ -97,15 +97,7 @@ def test_table_is_sorted_by_stream_learner_and_number(store):
         header, *lines = csv.reader(file)
     assert tuple(header) == COLUMNS
     keys = [tuple(dict(zip(header, line, strict=True))[c] for c in ("dataset", "label", "budget")) for line in lines]
-    assert keys == [
-        ("c", "rbp", "10"),
-        ("d", "perceptron", ""),
-        ("d", "rbp", "9"),
-        ("d", "rbp", "10"),
-        ("d", "rbp", "10"),
-        ("d", "rbp", "10"),
-        ("d", "rbp", "10"),
-    ]
+    assert keys == [("c", "rbp", "10"), ("d", "perceptron", ""), ("d", "rbp", "9"), *[("d", "rbp", "10")] * 4]
     assert [line[3] for line in lines] == ["2", "2", "2", "2", "2", "3", "10"]
     assert [line[4] for line in lines[3:5]] == ["0", "1"]
 
@@ -142,17 +134,13 @@ def test_a_torn_table_loses_its_last_run_only(store, cut):
     store.save("a", [row(1), row(2), row(3, budget_fraction=0.0625)])
     store.write_table()
     path = store.folder / "runs.csv"
-    path.write_bytes(path.read_bytes()[:-cut])
+    whole = path.read_bytes()
+    path.write_bytes(b'\xff\x00\n"')
+    # What the table lost is still in the parts.
+    again(store).write_table()
+    assert path.read_bytes() == whole
+    path.write_bytes(whole[:-cut])
     assert sorted(without_parts(store).rows()) == [f"{1:016x}", f"{2:016x}"]
-
-
-def test_what_a_torn_table_lost_is_still_in_the_parts(store):
-    store.save("a", [row(1), row(2)])
-    store.write_table()
-    (store.folder / "runs.csv").write_bytes(b'\xff\x00\n"')
-    one = again(store)
-    one.write_table()
-    assert len(without_parts(store).rows()) == 2
 
 
 @pytest.mark.parametrize(

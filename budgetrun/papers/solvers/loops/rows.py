@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from budgetrun.kernels.compiling.plain import by_type, callable_, compiled, types
-from budgetrun.kernels.rows import Matrix
+from budgetrun.kernels.kinds import Matrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.uint32]

@@ -24,7 +24,7 @@ from budgetrun.config.schema import FigureSpec
 from budgetrun.results import plotting
 from budgetrun.results.plotting import BAND_ALPHA, HOLLOW, Look, hand_out, plain_number, save, slug
 from budgetrun.results.report.notes import warnings
-from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, Published, measure, published_in
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, Published, measure
 from budgetrun.results.report.tables import quantity_of
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import Results, Setting, listed
@@ -51,35 +51,27 @@ class Numbers:
         self.measured = cache(partial(measure, results))
         self.published: dict[Quantity, list[Published]] = {}
         for spec in results.tables:
-            self.published.setdefault(quantity_of(spec), []).append(published_in(spec))
+            self.published.setdefault(quantity_of(spec), []).append(Published.in_table(spec))
 
 
 @dataclass
 class Series:
     """One name of a figure: a line, single points, or a curve for each stream."""
 
-    # In the legend; it has one look in all figures.
-    name: str
-    # The averages behind it.
-    measured: list[Measured]
-    # Its first and last value in words.
-    ends: list[str]
+    name: str  # in the legend; it has one look in all figures
+    measured: list[Measured]  # the averages behind it
+    ends: list[str]  # its first and last value in words
     # The xs and ys that are drawn; empty for a band alone.
     curves: list[tuple[Points, Points]] = field(default_factory=list)
     # The xs, lows and highs of what is shaded, with ``band_alpha`` and, in the legend, ``band_label``.
     band: tuple[Points, Points, Points] | None = None
     band_alpha: float = BAND_ALPHA
     band_label: str = ""
-    # ``xerr`` and ``yerr`` of error bars, None where none has a length.
-    bars: dict[str, Any] | None = None
-    # The height of a horizontal line.
-    level: float | None = None
-    # The x and y of hollow marks.
-    published: list[tuple[float, float]] = field(default_factory=list)
-    # Changes its look.
-    style: dict[str, Any] = field(default_factory=dict)
-    # The settings that a curve goes through.
-    swept: list[Setting] = field(default_factory=list)
+    bars: dict[str, Any] | None = None  # ``xerr`` and ``yerr`` of error bars, None where none has a length
+    level: float | None = None  # the height of a horizontal line
+    published: list[tuple[float, float]] = field(default_factory=list)  # the x and y of hollow marks
+    style: dict[str, Any] = field(default_factory=dict)  # changes its look
+    swept: list[Setting] = field(default_factory=list)  # the settings that a curve goes through
 
     def draw(self, axes: Axes, look: Look) -> None:
         """Draw it."""
@@ -103,17 +95,13 @@ class Series:
 class Panel(ABC):
     """One figure before it is drawn; a subclass for each kind of horizontal axis finds the series."""
 
-    # The values of a figure's ``x`` that it draws.
-    axes: ClassVar[tuple[str, ...]]
+    axes: ClassVar[tuple[str, ...]]  # the values of a figure's ``x`` that it draws
     # At the horizontal axis, and in sentences.
     x_label: str
     against: str
-    # True for a logarithmic horizontal axis; None where that depends on the range.
-    log_x: bool | None = None
-    # True where horizontal positions are whole numbers.
-    whole_x: bool = True
-    # What the alternative text says of the axes.
-    scale: str = ""
+    log_x: bool | None = None  # true for a logarithmic horizontal axis; None where that depends on the range
+    whole_x: bool = True  # true where horizontal positions are whole numbers
+    scale: str = ""  # what the alternative text says of the axes
 
     def __init__(self, numbers: Numbers, spec: FigureSpec, points: list[str]) -> None:
         self.results, self.numbers, self.spec = numbers.results, numbers, spec

@@ -14,7 +14,7 @@ from budgetrun.config.quantities import RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WIND
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.results.report.figures import Panel, Points, Series, series_name
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Place, place_of, with_budgets
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Place, with_budgets
 from budgetrun.results.store.optimum import ROUNDING
 from budgetrun.results.store.read import listed
 
@@ -63,7 +63,7 @@ class RoundsPanel(Panel):
             }
             self.missing += [] if places else [self.results.title(label)]
         self.names = {"lines": list(lines), "band": [], "point": []}
-        groups = {place_of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
+        groups = {Place.of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
         self.problem = self.lacks(missing, len(ids), "curves over the rounds")
