@@ -251,17 +251,10 @@ def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
 # -- labels and probabilities ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("labels", "negative", "positive"),
-    [
-        ([True, False], False, True),
-        ([np.True_, np.False_], False, True),
-        ([1, 0], 0, 1),
-        ([np.int64(1), np.int64(-1)], -1, 1),
-        (["spam", "ham"], "spam", "ham"),
-        ([2, 1], 2, 1),
-    ],
-)
+@pytest.mark.parametrize(("labels", "negative", "positive"), [
+    ([True, False], False, True), ([np.True_, np.False_], False, True), ([1, 0], 0, 1),
+    ([np.int64(1), np.int64(-1)], -1, 1), (["spam", "ham"], "spam", "ham"), ([2, 1], 2, 1),
+])  # fmt: skip
 def test_labels(labels, negative, positive):
     X, y = stream(T=60)
     model = make("Forgetron")

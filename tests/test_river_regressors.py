@@ -72,7 +72,7 @@ def test_every_regression_learner_has_a_regressor():
 
 @of_learner
 def test_the_numbers_of_the_estimator_one_by_one_and_in_tables(name):
-    X, y = stream()
+    X, y = stream(T=80)
     model, estimator = make(name), ESTIMATORS[name](**GIVEN[name])
     assert model.predict_one({"a": 1.0}) == 0.0
     predicted = []

@@ -139,18 +139,12 @@ def test_values_of_every_kind_and_shared_references(tmp_path):
         assert len(arrays.files) > 5
 
 
-@pytest.mark.parametrize(
-    ("thing", "sentence"),
-    [
-        (
-            {"f": print},
-            "object['f']: cannot be saved: an object of builtins.builtin_function_or_method, which is not of",
-        ),
-        ([io.StringIO()], "object[0]: cannot be saved: an object of _io.StringIO, which is not of this package"),
-        ({frozenset(): 1}, "object: cannot be saved: a key that is neither text, a number nor a tuple of these"),
-        (np.zeros(1, dtype=[("a", "f4")]), "object: cannot be saved: an array of [('a', '<f4')]"),
-    ],
-)
+@pytest.mark.parametrize(("thing", "sentence"), [
+    ({"f": print}, "object['f']: cannot be saved: an object of builtins.builtin_function_or_method, which is not of"),
+    ([io.StringIO()], "object[0]: cannot be saved: an object of _io.StringIO, which is not of this package"),
+    ({frozenset(): 1}, "object: cannot be saved: a key that is neither text, a number nor a tuple of these"),
+    (np.zeros(1, dtype=[("a", "f4")]), "object: cannot be saved: an array of [('a', '<f4')]"),
+])  # fmt: skip
 def test_what_cannot_be_saved(tmp_path, thing, sentence):
     with pytest.raises(InputError) as error:
         save_state(tmp_path / "a.state", thing)
@@ -281,19 +275,11 @@ def npy(shape, dtype="<f8", data=b""):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-@pytest.mark.parametrize(
-    "member",
-    [
-        npy("(1000000000000000,)"),
-        npy("(-3,)", data=bytes(24)),
-        npy("(3,)", data=bytes(16)),
-        npy("(3,)", dtype="|O", data=bytes(24)),
-        npy("(3,)", dtype="|V8", data=bytes(24)),
-        npy("__import__('os').abort()"),
-        b"\x93NUMPY",
-        b"",
-    ],
-)
+@pytest.mark.parametrize("member", [
+    npy("(1000000000000000,)"), npy("(-3,)", data=bytes(24)), npy("(3,)", data=bytes(16)),
+    npy("(3,)", dtype="|O", data=bytes(24)), npy("(3,)", dtype="|V8", data=bytes(24)), npy("__import__('os').abort()"),
+    b"\x93NUMPY", b"",
+])  # fmt: skip
 def test_hostile_arrays_are_refused(tmp_path, member):
     path = tmp_path / "a.state"
     written(path)
