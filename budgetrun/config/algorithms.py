@@ -76,7 +76,8 @@ class AlgorithmReader:
                     self.checker.add(here, f"missing; must be {wanted.wanted}")
                 # Configs that resolved to less, before the learner had the parameter, stay equal to this one.
                 if key not in learner.added:
-                    swept[key] = (_default(learner, key),)
+                    default = parameters(learner)[key].default
+                    swept[key] = (list(default) if isinstance(default, tuple) else default,)
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
                 swept[key] = self._by_dataset(data[key], here, wanted)
             elif key == "budget" and isinstance(data[key], dict):
@@ -256,11 +257,6 @@ def tasks_of(name: str) -> list[Task]:
 
     tasks: tuple[Task, ...] = get_args(Task)
     return [task for task in tasks if name in learners.registry(task)]
-
-
-def _default(learner: Algorithm, name: str) -> Any:
-    default = parameters(learner)[name].default
-    return list(default) if isinstance(default, tuple) else default
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:

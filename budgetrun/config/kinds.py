@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
-from budgetrun.base.registry import contributed, parameters
+from budgetrun.base.registry import defined_in, parameters, plugin_modules
 from budgetrun.config.problems import Checker, ValueType
 from budgetrun.config.schema import RunSpec
 
@@ -64,7 +64,8 @@ class RunKind(ABC):
 @cache
 def registry() -> dict[str, RunKind]:
     """Return the kinds that plug-ins provide, by name."""
-    found = contributed("kind", RunKind)  # type: ignore[type-abstract]  # the base is never made
+    homes = plugin_modules("kind")
+    found = [kind for home in homes for kind in defined_in(home, RunKind)]  # type: ignore[type-abstract]
     return {kind.name: kind() for kind in found}
 
 

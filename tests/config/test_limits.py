@@ -14,7 +14,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
 from budgetrun.config.problems import MOST_PROBLEMS, ValueType, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
-from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileName, Name
+from budgetrun.config.schema import MOST_RUNS, DatasetSpec, FileName, Name
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.runner.plan import make_plan
 
@@ -189,8 +189,3 @@ def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
     text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
     with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
         read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
-
-
-def test_an_algorithm_counts_without_expanding() -> None:
-    spec = AlgorithmSpec(name="x", label="x", seeds=10**12, budget=(1, 2), parameters={"C": (1, 2, 3)})
-    assert spec.count() == 6 * 10**12
